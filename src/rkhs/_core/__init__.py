@@ -1,0 +1,4 @@
+"""Ground floor of the library: arrays, checks, configuration, files and linear algebra.
+
+Nothing here knows a kernel or a model.
+"""

@@ -1,0 +1,127 @@
+"""Validation with messages in three parts: what was expected, what came, what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+
+__all__ = ["check_choice", "check_count", "check_gram", "check_number", "check_operator"]
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float = math.inf,
+    names: Sequence[str] = (),
+) -> float:
+    """Return ``value`` as a float if it is a finite real number in the given range.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        The argument, as the user wrote it.
+    above, at_least, at_most : float, optional
+        Exclusive lower, inclusive lower and inclusive upper limit.
+    names : sequence of str
+        Words that the argument also takes; only for the message.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        Naming the argument, the range and what came.
+    """
+    wanted = f"> {above:g}" if above is not None else (f">= {at_least:g}" if at_least is not None else "a number")
+    if at_most < math.inf:
+        wanted += f" and <= {at_most:g}"
+    wanted += "".join(f" or {word!r}" for word in names)
+    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    good = number and math.isfinite(float(value))
+    good = good and (above is None or float(value) > above) and (at_least is None or float(value) >= at_least)
+    if not (good and float(value) <= at_most):
+        raise InputError(f"{name} must be {wanted}; got {value!r}")
+    return float(value)
+
+
+def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
+    """Return ``value`` as an int if it is a whole number in the given range, else raise :class:`InputError`."""
+    good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= at_least
+    if not good or (at_most is not None and int(value) > at_most):
+        limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
+        raise InputError(f"{name} must be {limit}; got {value!r}")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the names, else raise :class:`InputError` listing them."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} must be one of {', '.join(repr(c) for c in choices)}; got {value!r}")
+    return value
+
+
+def check_operator(A: Any, name: str, size: int) -> np.ndarray:
+    """Return a symmetric positive semi-definite operator as a float64 array of shape (size, size).
+
+    Raises
+    ------
+    InputError
+        For another shape, entries that are not finite, an asymmetric matrix or a negative eigenvalue.
+    """
+    matrix = np.asarray(A, dtype=np.float64)
+    if matrix.shape != (size, size):
+        raise InputError(f"{name} must have shape ({size}, {size}); got {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise InputError(f"{name} must be finite; got NaN or infinity")
+    scale = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
+    if float(np.abs(matrix - matrix.T).max()) > 1e-10 * scale:
+        raise InputError(f"{name} must be symmetric; got a matrix that is not. Pass (A + A.T) / 2 if that is meant")
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest < -1e-10 * scale * size:
+        raise InputError(f"{name} must be positive semi-definite; its smallest eigenvalue is {smallest:.3g}")
+    return (matrix + matrix.T) / 2
+
+
+def check_gram(K: np.ndarray, name: str = "K") -> np.ndarray:
+    """Check that a training Gram matrix is square and symmetric, and return it exactly symmetric.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    name : str
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        ``(K + K^T) / 2``.
+
+    Raises
+    ------
+    InputError
+        If it is not square, or asymmetric beyond rounding.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InputError(
+            f"{name} must be a square Gram matrix in fit (n training items by n training items); got shape {K.shape}"
+        )
+    scale = float(np.abs(K).max()) if K.size else 0.0
+    tolerance = max(1e-8, 10 * float(np.finfo(K.dtype).eps)) * scale
+    gap = float(np.abs(K - K.T).max()) if K.size else 0.0
+    if gap > tolerance:
+        raise InputError(
+            f"{name} must be symmetric; got entries that differ by {gap:.3g} from their mirror image. "
+            "Check the kernel, or pass (K + K.T) / 2 if the difference is noise"
+        )
+    return (K + K.T) / 2

@@ -1,0 +1,53 @@
+"""The library's own errors and warnings, one typed class for each kind of trouble."""
+
+__all__ = [
+    "CollapseWarning",
+    "InputError",
+    "JitterWarning",
+    "MissingExtraError",
+    "NotPositiveSemidefiniteWarning",
+    "RkhsError",
+    "missing_extra",
+]
+
+
+class RkhsError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class InputError(RkhsError, ValueError):
+    """An argument or the data are not usable; the message names the argument, what came and what to do."""
+
+
+class MissingExtraError(RkhsError, ImportError):
+    """An optional package is missing; the message names the extra that installs it."""
+
+
+class CollapseWarning(UserWarning):
+    """The fitted model carries (almost) no information: its codes shrank to a point."""
+
+
+class JitterWarning(UserWarning):
+    """A matrix was not numerically positive definite and a reported amount was added to its diagonal."""
+
+
+class NotPositiveSemidefiniteWarning(UserWarning):
+    """A Gram matrix had negative eigenvalues, which were set to zero."""
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """Return the error to raise when ``package``, installed by ``extra``, is not there.
+
+    Parameters
+    ----------
+    package : str
+        Import name of the missing package.
+    extra : str
+        Name of the extra of this distribution that installs it.
+
+    Returns
+    -------
+    MissingExtraError
+        Its message names the install line.
+    """
+    return MissingExtraError(f'the package {package!r} is not installed; install it with: pip install "rkhs[{extra}]"')

@@ -1,0 +1,265 @@
+"""Linear algebra of positive semi-definite matrices: factors, solves, eigenpairs, centring, signs.
+
+Every routine reports what it had to change (jitter added, rank kept) and none forms an inverse.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError, JitterWarning
+
+__all__ = [
+    "Factor",
+    "Outer",
+    "center_gram",
+    "cholesky",
+    "factorize",
+    "fix_signs",
+    "polar",
+    "symmetric_rows",
+    "top_eigenpairs",
+]
+
+_LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A factor ``F`` of a positive semi-definite matrix, ``F F^T = K`` up to a reported residual.
+
+    Parameters
+    ----------
+    matrix : Tensor of shape (n, r)
+        The factor ``F``.
+    pivots : Tensor of shape (r,), integers
+        Rows whose block ``F[pivots]`` is lower triangular; new rows need kernel values with these points only.
+    residual : float
+        Trace of ``K - F F^T`` over the trace of ``K``.
+    """
+
+    matrix: Tensor
+    pivots: Tensor
+    residual: float
+
+    @property
+    def triangle(self) -> Tensor:
+        """The lower-triangular block ``F[pivots]``, shape (r, r)."""
+        full = self.matrix.shape[0] == self.matrix.shape[1]
+        return self.matrix if full and self._in_order else self.matrix[self.pivots]
+
+    @property
+    def _in_order(self) -> bool:
+        return bool((self.pivots == torch.arange(len(self.pivots), device=self.pivots.device)).all())
+
+    def coefficients(self, V: Tensor) -> Tensor:
+        """Representer coefficients ``C`` with ``K C = F V``, shape (n, p); zero outside the pivots."""
+        small = torch.linalg.solve_triangular(self.triangle.mT, V, upper=True)
+        if self._in_order and self.matrix.shape[0] == self.matrix.shape[1]:
+            return small
+        coefficients = V.new_zeros(self.matrix.shape[0], V.shape[1])
+        coefficients[self.pivots] = small
+        return coefficients
+
+    def solve(self, Z: Tensor) -> Tensor:
+        """Whitened parameters ``V`` with ``F V = Z`` on the pivot rows, shape (r, p)."""
+        return torch.linalg.solve_triangular(self.triangle, Z[self.pivots], upper=False)
+
+
+@dataclass(frozen=True)
+class Outer:
+    """The matrix ``left @ right^T`` kept as its two factors.
+
+    Parameters
+    ----------
+    left, right : Tensor of shape (n, q)
+        The factors. Pass the same tensor twice for a symmetric matrix: one product is then saved.
+    """
+
+    left: Tensor
+    right: Tensor
+
+    def dense(self) -> Tensor:
+        """The matrix itself, shape (n, n)."""
+        return self.left @ self.right.mT
+
+
+def symmetric_rows(S: Tensor | Outer, start: int, stop: int) -> Tensor:
+    """Rows ``start:stop`` of ``S + S^T``, shape (stop - start, n), without forming the rest."""
+    if isinstance(S, Outer):
+        if S.left is S.right:
+            return (2.0 * S.left[start:stop]) @ S.left.mT
+        return torch.addmm(S.left[start:stop] @ S.right.mT, S.right[start:stop], S.left.mT)
+    return S[start:stop] + S[:, start:stop].mT
+
+
+def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, float]:
+    """Lower Cholesky factor of a positive definite matrix, with a reported jitter when it is needed.
+
+    Tries ``A + j I`` with ``j = jitter``, then ``j = eps n mean(diag A) 10^k`` for ``k = 0..3``.
+
+    Parameters
+    ----------
+    A : Tensor of shape (n, n)
+        Symmetric matrix; only its lower triangle is read. It is not changed.
+    name : str
+        What the matrix is, for messages.
+    jitter : float, default=0
+        Amount added to the diagonal at the first attempt.
+
+    Returns
+    -------
+    L : Tensor of shape (n, n)
+        Lower triangular, ``L L^T = A + j I``.
+    j : float
+        What was added.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not positive definite even with the largest jitter.
+    """
+    unit = torch.finfo(A.dtype).eps * A.shape[0] * float(A.diagonal().mean().abs())
+    for j in (jitter, *(jitter + unit * 10.0**k for k in range(4))):
+        B = A
+        if j > 0:
+            B = A.clone()
+            B.diagonal().add_(j)
+        L, info = torch.linalg.cholesky_ex(B)
+        if int(info) == 0 and bool(torch.isfinite(L.diagonal()).all()):
+            if j > jitter:
+                warnings.warn(
+                    f"{name} is not positive definite; {j:.1e} was added to its diagonal", JitterWarning, stacklevel=2
+                )
+            return L, j
+    finite = bool(torch.isfinite(A).all())
+    smallest = float(torch.linalg.eigvalsh(A)[0]) if finite else float("nan")
+    raise InputError(
+        f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not help. "
+        "Use a positive semi-definite kernel, a larger reg, or psd='clip' for a Gram matrix"
+    )
+
+
+def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
+    """Factor a positive semi-definite matrix of any rank, ``K = F F^T``.
+
+    Plain Cholesky when the matrix is safely positive definite, otherwise Cholesky with complete pivoting, cut where the
+    remaining diagonal falls under ``tol`` times the largest: repeated points and kernels of finite rank need no jitter.
+    Always computed in float64 (the factor of a Gram matrix loses half of its digits) and returned in the dtype of ``K``.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Symmetric positive semi-definite matrix.
+    tol : float, optional
+        Relative size of the diagonal at which the factor is cut; default ``max(1e-12, n eps)``.
+
+    Returns
+    -------
+    Factor
+        With ``r <= n`` columns; ``r = 0`` for the zero matrix.
+    """
+    n = K.shape[0]
+    tol = max(1e-12, n * torch.finfo(torch.float64).eps) if tol is None else tol
+    K64 = K.to(torch.float64)
+    largest = float(K64.diagonal().max()) if n else 0.0
+    if not largest > 0.0:
+        return Factor(K.new_zeros(n, 0), torch.zeros(0, dtype=torch.long, device=K.device), 0.0)
+    L, info = torch.linalg.cholesky_ex(K64)
+    if int(info) == 0 and float(L.diagonal().min()) ** 2 > tol * largest:
+        return Factor(L.to(K.dtype), torch.arange(n, device=K.device), 0.0)
+    del L
+    C, order, rank, _ = scipy.linalg.lapack.dpstrf(K64.cpu().numpy(), lower=1, tol=tol * largest)
+    order = order.astype(np.int64) - 1
+    triangle = np.tril(C)[:, :rank]
+    rows = np.empty((n, rank))
+    rows[order] = triangle
+    F = torch.from_numpy(rows).to(K.device)
+    residual = float((K64.diagonal() - (F * F).sum(1)).clamp_min(0).sum() / K64.diagonal().sum())
+    return Factor(F.to(K.dtype), torch.from_numpy(order[:rank].copy()).to(K.device), residual)
+
+
+def fix_signs(U: Tensor) -> Tensor:
+    """Flip columns so that the entry of largest modulus in each is positive.
+
+    Among entries within rounding of the largest modulus the first one decides, so that the choice is stable.
+    """
+    if U.numel() == 0:
+        return U
+    modulus = U.abs()
+    near = modulus >= modulus.max(dim=0).values * (1 - 1e-6)
+    first = near.to(torch.uint8).argmax(dim=0)
+    signs = torch.sign(U[first, torch.arange(U.shape[1], device=U.device)])
+    return U * torch.where(signs == 0, torch.ones_like(signs), signs)
+
+
+def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Largest ``k`` eigenvalues (descending) and eigenvectors of a symmetric matrix, with a fixed sign.
+
+    Dense for small matrices or a large share of the spectrum, Lanczos otherwise; both agree to rounding.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Symmetric matrix.
+    k : int
+        Number of pairs, ``1 <= k <= n``.
+
+    Returns
+    -------
+    values : Tensor of shape (k,)
+        In descending order.
+    vectors : Tensor of shape (n, k)
+        Orthonormal columns.
+    """
+    n = K.shape[0]
+    if n < _LANCZOS_FROM or k > n // 8 or K.device.type != "cpu":
+        values, vectors = torch.linalg.eigh(K)
+        return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
+    array = K.to(torch.float64).numpy()
+    # A fixed start makes the result a function of the matrix alone; the ramp keeps it off symmetric null directions.
+    start = np.cos(np.arange(n)) + 1.0
+    ncv = min(n, max(2 * k + 1, 40))
+    try:
+        values_, vectors_ = scipy.sparse.linalg.eigsh(array, k=k, which="LA", v0=start, tol=1e-12, ncv=ncv)
+    except scipy.sparse.linalg.ArpackNoConvergence:  # clusters of equal eigenvalues
+        values_, vectors_ = scipy.linalg.eigh(array, subset_by_index=[n - k, n - 1])
+    order = np.argsort(values_)[::-1]
+    values, vectors = (
+        torch.from_numpy(values_[order].copy()),
+        torch.from_numpy(np.ascontiguousarray(vectors_[:, order])),
+    )
+    return values.to(K.dtype), fix_signs(vectors.to(K.dtype))
+
+
+def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Gram matrix of the centred features, ``C K C`` with ``C = I - 1 w^T``.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Symmetric Gram matrix. It is not changed.
+    weights : Tensor of shape (n,), optional
+        Weights that sum to one; default ``1/n``.
+
+    Returns
+    -------
+    Tensor of shape (n, n)
+        Symmetric.
+    """
+    means = K.mean(dim=1) if weights is None else K @ weights
+    total = means.mean() if weights is None else means @ weights
+    return (K - means[:, None]).sub_(means[None, :]).add_(total)
+
+
+def polar(Y: Tensor) -> Tensor:
+    """Orthogonal polar factor ``U V^T`` of ``Y = U S V^T``: the nearest matrix with orthonormal columns."""
+    U, _, Vh = torch.linalg.svd(Y, full_matrices=False)
+    return U @ Vh

@@ -1,0 +1,71 @@
+"""What a constraint is: a smooth set of matrices that solvers can stay on."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from rkhs._core.config import Configurable
+
+__all__ = ["Constraint", "Unconstrained"]
+
+
+class Constraint(Configurable):
+    """A set of matrices ``H`` of shape (n, p) with projections and retractions.
+
+    Each solver is written once against these four methods.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), chapters 3 and 4.
+    """
+
+    @abstractmethod
+    def project(self, Y: Tensor) -> Tensor:
+        """Nearest point of the set, shape (n, p)."""
+
+    @abstractmethod
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """Orthogonal projection of ``G`` on the tangent space at ``H``, shape (n, p)."""
+
+    @abstractmethod
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """A point of the set that agrees with ``H + D`` to first order for tangent ``D``, shape (n, p)."""
+
+    @abstractmethod
+    def violation(self, H: Tensor) -> float:
+        """Distance from feasibility, zero on the set."""
+
+
+class Unconstrained(Constraint):
+    """All matrices: the constraint that does nothing.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), section 3.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Unconstrained
+    >>> Unconstrained().violation(torch.ones(2, 2))
+    0.0
+    """
+
+    def project(self, Y: Tensor) -> Tensor:
+        """``Y`` itself, shape (n, p)."""
+        return Y
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """``G`` itself, shape (n, p)."""
+        return G
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """``H + D``, shape (n, p)."""
+        return torch.add(H, D)
+
+    def violation(self, H: Tensor) -> float:
+        """Zero."""
+        return 0.0

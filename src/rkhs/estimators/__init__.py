@@ -1,0 +1,1 @@
+"""Thin scikit-learn shells: validate, build a problem, solve it, store the answer."""

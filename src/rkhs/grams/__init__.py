@@ -1,0 +1,1 @@
+"""How a Gram matrix is stored."""

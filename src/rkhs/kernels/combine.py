@@ -1,0 +1,228 @@
+"""Sums, products and positive multiples of kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
+from rkhs.kernels.base import Kernel
+
+__all__ = ["Product", "Scaled", "Sum"]
+
+
+class _Composite(Kernel):
+    """A kernel made of others; it reads what its parts read."""
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels it is made of."""
+        raise InputError(f"{type(self).__name__} must name its parts")
+
+    @property
+    def domain(self) -> str:  # type: ignore[override]
+        """Common domain of the parts."""
+        domains = {part.domain for part in self.parts}
+        if len(domains) > 1:
+            raise InputError(
+                f"{type(self).__name__} mixes kernels on {sorted(domains)}; its parts must read the same data"
+            )
+        return domains.pop()
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether all parts are."""
+        return all(part.differentiable for part in self.parts)
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """Whether all parts are."""
+        return all(part.rotation_invariant for part in self.parts)
+
+    def read(self, X: Any) -> Any:
+        """As the first part reads it."""
+        return self.parts[0].read(X)
+
+
+class _Many(_Composite):
+    def __init__(self, terms: tuple[Kernel, ...]) -> None:
+        self.terms = terms
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The terms, checked."""
+        if not isinstance(self.terms, (tuple, list)) or not self.terms:
+            raise InputError(f"{type(self).__name__}.terms must be a tuple of at least one kernel; got {self.terms!r}")
+        for term in self.terms:
+            if not isinstance(term, Kernel):
+                raise InputError(f"{type(self).__name__}.terms must be kernels; got {term!r}")
+        return tuple(self.terms)
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve every term."""
+        resolved = tuple(term.resolve(X, weights) for term in self.parts)
+        same = all(new is old for new, old in zip(resolved, self.terms, strict=True))
+        return self if same else type(self)(resolved)
+
+
+class Sum(_Many):
+    """Sum of kernels, ``k(x, y) = sum_t k_t(x, y)``; written ``k1 + k2``.
+
+    Parameters
+    ----------
+    terms : tuple of Kernel
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If a term is not a kernel or the terms read different data.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Gaussian, Linear
+    >>> (Gaussian(1.0) + Linear())([[1.0]], [[1.0]])
+    array([[2.]])
+    """
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        first, *rest = self.parts
+        K = first._gram(X, Y)
+        for term in rest:
+            K += term._gram(X, Y)
+        return K
+
+    def _diag(self, X: Any) -> Tensor:
+        return torch.stack([term._diag(X) for term in self.parts]).sum(0)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return torch.stack([term._pullback(X, S, None) for term in self.parts]).sum(0)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return torch.stack([term._cross_pullback(X, Y, S) for term in self.parts]).sum(0)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.stack([term._diag_pullback(X, s) for term in self.parts]).sum(0)
+
+
+class Product(_Many):
+    """Product of kernels, ``k(x, y) = prod_t k_t(x, y)``; written ``k1 * k2``.
+
+    Parameters
+    ----------
+    terms : tuple of Kernel
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If a term is not a kernel or the terms read different data.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.2 (Schur).
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear
+    >>> (Linear() * Linear())([[2.0]], [[3.0]])
+    array([[36.]])
+    """
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        first, *rest = self.parts
+        K = first._gram(X, Y)
+        for term in rest:
+            K *= term._gram(X, Y)
+        return K
+
+    def _diag(self, X: Any) -> Tensor:
+        return torch.stack([term._diag(X) for term in self.parts]).prod(0)
+
+    def _others(self, values: list[Tensor], index: int, S: Tensor) -> Tensor:
+        others = [value for i, value in enumerate(values) if i != index]
+        return math.prod(others, start=S)  # type: ignore[arg-type, call-overload, return-value]
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        dense = S.dense() if isinstance(S, Outer) else S
+        values = [term._gram(X) for term in self.parts]
+        parts = [term._pullback(X, self._others(values, i, dense), values[i]) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        values = [term._gram(X, Y) for term in self.parts]
+        parts = [term._cross_pullback(X, Y, self._others(values, i, S)) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        values = [term._diag(X) for term in self.parts]
+        parts = [term._diag_pullback(X, self._others(values, i, s)) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+
+class Scaled(_Composite):
+    """Positive multiple of a kernel, ``k(x, y) = scale base(x, y)``; written ``scale * k``.
+
+    Parameters
+    ----------
+    base : Kernel
+    scale : float
+        Positive.
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel or ``scale`` is not positive and finite.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear
+    >>> (0.5 * Linear())([[2.0]], [[3.0]])
+    array([[3.]])
+    """
+
+    def __init__(self, base: Kernel, scale: float) -> None:
+        self.base = base
+        self.scale = scale
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The base kernel, checked."""
+        if not isinstance(self.base, Kernel):
+            raise InputError(f"Scaled.base must be a kernel; got {self.base!r}")
+        check_number(self.scale, "Scaled.scale", above=0.0)
+        return (self.base,)
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel."""
+        (base,) = self.parts
+        resolved = base.resolve(X, weights)
+        return self if resolved is base else Scaled(resolved, self.scale)
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        return self.base._gram(X, Y).mul_(self.scale)
+
+    def _diag(self, X: Any) -> Tensor:
+        return self.base._diag(X) * self.scale
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return self.base._pullback(X, S, None).mul_(self.scale)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return self.base._cross_pullback(X, Y, S).mul_(self.scale)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return self.base._diag_pullback(X, s) * self.scale

@@ -1,0 +1,1 @@
+"""Output spaces in isometric coordinates."""

@@ -1,0 +1,1 @@
+"""The papers' mathematics as frozen problems: objective, gradient, certificates; no solver inside."""

@@ -1,0 +1,130 @@
+"""What a solver may ask of a problem, and the one answer that every solver gives."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, runtime_checkable
+
+from torch import Tensor
+
+__all__ = ["HasMetric", "HasValueAndGrad", "Monitor", "Reason", "Solution"]
+
+
+class Reason(Enum):
+    """Why a solver stopped; the value is the sentence that users see."""
+
+    CLOSED_FORM = "the problem has a closed form"
+    GRADIENT = "the gradient norm fell below the tolerance"
+    DECREASE = "the objective no longer decreased by more than the tolerance"
+    GAP = "the duality gap fell below the tolerance"
+    MAX_ITER = "the largest number of iterations was reached; raise max_iter, or tol"
+    LINE_SEARCH = (
+        "the line search found no lower objective; the solution is as exact as rounding allows, or reg is too small"
+    )
+    TIME = "the time limit was reached; raise the time limit"
+    DIVERGED = "the objective or the parameters left every bound; raise reg or lower the learning rate"
+    INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to go on"
+
+    @property
+    def converged(self) -> bool:
+        """Whether this is a regular end."""
+        return self in (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.GAP)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found.
+
+    Parameters
+    ----------
+    point : Tensor
+        The best parameters.
+    value : float
+        Objective there.
+    reason : Reason
+        Why the solver stopped.
+    n_iter : int
+        Iterations, at least one.
+    n_evaluations : int
+        Evaluations of the objective or its gradient.
+    gap : float, optional
+        Duality gap, where the problem has one.
+    history : tuple of dict
+        One row an iteration: ``iteration``, ``value``, ``measure``, ``seconds``, and what the solver adds.
+    """
+
+    point: Tensor
+    value: float
+    reason: Reason
+    n_iter: int
+    n_evaluations: int
+    gap: float | None = None
+    history: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver stopped at a regular end."""
+        return self.reason.converged
+
+
+@runtime_checkable
+class HasValueAndGrad(Protocol):
+    """A problem with a differentiable objective."""
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        """Objective and its gradient, of the shape of ``point``."""
+        ...
+
+
+@runtime_checkable
+class HasMetric(Protocol):
+    """A problem that knows a good inner product at a point."""
+
+    def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return a symmetric positive definite map from gradients to preconditioned gradients."""
+        ...
+
+
+@dataclass
+class Monitor:
+    """Follows a solver: keeps its history, shows progress, stops it on time.
+
+    Parameters
+    ----------
+    verbose : int, default=0
+        0 is silent; above, a line of progress is rewritten on standard error.
+    time_limit : float, optional
+        Seconds after which :meth:`row` asks the solver to stop.
+    label : str, default="solve"
+        What is being solved, for the progress line.
+    callback : callable, optional
+        Called with each history row; returning True stops the solver.
+    """
+
+    verbose: int = 0
+    time_limit: float | None = None
+    label: str = "solve"
+    callback: Callable[[dict[str, Any]], bool | None] | None = None
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    def row(self, iteration: int, value: float, measure: float, **extra: Any) -> bool:
+        """Record one iteration; True means that the solver must stop now."""
+        seconds = time.perf_counter() - self.started
+        row = {"iteration": iteration, "value": value, "measure": measure, "seconds": seconds, **extra}
+        self.rows.append(row)
+        if self.verbose:
+            sys.stderr.write(f"\r{self.label}: iteration {iteration}, objective {value:.6g}, {seconds:.1f} s\x1b[K")
+            sys.stderr.flush()
+        asked = bool(self.callback(row)) if self.callback is not None else False
+        return asked or (self.time_limit is not None and seconds > self.time_limit)
+
+    def finish(self) -> tuple[dict[str, Any], ...]:
+        """End the progress line and return the history."""
+        if self.verbose and self.rows:
+            sys.stderr.write("\n")
+        return tuple(self.rows)

@@ -1,0 +1,172 @@
+"""Limited-memory BFGS with a cubic line search, optionally preconditioned by the problem's metric."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs.protocols import HasMetric, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["LBFGS"]
+
+_ARMIJO, _CURVATURE = 1e-4, 0.9
+_MAX_TRIALS = 25
+
+
+class LBFGS(Solver):
+    """Limited-memory BFGS for smooth unconstrained problems.
+
+    The line search meets the weak Wolfe conditions by bracketing with cubic interpolation; a first trial of one is
+    accepted in most iterations, so an iteration costs little more than one evaluation. A problem that has a metric
+    (``HasMetric``) preconditions the first Hessian guess of every iteration.
+
+    Parameters
+    ----------
+    max_iter : int, default=500
+        Largest number of iterations.
+    tol : float, default=1e-6
+        Stop when the gradient norm, in the metric, is at most ``tol`` times ``max(1, |value|)``, or when three
+        iterations in a row each decrease the objective by at most ``tol^1.5`` relatively.
+    memory : int, default=20
+        Number of step pairs kept.
+
+    References
+    ----------
+    Nocedal and Wright (2006), algorithms 7.4 and 7.5.
+    """
+
+    def __init__(self, max_iter: int = 500, tol: float = 1e-6, memory: int = 20) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        x = start.clone()
+        value, grad = problem.value_and_grad(x)
+        pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=self.memory)
+        evaluations, stalled, iteration = 1, 0, 0
+        reason = Reason.MAX_ITER
+        while True:
+            metric = problem.metric(x) if isinstance(problem, HasMetric) else _identity
+            steepest = metric(grad)
+            measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
+            if monitor.row(iteration, value, measure, evaluations=evaluations):
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * max(1.0, abs(value)):
+                reason = Reason.GRADIENT
+                break
+            if iteration >= self.max_iter:
+                break
+            direction = _two_loop(grad, pairs, metric, steepest)
+            slope = float((grad * direction).sum())
+            if not slope < 0.0:
+                pairs.clear()
+                direction, slope = -steepest, -measure * measure
+            first = 1.0 if pairs else min(1.0, 1.0 / max(measure, 1e-300))
+            step = _line_search(problem, x, value, direction, slope, first)
+            evaluations += step.trials
+            if step.length == 0.0 and pairs:
+                pairs.clear()  # a bad memory is the usual reason: try once more along the gradient
+                continue
+            if step.length == 0.0:
+                reason = Reason.LINE_SEARCH
+                break
+            s, y = step.length * direction, step.grad - grad
+            curvature = float((s * y).sum())
+            if curvature > 1e-14 * float(s.norm()) * float(y.norm()):
+                pairs.append((s, y, 1.0 / curvature))
+            decrease = (value - step.value) / max(1e-300, abs(value), abs(step.value))
+            stalled = stalled + 1 if decrease <= self.tol**1.5 else 0
+            x, value, grad = step.point, step.value, step.grad
+            iteration += 1
+            if stalled >= 3:
+                monitor.row(iteration, value, measure, evaluations=evaluations)
+                reason = Reason.DECREASE
+                break
+        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
+
+
+def _identity(gradient: Tensor) -> Tensor:
+    return gradient
+
+
+def _two_loop(
+    grad: Tensor, pairs: deque[tuple[Tensor, Tensor, float]], metric: Callable[[Tensor], Tensor], steepest: Tensor
+) -> Tensor:
+    if not pairs:
+        return -steepest
+    q = grad.clone()
+    weights = []
+    for s, y, rho in reversed(pairs):
+        weight = rho * float((s * q).sum())
+        weights.append(weight)
+        q.sub_(y, alpha=weight)
+    _, y, rho = pairs[-1]
+    scale = 1.0 / (rho * max(float((y * metric(y)).sum()), 1e-300))
+    r = metric(q) * scale
+    for (s, y, rho), weight in zip(pairs, reversed(weights), strict=True):
+        r = r + s * (weight - rho * float((y * r).sum()))
+    return -r
+
+
+class _Step:
+    """An accepted trial; length zero when none was found."""
+
+    def __init__(self, length: float, point: Tensor, value: float, grad: Tensor, trials: int) -> None:
+        self.length, self.point, self.value, self.grad, self.trials = length, point, value, grad, trials
+
+
+def _line_search(problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float) -> _Step:
+    low, f_low, s_low = 0.0, value, slope
+    high, f_high, s_high = math.inf, math.nan, math.nan
+    best = _Step(0.0, x, value, x, 0)
+    step = first
+    for trial in range(1, _MAX_TRIALS + 1):
+        point = torch.add(x, direction, alpha=step)
+        f, grad = problem.value_and_grad(point)
+        s = float((grad * direction).sum())
+        finite = math.isfinite(f) and math.isfinite(s)
+        if finite and f <= value + _ARMIJO * step * slope:
+            if f < best.value:
+                best = _Step(step, point, f, grad, trial)
+            if s >= _CURVATURE * slope:
+                best = _Step(step, point, f, grad, trial)
+                break
+            low, f_low, s_low = step, f, s
+        else:
+            high, f_high, s_high = step, f, s if finite else math.nan
+        best.trials = trial
+        if best.length > 0.0 and trial >= 6:  # a decrease without the curvature condition is good enough by now
+            break
+        if high == math.inf:
+            step = 2.0 * step if trial < 3 else 4.0 * step
+        else:
+            if high - low <= 1e-14 * high:
+                break
+            step = _cubic(low, f_low, s_low, high, f_high, s_high)
+    return best
+
+
+def _cubic(low: float, f_low: float, s_low: float, high: float, f_high: float, s_high: float) -> float:
+    """Minimiser of the cubic through both ends, kept in the inner 80 % of the bracket."""
+    width = high - low
+    middle = low + 0.5 * width
+    if not (math.isfinite(f_high) and math.isfinite(s_high)):
+        return low + 0.1 * width
+    d1 = s_low + s_high - 3.0 * (f_low - f_high) / (low - high)
+    square = d1 * d1 - s_low * s_high
+    if square < 0.0:
+        return middle
+    d2 = math.sqrt(square)
+    denominator = s_high - s_low + 2.0 * d2
+    if denominator == 0.0:
+        return middle
+    step = high - width * (s_high + d2 - d1) / denominator
+    return min(max(step, low + 0.1 * width), low + 0.9 * width)
