@@ -11,7 +11,13 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments: there are none."""
+    """Declare the arguments: there are none.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command; it is left as it is.
+    """
     del parser
 
 
