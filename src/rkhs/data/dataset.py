@@ -220,7 +220,7 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
             "integers or booleans"
         )
     target = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
-    numbers = np.ascontiguousarray(array, dtype=target)
+    numbers = np.asarray(array, dtype=target, order="C")
     if kind in "ui" and array.size and max(abs(int(array.max())), abs(int(array.min()))) > 2**53:
         raise InputError(
             f"{source}: expected integers up to 2**53, which float64 holds exactly; got larger ones in dtype "

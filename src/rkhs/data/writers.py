@@ -54,7 +54,15 @@ def write_codes(
     extension = target.suffix.lower()
     if extension not in _EXTENSIONS:
         raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
-    values = as_numbers(np.asarray(codes), "codes")
+    try:
+        values = as_numbers(np.asarray(codes), "codes")
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"`codes` must be an array of shape (n, p); got a {type(codes).__name__} that is none ({error}); "
+            "give every row the same length, and move tensors to the CPU"
+        ) from error
     check_size(values, "codes")
     check_finite(Table(values, None, None), "codes")
     rows = _names(row_names, values.shape[0], "row_names")
