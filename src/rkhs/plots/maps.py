@@ -78,16 +78,8 @@ def code_map(
     classes = None if labels is None else _check_labels(labels, n)
     if ax is None:
         ax = _new_axes()
-    # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light colours visible.
-    style: dict[str, Any] = {
-        "s": float(np.clip(10000 / n, 9, 36)),
-        "alpha": 0.85 if n <= 2000 else 0.5,
-        "linewidths": 0.3 if n <= 2000 else 0.0,
-        "edgecolors": "#444444",
-        "rasterized": n > 5000,
-    }
     groups = [("", np.ones(n, dtype=bool))] if classes is None else _groups(classes)
-    _draw(ax, points, numbers, groups, style, value_name)
+    _draw(ax, points, numbers, groups, value_name)
     if classes is not None:
         _legend(ax, numbers is not None)
     ax.set_aspect("equal", adjustable="datalim")
@@ -192,13 +184,21 @@ def _draw(
     points: np.ndarray,
     numbers: np.ndarray | None,
     groups: list[tuple[str, np.ndarray]],
-    style: dict[str, Any],
     value_name: str | None,
 ) -> None:
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
+    n = len(points)
+    # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light colours visible.
+    style: dict[str, Any] = {
+        "s": float(np.clip(10000 / n, 9, 36)),
+        "alpha": 0.85 if n <= 2000 else 0.5,
+        "linewidths": 0.3 if n <= 2000 else 0.0,
+        "edgecolors": "#444444",
+        "rasterized": n > 5000,
+    }
     scale = None
     if numbers is not None:
         finite = numbers[np.isfinite(numbers)]
