@@ -69,8 +69,7 @@ def code_map(
 
     Notes
     -----
-    Colours: M. Okabe, K. Ito, Color Universal Design (2008), and P. Tol, Colour Schemes (2021), for
-    classes; matplotlib's viridis for values.
+    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
     """
     points = _check_codes(codes)
     n = len(points)
