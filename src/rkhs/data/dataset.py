@@ -41,8 +41,8 @@ class Dataset:
 
     Parameters
     ----------
-    X : ndarray
-        ``(n, d)`` float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
+    X : ndarray of shape (n, d)
+        float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
         "gram"; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always finite.
     kind : {"vectors", "gram", "molecules"}
         What a row of `X` is.
