@@ -2,5 +2,6 @@
 
 from rkhs.solvers.base import Solver
 from rkhs.solvers.lbfgs import LBFGS
+from rkhs.solvers.preimage import PreimageDescent
 
-__all__ = ["LBFGS", "Solver"]
+__all__ = ["LBFGS", "PreimageDescent", "Solver"]
