@@ -334,7 +334,7 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     Raises
     ------
     InputError
-        With ``psd="raise"``, naming the smallest eigenvalue.
+        With ``psd="raise"``, naming the smallest eigenvalue; with any ``psd`` if no eigenvalue is positive.
     """
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
@@ -346,6 +346,11 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     smallest, largest = float(values[0]), float(values.abs().max())
     if smallest >= -1e-8 * largest:
         return K
+    if not float(values[-1]) > 0.0:
+        raise InputError(
+            f"{name} must have a positive eigenvalue; got a largest of {float(values[-1]):.3g}. "
+            "Check its sign: larger values mean more similar items"
+        )
     ratio = -smallest / largest
     if psd == "raise":
         raise InputError(

@@ -353,7 +353,7 @@ class Matern(Radial):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """As :meth:`Stationary.resolve`, and checks ``nu``."""
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not isinstance(self.nu, float) or self.nu not in (0.5, 1.5, 2.5):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
         return super().resolve(X, weights)
 
