@@ -19,9 +19,10 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
-__all__ = ["Gaussian", "Matern", "Radial", "Stationary", "median_bandwidth", "squared_distances", "weighted_median"]
+__all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
 LOG2E = math.log2(math.e)
+_TILE = 384  # side of a square tile that fits the second-level cache
 ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
 
 
@@ -276,15 +277,15 @@ class Gaussian(Radial):
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
         K = new_matrix(A.shape[0], B.shape[0], A)
-        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached,
-        # and within one set of points only right of the diagonal: the rest is a mirror image.
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            first = start if Y is None else 0
-            part = torch.mm(left[start:stop], right[:, first:]).clamp_max_(0.0).exp2_()
-            K[start:stop, first:] = part
-            if Y is None:
-                K[stop:, start:stop] = part[:, stop - start :].mT
+        # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
+        # within one set of points tiles under the diagonal are mirror images.
+        n, m = K.shape
+        for i in range(0, n, _TILE):
+            for j in range(i if Y is None else 0, m, _TILE):
+                tile = torch.mm(left[i : i + _TILE], right[:, j : j + _TILE]).clamp_max_(0.0).exp2_()
+                K[i : i + _TILE, j : j + _TILE] = tile
+                if Y is None and j > i:
+                    K[j : j + _TILE, i : i + _TILE] = tile.mT
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
