@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
+from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
@@ -33,7 +33,7 @@ def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
     B = A if Y is None else Y - center
     a = (A * A).sum(1)
     b = a if Y is None else (B * B).sum(1)
-    D = new_matrix(A.shape[0], B.shape[0], A)
+    D = A.new_empty(A.shape[0], B.shape[0])
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
         torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
@@ -276,7 +276,7 @@ class Gaussian(Radial):
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = new_matrix(A.shape[0], B.shape[0], A)
+        K = A.new_empty(A.shape[0], B.shape[0])
         # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
         # within one set of points tiles under the diagonal are mirror images.
         n, m = K.shape
