@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,9 +50,7 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     """
     flat = values.reshape(-1)
     if weights is None:
-        n = flat.numel()
-        lower = float(torch.kthvalue(flat, (n + 1) // 2).values)
-        return lower if n % 2 else (lower + float(torch.kthvalue(flat, n // 2 + 1).values)) / 2
+        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
     order = torch.argsort(flat)
     ordered, w = flat[order], weights.reshape(-1)[order]
     kept = w > 0
@@ -65,13 +64,25 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
 
 
+def pair_median(D: Tensor) -> float:
+    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
+    n = D.shape[0]
+    array = D.cpu().numpy()
+    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
+    # Sorted, the entries are n zeros and then every pair twice.
+    middle = [k for k in {(n * n - 1) // 2, n * n // 2}]
+    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
+    found = np.partition(pairs, ranks) if ranks else pairs
+    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
+
+
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
     """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
 
     Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
     do, the answer is 1.
     """
-    scale = weighted_median(D, None if weights is None else torch.outer(weights, weights))
+    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:
         scale = float(D.mean() if weights is None else weights @ D @ weights)
     return 1.0 if scale <= 0.0 else 1.0 / scale
@@ -343,7 +354,7 @@ class Matern(Radial):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """As :meth:`Stationary.resolve`, and checks ``nu``."""
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not isinstance(self.nu, float) or self.nu not in (0.5, 1.5, 2.5):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
         return super().resolve(X, weights)
 
