@@ -70,7 +70,7 @@ def pair_median(D: Tensor) -> float:
     array = D.cpu().numpy()
     pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
     # Sorted, the entries are n zeros and then every pair twice.
-    middle = [k for k in {(n * n - 1) // 2, n * n // 2}]
+    middle = list({(n * n - 1) // 2, n * n // 2})
     ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
     found = np.partition(pairs, ranks) if ranks else pairs
     return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
