@@ -25,7 +25,6 @@ __all__ = [
     "factorize",
     "fix_signs",
     "lanczos",
-    "new_matrix",
     "polar",
     "positive_part",
     "prefers_lanczos",
@@ -94,18 +93,6 @@ class Outer:
     def dense(self) -> Tensor:
         """The matrix itself, shape (n, n)."""
         return self.left @ self.right.mT
-
-
-def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
-    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``.
-
-    On the CPU the memory is NumPy's: NumPy asks the system for huge pages and torch does not, and at n = 5000 the page
-    faults of a fresh Gram matrix cost as much as its matrix product.
-    """
-    dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)
-    if like.device.type != "cpu" or dtype is None:
-        return like.new_empty(n, m)
-    return torch.from_numpy(np.empty((n, m), dtype=dtype))
 
 
 def symmetric_rows(S: Tensor | Outer, start: int, stop: int) -> Tensor:

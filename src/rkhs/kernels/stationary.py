@@ -17,12 +17,13 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
+from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
-__all__ = ["Gaussian", "Matern", "Radial", "Stationary", "median_bandwidth", "squared_distances", "weighted_median"]
+__all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
 LOG2E = math.log2(math.e)
+_TILE = 384  # side of a square tile that fits the second-level cache
 ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
 
 
@@ -33,7 +34,7 @@ def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
     B = A if Y is None else Y - center
     a = (A * A).sum(1)
     b = a if Y is None else (B * B).sum(1)
-    D = new_matrix(A.shape[0], B.shape[0], A)
+    D = A.new_empty(A.shape[0], B.shape[0])
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
         torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
@@ -69,7 +70,7 @@ def pair_median(D: Tensor) -> float:
     array = D.cpu().numpy()
     pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
     # Sorted, the entries are n zeros and then every pair twice.
-    middle = [k for k in {(n * n - 1) // 2, n * n // 2}]
+    middle = list({(n * n - 1) // 2, n * n // 2})
     ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
     found = np.partition(pairs, ranks) if ranks else pairs
     return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
@@ -286,16 +287,16 @@ class Gaussian(Radial):
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = new_matrix(A.shape[0], B.shape[0], A)
-        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached,
-        # and within one set of points only right of the diagonal: the rest is a mirror image.
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            first = start if Y is None else 0
-            part = torch.mm(left[start:stop], right[:, first:]).clamp_max_(0.0).exp2_()
-            K[start:stop, first:] = part
-            if Y is None:
-                K[stop:, start:stop] = part[:, stop - start :].mT
+        K = A.new_empty(A.shape[0], B.shape[0])
+        # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
+        # within one set of points tiles under the diagonal are mirror images.
+        n, m = K.shape
+        for i in range(0, n, _TILE):
+            for j in range(i if Y is None else 0, m, _TILE):
+                tile = torch.mm(left[i : i + _TILE], right[:, j : j + _TILE]).clamp_max_(0.0).exp2_()
+                K[i : i + _TILE, j : j + _TILE] = tile
+                if Y is None and j > i:
+                    K[j : j + _TILE, i : i + _TILE] = tile.mT
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
