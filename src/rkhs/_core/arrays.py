@@ -31,9 +31,10 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         small = X.detach().cpu().resolve_conj().resolve_neg()
         return (small.float() if small.dtype == torch.bfloat16 else small).numpy()
     if isinstance(X, np.ma.MaskedArray):
-        if np.ma.getmaskarray(X).any():
+        masked = int(np.ma.getmaskarray(X).sum())
+        if masked:
             raise InputError(
-                f"{name} must have no missing values; got a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries. "
+                f"{name} must have no missing values; got a masked array with {masked} masked entries. "
                 "Fill or drop them first"
             )
         return X.data
