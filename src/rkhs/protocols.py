@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
-__all__ = ["HasMetric", "HasValueAndGrad", "Monitor", "Reason", "Solution"]
+__all__ = ["HasLastBlock", "HasMetric", "HasNaturalGradient", "HasValueAndGrad", "Monitor", "Reason", "Solution"]
 
 
 class Reason(Enum):
@@ -86,6 +86,24 @@ class HasMetric(Protocol):
 
     def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
         """Return a symmetric positive definite map from gradients to preconditioned gradients."""
+        ...
+
+
+@runtime_checkable
+class HasNaturalGradient(Protocol):
+    """A problem that knows its gradient in a function space as a by-product of the plain one."""
+
+    def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
+        """Objective, plain gradient, and the gradient in the inner product of the function space."""
+        ...
+
+
+@runtime_checkable
+class HasLastBlock(Protocol):
+    """A problem whose last block of variables has a closed-form optimum for given other blocks."""
+
+    def freeze_last(self, first: Tensor) -> HasNaturalGradient:
+        """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
         ...
 
 

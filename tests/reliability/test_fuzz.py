@@ -31,7 +31,26 @@ fuzz = settings(
 )
 
 SPECIAL = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e-310, 1e160, -0.0, 1e30]
-NUMBERS = [0, 1, 2, 3, -1, 0.0, 0.5, 1.0, -1.0, 1e-12, 1e-300, 1e300, float("nan"), float("inf"), None, "a", True, (1.0, 1.0)]
+NUMBERS = [
+    0,
+    1,
+    2,
+    3,
+    -1,
+    0.0,
+    0.5,
+    1.0,
+    -1.0,
+    1e-12,
+    1e-300,
+    1e300,
+    float("nan"),
+    float("inf"),
+    None,
+    "a",
+    True,
+    (1.0, 1.0),
+]
 
 
 def mostly(good: list[Any], any_of: list[Any]) -> st.SearchStrategy[Any]:
@@ -85,8 +104,29 @@ def weights(draw: st.DrawFn, n: int) -> np.ndarray | None:
     return w
 
 
-KERNELS: list[Any] = ["gaussian", "linear", "matern", "laplacian", "polynomial", Gaussian("scale"), Matern(2.5, "1/d"), Laplacian("l2"), Linear("mean_norm", "mean"), 0.5 * Gaussian() + Linear()]
-BAD_KERNELS: list[Any] = ["precomputed", "x", None, Gaussian(-1.0), Gaussian(1e300), Gaussian(1e-300), Polynomial(20), Matern(0.7), Linear(np.nan)]
+KERNELS: list[Any] = [
+    "gaussian",
+    "linear",
+    "matern",
+    "laplacian",
+    "polynomial",
+    Gaussian("scale"),
+    Matern(2.5, "1/d"),
+    Laplacian("l2"),
+    Linear("mean_norm", "mean"),
+    0.5 * Gaussian() + Linear(),
+]
+BAD_KERNELS: list[Any] = [
+    "precomputed",
+    "x",
+    None,
+    Gaussian(-1.0),
+    Gaussian(1e300),
+    Gaussian(1e-300),
+    Polynomial(20),
+    Matern(0.7),
+    Linear(np.nan),
+]
 
 AUTOENCODER = st.fixed_dictionaries(
     {
@@ -185,11 +225,26 @@ def test_gram_matrices(data: st.DataObject, autoencoder: bool, psd: str) -> None
         elif change == "sign":
             K = -K
     w = data.draw(weights(len(K)))
-    model = KernelAutoencoder(1, kernel="precomputed", psd=psd, max_iter=6) if autoencoder else KernelPCA(1, kernel="precomputed", psd=psd)
+    model = (
+        KernelAutoencoder(1, kernel="precomputed", psd=psd, max_iter=6)
+        if autoencoder
+        else KernelPCA(1, kernel="precomputed", psd=psd)
+    )
     survive(lambda: use(model, K, K[:2], w))
 
 
-VECTOR_KERNELS = [Gaussian(), Gaussian("scale"), Matern(0.5), Matern(2.5, "1/d"), Laplacian(), Laplacian("l2"), Linear(), Linear("mean_norm", "mean"), Polynomial(2), Gaussian() * Linear() + 0.5 * Matern()]
+VECTOR_KERNELS = [
+    Gaussian(),
+    Gaussian("scale"),
+    Matern(0.5),
+    Matern(2.5, "1/d"),
+    Laplacian(),
+    Laplacian("l2"),
+    Linear(),
+    Linear("mean_norm", "mean"),
+    Polynomial(2),
+    Gaussian() * Linear() + 0.5 * Matern(),
+]
 
 
 @fuzz

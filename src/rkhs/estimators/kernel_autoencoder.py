@@ -13,7 +13,8 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
 from rkhs._core.checks import check_count, check_gram
 from rkhs._core.errors import CollapseWarning, InputError
-from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
+from rkhs.estimators.autoencoder_fit import fit_outputs, solve_autoencoder
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
@@ -55,7 +56,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         back. Off is literally the model of the paper.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
-        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient.
+        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
+        function spaces, which is several times faster than that of the coefficients. In the end the last layer is always at
+        its optimum, so that ``objective_`` means the same for all of them.
+    learning_rate : float, default=None
+        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, backtracking for the others.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -65,7 +70,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     tol : float, default=1e-5
         Relative tolerance of the solver.
     warm_start : bool, default=False
-        Start from the codes of the last fit if the data have the same number of rows.
+        Start from the layers of the last fit if the data have the same number of rows.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -130,6 +135,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         center: bool = True,
         scale: bool = True,
         solver: str = "lbfgs",
+        learning_rate: float | None = None,
         init: str = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
@@ -150,6 +156,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.center = center
         self.scale = scale
         self.solver = solver
+        self.learning_rate = learning_rate
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -204,7 +211,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
-        start = self._previous_codes(len(items), settings)
+        start = self._previous_layers(len(items), settings)
         result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
         self._kept_rows = kept
         self._n_training = n
@@ -234,11 +241,12 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
         return read
 
-    def _previous_codes(self, n: int, settings: Settings) -> list[Tensor] | None:
+    def _previous_layers(self, n: int, settings: Settings) -> list[Tensor] | None:
+        """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
         codes = getattr(self, "layer_codes_", None) if self.warm_start else None
         if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
             return None
-        return [to_tensor(c, **self._options) for c in codes]
+        return [to_tensor(c, **self._options) for c in (codes[0], *self.encoder_coefs_[1:])]
 
     def _store(self, result: Any, items: Any, goal: Any, settings: Settings) -> None:
         self.decoder_kernels_ = settings.decoder_kernels

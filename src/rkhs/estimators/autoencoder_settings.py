@@ -1,4 +1,4 @@
-"""What fitting a kernel autoencoder is made of: settings, outputs, starts, solvers, canonical codes."""
+"""The parameters of a kernel autoencoder, checked before its data are touched."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import factorize, fix_signs
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Gaussian, Matern
-from rkhs.outputs import RKHS, Euclidean, OutputSpace
-from rkhs.problems.autoencoder import Autoencoder, Decoder
-from rkhs.problems.start import kernel_pca_scores, layered_start
-from rkhs.protocols import Monitor, Solution
-from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["Fitted", "Settings", "default_kernel", "fit_outputs", "read_settings", "solve_autoencoder"]
+__all__ = ["Settings", "default_kernel", "read_settings"]
 
 
 def default_kernel() -> Kernel:
@@ -84,9 +77,13 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
     for flag in ("center", "scale", "warm_start"):
         check_flag(getattr(estimator, flag), flag)
+    if estimator.learning_rate is not None:
+        check_number(estimator.learning_rate, "learning_rate", above=0.0)
     check_count(estimator.n_init, "n_init")
     check_seed(estimator.random_state)
-    check_count(int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0)
+    check_count(
+        int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0
+    )
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
@@ -158,120 +155,3 @@ def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: 
     for index, (A, size) in enumerate(zip(given, sizes, strict=True)):
         checked.append(None if A is None else check_operator(A, f"operators[{index}]", size))
     return tuple(checked)
-
-
-def fit_outputs(
-    estimator: Any, settings: Settings, goal: Any, K: Tensor, weights: Tensor | None
-) -> tuple[Kernel | None, OutputSpace, Tensor]:
-    """Resolve the output kernel and put the targets in coordinates."""
-    options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
-    if settings.output_kernel is None:
-        space, U = Euclidean.fit(goal, weights, **options)
-        return None, space, U
-    own = settings.output_kernel is estimator._input_kernel() or estimator._own_targets
-    resolved = settings.output_kernel.resolve(goal, weights)
-    shared = own and resolved == estimator.kernel_
-    gram = K if shared else estimator._training_gram(resolved, goal)
-    features, U = RKHS.fit(gram, weights, **options)
-    return resolved, features, U
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A solved autoencoder.
-
-    Parameters
-    ----------
-    codes : list of Tensor
-        Codes of the hidden layers, of the training items.
-    encoder_coefs : list of Tensor
-        ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
-    decoder : Decoder
-    solution : Solution
-    """
-
-    codes: list[Tensor]
-    encoder_coefs: list[Tensor]
-    decoder: Decoder
-    solution: Solution
-
-
-def solve_autoencoder(
-    estimator: Any,
-    settings: Settings,
-    K: Tensor,
-    coordinates: Tensor,
-    weights: Tensor | None,
-    space: OutputSpace,
-    previous: list[Tensor] | None,
-) -> Fitted:
-    """Solve from every start and keep the lowest objective."""
-    operators = [None if A is None else torch.as_tensor(A, dtype=K.dtype, device=K.device) for A in settings.operators]
-    if operators[-1] is not None and isinstance(space, Euclidean):
-        operators[-1] = space.operator(operators[-1])
-    scores = None
-    if previous is None and estimator.init == "kpca":
-        scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
-    factor = factorize(K)
-    problem = Autoencoder(
-        factor, coordinates, settings.decoder_kernels, settings.widths, settings.reg, tuple(operators), weights
-    )
-    rng = check_seed(estimator.random_state)
-    best: Solution | None = None
-    for attempt in range(estimator.n_init):
-        start = _start(problem, scores, previous, attempt, rng)
-        monitor = Monitor(
-            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
-        )
-        solution = LBFGS(estimator.max_iter, estimator.tol).solve(problem, start, monitor)
-        if best is None or solution.value < best.value:
-            best = solution
-    assert best is not None
-    return _finish(problem, best, settings)
-
-
-def _start(
-    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: Any
-) -> Tensor:
-    if attempt == 0 and previous is not None:
-        parts = [problem.factor.solve(previous[0])]
-        if len(previous) == 1:
-            return problem.pack(parts)
-    if attempt == 0 and scores is not None:
-        missing = max(problem.widths) - scores.shape[1]
-        padded = torch.cat([scores, scores.new_zeros(scores.shape[0], max(missing, 0))], 1)
-        return layered_start(problem, padded)[0]
-    noise = torch.as_tensor(rng.standard_normal((problem.factor.matrix.shape[1], max(problem.widths))))
-    codes = problem.factor.matrix @ noise.to(problem.target)
-    return layered_start(problem, codes, search=True)[0]
-
-
-def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fitted:
-    """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
-    parts = [part.clone() for part in problem.unpack(solution.point)]
-    codes = problem.codes(solution.point)
-    for layer, Z in enumerate(codes):
-        if problem.operators[layer] is not None or not settings.decoder_kernels[layer].rotation_invariant:
-            continue
-        Q = principal_axes(Z, problem.weights)
-        parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
-    root = problem._roots[0]
-    coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
-    coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
-    return Fitted(codes, coefs, problem.decoder(codes[-1]), solution)
-
-
-def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entry of a column positive."""
-    w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
-    centred = Z - w @ Z
-    _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))
-    Q = vectors.flip(1)
-    turned = Z @ Q
-    return Q * torch.sign(_pivot_entries(fix_signs(turned), turned))
-
-
-def _pivot_entries(fixed: Tensor, turned: Tensor) -> Tensor:
-    """+1 or -1 a column: the flips that ``fix_signs`` made."""
-    flips = (fixed * turned).sum(0)
-    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))
