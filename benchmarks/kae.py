@@ -104,7 +104,7 @@ def exponents(Z: Tensor, out: Tensor) -> Tensor:
 
 
 def bare_joint(K1: Tensor, X: Tensor, first: Tensor, last: Tensor) -> Callable[[], Tensor]:
-    """Products and exponentials of one joint evaluation: codes, Gram, fit; gradient of both layers; pull-back of K_2."""
+    """Products and exponentials of one joint evaluation: codes, Gram, fit; both gradients; pull-back of K_2."""
     n = len(X)
     K, S = torch.empty(n, n, dtype=X.dtype), torch.empty(256, n, dtype=X.dtype)
 
@@ -203,7 +203,8 @@ def alternating_scheme() -> None:
             print(f"goal 6: L-BFGS ends at {solution.value:.6g}, the scheme ({metric}) at {best.value:.6g}: MISSED")
             continue
         print(
-            f"  {metric}: best {best.value:.6g} after {reached[0]:.2f} s; L-BFGS in {ours[0]:.2f} s, ends {solution.value:.6g}"
+            f"  {metric}: best {best.value:.6g} after {reached[0]:.2f} s; "
+            f"L-BFGS in {ours[0]:.2f} s, ends {solution.value:.6g}"
         )
         print(verdict(f"goal 6, against the {metric} gradient", ours[0] / reached[0], 1 / 5, 1 / 11))
 

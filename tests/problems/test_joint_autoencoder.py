@@ -129,7 +129,7 @@ def test_the_sign_of_the_published_k2ae_gradient_is_not_ours() -> None:
     reduced = net.reduced
     V = net.random((3,))[0]
     point = reduced.pack([V])
-    value, grad = reduced.value_and_grad(point)
+    _value, grad = reduced.value_and_grad(point)
     Z = reduced.codes(point)[0]
     N = reduced.decoder(Z).root
     penalty = net.reg[0] * V

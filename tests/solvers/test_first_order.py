@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -56,7 +58,7 @@ def test_the_metric_of_a_problem_makes_gradient_descent_newton() -> None:
 def test_gradient_descent_never_rises() -> None:
     solution = GradientDescent(None, 200, 1e-12).solve(Rosenbrock(), torch.full((4,), -1.2, dtype=torch.float64))
     values = [row["value"] for row in solution.history]
-    assert all(b <= a for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(values))
     assert solution.reason is Reason.MAX_ITER
     assert solution.n_evaluations > solution.n_iter == 200
 
@@ -108,7 +110,7 @@ def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric
     assert found.converged
     assert found.value == pytest.approx(best.value, rel=1e-6)
     values = [row["value"] for row in found.history]
-    assert all(b <= a + 1e-14 for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a + 1e-14 for a, b in itertools.pairwise(values))
 
 
 @pytest.mark.parametrize("metric", ["plain", "rkhs"])

@@ -8,8 +8,8 @@ The gradient comes from one backward recursion. With ``G_L = dJ/dX_L``, for ``l 
 
     H_l = G_l + reg_l Phi_l,   dJ/dPhi_l = K_l H_l A_l,   dJ/dK_l = (G_l + reg_l / 2 Phi_l) (Phi_l A_l)^T,
 
-and ``G_(l-1)`` is the pull-back of ``dJ/dK_l``. Dropping the common left factor ``K_l`` gives ``H_l A_l``, the gradient in the
-reproducing kernel Hilbert space of the layer, at no cost.
+and ``G_(l-1)`` is the pull-back of ``dJ/dK_l``. Dropping the common left factor ``K_l`` gives ``H_l A_l``, the gradient
+in the reproducing kernel Hilbert space of the layer, at no cost.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class _Layers:
 
     def forward(self, parts: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor], float]:
         """Gram matrices, ``Phi_l A_l``, outputs of every layer, and the sum of the penalties."""
-        grams, mixed, outputs, penalty = [self.gram], [], [], 0.0
+        grams, penalty = [self.gram], 0.0
+        mixed: list[Tensor] = []
+        outputs: list[Tensor] = []
         for layer, (Phi, A) in enumerate(zip(parts, self.operators, strict=False)):
             if layer > 0:
                 grams.append(self.kernels[layer - 1]._gram(outputs[-1]))

@@ -73,14 +73,14 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
         If ``metric="rkhs"`` and the problem knows no inner product.
     """
     check_choice(metric, "metric", ("plain", "rkhs"))
-    if metric == "plain":
-        value, grad = problem.value_and_grad(x)
-        return Gradients(value, grad, grad)
-    if isinstance(problem, HasNaturalGradient):
+    if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
+    value, grad = problem.value_and_grad(x)
+    if metric == "plain":
+        return Gradients(value, grad, grad)
     if isinstance(problem, HasMetric):
-        value, grad = problem.value_and_grad(x)
-        return Gradients(value, grad, problem.metric(x)(grad))
+        precondition = problem.metric(x)
+        return Gradients(value, grad, precondition(grad))
     raise InputError(f"metric must be 'plain' for {type(problem).__name__}, which knows no inner product; got 'rkhs'")
 
 
