@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+    from rkhs.persistence import load as load
+    from rkhs.persistence import save as save
 
 __version__ = "0.1.0"
 
@@ -18,6 +20,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelPCA": "rkhs.estimators.kernel_pca",
+    "load": "rkhs.persistence",
+    "save": "rkhs.persistence",
 }
 _SUBMODULES = ("kernels", "losses")
 
