@@ -143,7 +143,8 @@ class MinMax(VectorKernel):
             total = a[start : start + _ROWS, None] + b
             top = (total - part).clamp_min_(0.0)
             part.add_(total)
-            torch.where(part > 0.0, top / part, 1.0, out=part)
+            top[part == 0.0] = part[part == 0.0] = 1.0
+            torch.div(top, part, out=part)
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
