@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import rkhs
 from rkhs._core.codec import class_name, decode, encode
+from rkhs._core.config import is_concrete
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.files import Container, read_container, write_container
 
@@ -60,7 +61,7 @@ def registry() -> dict[str, type]:
         module = importlib.import_module(f"rkhs.{package}")
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
-            if inspect.isclass(value) and issubclass(value, BaseEstimator) and not inspect.isabstract(value):
+            if inspect.isclass(value) and issubclass(value, BaseEstimator) and is_concrete(value):
                 classes[class_name(value)] = value
     return classes
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
-__all__ = ["Configurable"]
+__all__ = ["Configurable", "is_concrete"]
 
 
 class Configurable(BaseEstimator):
@@ -29,6 +29,11 @@ class Configurable(BaseEstimator):
         return mine.keys() == theirs.keys() and all(_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # parameters may be changed by set_params
+
+
+def is_concrete(cls: type) -> bool:
+    """Whether no method of a class is abstract; scikit-learn's base class does not ask for that by itself."""
+    return not any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls))
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -12,7 +12,7 @@ import inspect
 from functools import cache
 from typing import Any
 
-from rkhs._core.config import Configurable
+from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.errors import InputError
 
 __all__ = ["parse_kernel", "parse_setting", "parse_value"]
@@ -33,7 +33,7 @@ def _classes() -> dict[str, type]:
             continue
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
-            if inspect.isclass(value) and issubclass(value, Configurable) and not inspect.isabstract(value):
+            if inspect.isclass(value) and issubclass(value, Configurable) and is_concrete(value):
                 table[_key(name)] = value
     return table
 
