@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,11 +35,11 @@ def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
         If the file is damaged, or is not a finite, real, two-dimensional array.
     """
     try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
+            array = np.load(handle, allow_pickle=False)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise _unreadable(path, "npy", error) from error
     if not isinstance(array, np.ndarray):
-        array.close()
         raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
     return _table(array, str(path), columns)
 
@@ -65,14 +66,16 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
         If the file is damaged, the array is not there or not named among several, or is not a finite, real table.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
+        with path.open("rb") as handle:
+            archive = np.load(handle, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
                 raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
-            name = _choose(path, list(archive.files), key)
-            array = archive[name]
+            with archive:
+                name = _choose(path, list(archive.files), key)
+                array = archive[name]
     except InputError:
         raise
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+    except (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise _unreadable(path, "npz", error) from error
     return _table(array, f"{path}[{name!r}]", columns)
 

@@ -41,8 +41,8 @@ class Dataset:
 
     Parameters
     ----------
-    X : ndarray
-        ``(n, d)`` float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
+    X : ndarray of shape (n, d)
+        float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
         "gram"; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always finite.
     kind : {"vectors", "gram", "molecules"}
         What a row of `X` is.
@@ -220,7 +220,7 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
             "integers or booleans"
         )
     target = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
-    numbers = np.ascontiguousarray(array, dtype=target)
+    numbers = np.asarray(array, dtype=target, order="C")
     if kind in "ui" and array.size and max(abs(int(array.max())), abs(int(array.min()))) > 2**53:
         raise InputError(
             f"{source}: expected integers up to 2**53, which float64 holds exactly; got larger ones in dtype "

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, missing_extra
 from rkhs.data.dataset import SkippedRow, listed
 
@@ -74,12 +75,8 @@ def morgan_fingerprints(
     """
     if isinstance(smiles, str):
         raise InputError(f"`smiles` must be a list of SMILES; got the single string {smiles!r}; write [{smiles!r}]")
-    if on_error not in ("raise", "skip"):
-        raise InputError(f'`on_error` must be "raise" or "skip"; got {on_error!r}; choose one of them')
-    if radius < 0 or n_bits < 1:
-        raise InputError(
-            f"`radius` must be >= 0 and `n_bits` >= 1; got {radius} and {n_bits}; the usual values are 2 and 2048"
-        )
+    check_choice(on_error, "on_error", ("raise", "skip"))
+    radius, n_bits = check_count(radius, "radius", at_least=0), check_count(n_bits, "n_bits")
     texts = list(smiles)
     rows, kept, skipped = _compute(texts, radius, n_bits)
     if skipped and (on_error == "raise" or not rows):

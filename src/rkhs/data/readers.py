@@ -67,8 +67,7 @@ def read_table(
     path : str or path
         A ``.csv``, ``.tsv``, ``.parquet``, ``.npy``, ``.npz`` or ``.smi`` file.
     columns : sequence of str or int, default=None
-        Columns to read, by name or by position counted from 0 in the file; None reads all. Names and positions may be
-        mixed.
+        Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all.
     index_column : str or int, default=None
         Column of row names. None takes a first column without a header (as R and pandas write it), or a first column
         that holds only text, all different. A first column of numbers with a header is data unless named here.
@@ -106,16 +105,21 @@ def read_table(
     options = _Options(wanted, index_column, smiles_column, gram, key, header, delimiter, encoding, on_error)
     file, extension = _check_path(path)
     _check_options(options, extension)
+    return _read(file, extension, options)
+
+
+def _read(file: Path, extension: str, options: _Options) -> Dataset:
+    source = str(file)
     if extension == ".smi":
-        smiles, names = read_smi(file, encoding=encoding)
-        return molecule_dataset(smiles, names, source=str(file), on_error=on_error)
-    if smiles_column is not None:
-        smiles, names = _read_smiles(file, extension, smiles_column, options)
-        return molecule_dataset(smiles, names, source=str(file), on_error=on_error)
+        smiles, names = read_smi(file, encoding=options.encoding)
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
+    if options.smiles_column is not None:
+        smiles, names = _read_smiles(file, extension, options.smiles_column, options)
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
     table = _read_numbers(file, extension, options)
-    if gram:
-        table = gram_names(table, gram, str(file))
-    return Dataset(table.values, "gram" if gram else "vectors", table.row_names, table.column_names, str(file))
+    if options.gram:
+        table = gram_names(table, options.gram, source)
+    return Dataset(table.values, "gram" if options.gram else "vectors", table.row_names, table.column_names, source)
 
 
 def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:

@@ -33,7 +33,19 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TextFile:
-    """An open table: the column names (None without a header), the number of columns, and the rows still to be read."""
+    """An open table, read from its first data row on.
+
+    Parameters
+    ----------
+    source : str
+        The path.
+    names : tuple of str or None
+        The column names; None without a header.
+    width : int
+        Number of columns.
+    rows : iterator of Row
+        The data rows still to be read.
+    """
 
     source: str
     names: tuple[str, ...] | None

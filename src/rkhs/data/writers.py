@@ -54,9 +54,7 @@ def write_codes(
     extension = target.suffix.lower()
     if extension not in _EXTENSIONS:
         raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
-    values = as_numbers(np.asarray(codes), "codes")
-    check_size(values, "codes")
-    check_finite(Table(values, None, None), "codes")
+    values = _check_codes(codes)
     rows = _names(row_names, values.shape[0], "row_names")
     columns = _names(column_names, values.shape[1], "column_names")
     if extension == ".npy":
@@ -76,6 +74,20 @@ def write_codes(
         _write_csv(target, values, rows, columns)
     else:
         _write_parquet(target, values, rows, columns)
+
+
+def _check_codes(codes: Any) -> np.ndarray:
+    try:
+        array = np.asarray(codes)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`codes` must be an array of shape (n, p); got a {type(codes).__name__} that is none ({error}); "
+            "give every row the same length, and move tensors to the CPU"
+        ) from error
+    values = as_numbers(array, "codes")
+    check_size(values, "codes")
+    check_finite(Table(values, None, None), "codes")
+    return values
 
 
 def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[str] | None:
