@@ -19,7 +19,7 @@ from rkhs._core.errors import InputError
 __all__ = ["decode", "encode"]
 
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
-_DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+_DTYPES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"])
 
 
 def class_name(cls: type) -> str:

@@ -143,7 +143,7 @@ def _digest(version: str, text: str, arrays: Mapping[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         add(f"{name} {array.dtype.str} {array.shape}".encode())
-        add(array.tobytes() if array.size == 0 else memoryview(array).cast("B"))
+        add(array.tobytes() if array.size == 0 else array.data.cast("B"))
     return total.hexdigest()
 
 
@@ -214,7 +214,9 @@ def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
         first, _, body = text.partition("\n")
         match = _FIRST_LINE.fullmatch(first)
         if match is None:
-            raise ModelFileError(f"{source}: expected a model file of rkhs; got a safetensors file without a model in it")
+            raise ModelFileError(
+                f"{source}: expected a model file of rkhs; got a safetensors file without a model in it"
+            )
         major, minor, checksum = int(match.group(1)), int(match.group(2)), match.group(3)
         if major > version[0]:
             raise ModelFileError(

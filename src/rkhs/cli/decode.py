@@ -110,7 +110,9 @@ def _write_ranking(
         writer = csv.writer(handle, lineterminator="\n")
         extra = (["name"] if names is not None else []) + (["smiles"] if smiles is not None else [])
         writer.writerow(["code", "rank", "candidate", *extra, "squared_distance"])
-        for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
+        for i, (indices, distances) in enumerate(
+            zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
+        ):
             for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
                 found = [column[j] for column in (names, smiles) if column is not None]
                 writer.writerow([i if rows is None else rows[i], place, j, *found, distance])

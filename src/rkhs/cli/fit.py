@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a .csv, .tsv, .parquet, .npy, .npz or .smi file")
-    parser.add_argument("-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs")
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs"
+    )
     parser.add_argument("--estimator", default="KernelAutoencoder", metavar="NAME", help="default: %(default)s")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see below")
     parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")

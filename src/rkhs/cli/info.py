@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
 def _facts(file: Any) -> dict[str, Any]:
     model = file.estimator
     default = type(model)().get_params(deep=False)
-    params = {k: repr(v) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}
+    params = {
+        k: " ".join(repr(v).split()) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])
+    }
     known = file.notes.get("input", {})
     facts: dict[str, Any] = {"class": type(model).__name__, "parameters": params}
     if known:
@@ -65,7 +67,7 @@ def _facts(file: Any) -> dict[str, Any]:
         facts["codes"] = f"{model.codes_.shape[0]} x {model.codes_.shape[1]}"
     for name in ("kernel", "output_kernel"):
         if getattr(model, f"{name}_", None) is not None:
-            facts[name] = repr(getattr(model, f"{name}_"))
+            facts[name] = " ".join(repr(getattr(model, f"{name}_")).split())
     for name in ("objective", "converged", "n_iter", "reason"):
         if hasattr(model, f"{name}_"):
             facts[name] = getattr(model, f"{name}_")

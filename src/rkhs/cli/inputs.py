@@ -30,7 +30,9 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
     group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
     group.add_argument("--smiles", metavar="COLUMN", type=column, help="column that holds SMILES (needs rkhs[chem])")
-    group.add_argument("--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so")
+    group.add_argument(
+        "--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so"
+    )
     group.add_argument("--key", metavar="NAME", help="which array of a .npz file")
     group.add_argument("--delimiter", metavar="CHAR", help="between the cells of a text file")
     group.add_argument(

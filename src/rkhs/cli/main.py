@@ -70,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = next((word for word in words if not word.startswith("-")), None)
     args = _parser(chosen).parse_args(words)
     with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         return _guarded(importlib.import_module(_COMMANDS[args.command][0]).run, args)
 

@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
     parser.add_argument(
-        "input", metavar="INPUT", help="rows like those of the fit; for a Gram model kernel values with the training rows"
+        "input",
+        metavar="INPUT",
+        help="rows like those of the fit; for a Gram model kernel values with the training rows",
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="a .csv, .parquet or .npy file to write")
     parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
