@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import kernels as kernels
+    from rkhs import losses as losses
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.persistence import load as load

@@ -1,7 +1,7 @@
 """Model files: fitted estimators to one safetensors file and back, without pickle.
 
 Only classes of this library are stored, by a name that is looked up in a fixed table; parameters pass through the
-constructors, which only store, so that loading a file runs no code from it. ``docs/user/model_files.md`` has the format.
+constructors, which only store, so that loading a file runs no code from it. The format: ``docs/user/model_files.md``.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _stored_name(cls: type) -> str:
     name = class_name(cls)
     if registry().get(name) is not cls:
         raise InputError(
-            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep the code that makes "
-            "it and fit again, or fit on the Gram matrix with kernel='precomputed'"
+            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep the code that "
+            "makes it and fit again, or fit on the Gram matrix with kernel='precomputed'"
         )
     return name
 
@@ -81,7 +81,8 @@ def _find_class(name: str) -> type:
         return registry()[name]
     except (KeyError, TypeError):
         raise ModelFileError(
-            f"the model file names {name!r}, which this version of rkhs does not have; install the version that wrote it"
+            f"the model file names {name!r}, which this version of rkhs does not have; install the "
+            "version that wrote it"
         ) from None
 
 
@@ -123,8 +124,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     path : str or path
         By convention it ends in ``.rkhs``.
     notes : dict, default=None
-        Anything that belongs to the model, such as names of rows: texts, numbers, arrays, lists and dicts of such. It is
-        returned by :func:`read_model`.
+        Anything that belongs to the model, such as names of rows: texts, numbers, arrays, lists and dicts of such. It
+        is returned by :func:`read_model`.
 
     Raises
     ------

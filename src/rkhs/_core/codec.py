@@ -19,7 +19,9 @@ from rkhs._core.errors import InputError
 __all__ = ["decode", "encode"]
 
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
-_DTYPES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"])
+_DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 
 
 def class_name(cls: type) -> str:

@@ -131,7 +131,7 @@ class Container:
 
 
 def _digest(version: str, text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over everything that has a meaning; each part is preceded by its length, so that none can borrow bytes."""
+    """SHA-256 over all that has a meaning; each part is preceded by its length, so that none can borrow bytes."""
     total = hashlib.sha256()
 
     def add(part: bytes | memoryview) -> None:

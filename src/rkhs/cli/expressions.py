@@ -60,8 +60,8 @@ def parse_kernel(text: str) -> Any:
     Parameters
     ----------
     text : str
-        ``auto`` or ``precomputed``, the name of a kernel, ``name(parameter=value, ...)``, or sums, products and positive
-        multiples of such.
+        ``auto`` or ``precomputed``, the name of a kernel, ``name(parameter=value, ...)``, or sums, products and
+        positive multiples of such.
 
     Returns
     -------
@@ -156,7 +156,8 @@ def _build(node: ast.expr, what: str) -> Any:
         items = [_build(item, what) for item in node.elts]
         return tuple(items) if isinstance(node, ast.Tuple) else items
     raise InputError(
-        f"{what}: {ast.unparse(node)!r} is not understood; expected names, numbers, texts, +, *, and name(parameter=value)"
+        f"{what}: {ast.unparse(node)!r} is not understood; expected names, numbers, texts, +, * "
+        "and name(parameter=value)"
     )
 
 

@@ -14,7 +14,16 @@ __all__ = ["add_input_options", "column", "input_notes", "read_for_model", "read
 
 
 def column(text: str) -> str | int:
-    """Turn what was typed for a column into its position, if it is a number, or its name."""
+    """Turn what was typed for a column into its position, if it is a number, or its name.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str or int
+    """
     return int(text) if text.isdecimal() else text
 
 

@@ -1,7 +1,7 @@
 """Entry point of the command line.
 
-Only ``argparse`` is imported here: what a command computes with, and with it torch and scikit-learn, is imported when the
-command runs.
+Only ``argparse`` is imported here: what a command computes with, and with it torch and scikit-learn, is imported when
+the command runs.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def run_demo(folder: Path, *, splits: int = 3, seed: int = 0, n_molecules: int |
     Returns
     -------
     dict
-        ``"shares"``: method and dimension to the share of variance rebuilt in each split; ``"ranks"``: ranks of the true
-        molecule; ``"files"``: what was written.
+        ``"shares"``: method and dimension to the share of variance rebuilt in each split; ``"ranks"``: ranks of the
+        true molecule; ``"files"``: what was written.
     """
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
