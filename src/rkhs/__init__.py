@@ -9,8 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import grams as grams
     from rkhs import kernels as kernels
     from rkhs import losses as losses
+    from rkhs import plots as plots
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.persistence import load as load
@@ -25,7 +27,7 @@ _NAMES = {
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
 }
-_SUBMODULES = ("kernels", "losses")
+_SUBMODULES = ("grams", "kernels", "losses", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import rkhs
-from rkhs._core.codec import class_name, decode, encode
+from rkhs._core.codec import decode, encode
 from rkhs._core.config import is_concrete
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.files import Container, read_container, write_container
@@ -43,6 +43,21 @@ _PACKAGES = (
     "solvers",
     "selection",
 )
+
+
+def class_name(cls: type) -> str:
+    """Name under which a class is stored: ``package.Class``; for a class of other origin, its plain name.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    str
+    """
+    module = cls.__module__.split(".")
+    return f"{module[1]}.{cls.__name__}" if module[0] == "rkhs" and len(module) > 1 else cls.__qualname__
 
 
 @cache

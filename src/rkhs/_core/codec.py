@@ -24,14 +24,12 @@ _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
 }
 
 
-def class_name(cls: type) -> str:
-    """``package.Class`` of a class of this library, the name under which it is stored."""
-    module = cls.__module__.split(".")
-    return f"{module[1]}.{cls.__name__}" if module[0] == "rkhs" and len(module) > 1 else cls.__qualname__
+def _own_name(cls: type) -> str:
+    return cls.__name__
 
 
 def encode(
-    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = class_name
+    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = _own_name
 ) -> Any:
     """Describe ``value`` in JSON types, moving its arrays into ``arrays``.
 

@@ -93,5 +93,5 @@ def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstru
         return Reconstruction(errors, ((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1), own)
     K = model._cross_gram(items)
     gram = model.kernel_.domain == "gram"
-    diagonal = model._gram_diagonal(diag, len(K), K) if gram else model.kernel_._diag(items)
+    diagonal = model._gram_diagonal(diag, K) if gram else model.kernel_._diag(items)
     return Reconstruction(errors, model._centred_norms(K, diagonal).cpu().numpy(), own)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,21 @@ def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
     if scale <= 0.0:
         scale = float(D.mean() if weights is None else weights @ D @ weights)
     return 1.0 if scale <= 0.0 else 1.0 / scale
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, ROWS):
+        yield slice(start, min(start + ROWS, n))
+
+
+def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
+    """``(diag(M 1) - M) A`` for a symmetric ``M`` given in blocks of rows, each from the diagonal to the right."""
+    wide = torch.cat([A, A.new_ones(A.shape[0], 1)], 1)  # the ones give the row sums along the way
+    P = torch.zeros_like(wide)
+    for rows, M in halves:
+        P[rows].addmm_(M, wide[rows.start :])
+        P[rows.stop :].addmm_(M[:, rows.stop - rows.start :].mT, wide[rows])
+    return (P[:, -1:] * A).sub_(P[:, :-1])
 
 
 class Stationary(VectorKernel):
@@ -211,29 +226,28 @@ class Radial(Stationary):
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Squared distances between centred rows, block of rows by block, with an exact zero diagonal."""
+        """Squared distances between centred rows from the diagonal to the right, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            D = torch.addmm(norms[None, :], A[start:stop], A.mT, alpha=-2.0)
-            D.add_(norms[start:stop, None]).clamp_min_(0.0)
-            D[torch.arange(stop - start), torch.arange(start, stop)] = 0.0
-            yield slice(start, stop), D
+        for rows in _blocks(A.shape[0]):
+            D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
+            D.add_(norms[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
+            yield rows, D
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A = X - X.mean(dim=0)
-        G = torch.empty_like(A)
-        for rows, D in self._sweep(A):
-            M = self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop))
-            G[rows] = 2.0 * (M.sum(1, keepdim=True) * A[rows] - M @ A)
-        return G
+        halves = (
+            (rows, self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop, rows.start)))
+            for rows, D in self._sweep(A)
+        )
+        return _graph_laplacian(A, halves).mul_(2.0)
 
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
         """See :meth:`Stationary.bandwidth_gradient`."""
         total = 0.0
         for rows, D in self._sweep(X - X.mean(dim=0)):
             M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
-            total += float(M.mul_(symmetric_rows(S, rows.start, rows.stop)).sum())
+            M.mul_(symmetric_rows(S, rows.start, rows.stop, rows.start))
+            total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
         return total / (self._power * self._gamma)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
@@ -311,12 +325,11 @@ class Gaussian(Radial):
         if K is None:
             return super()._pullback(X, S, None)
         A = X - X.mean(dim=0)
-        G = torch.empty_like(A)
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            M = symmetric_rows(S, start, stop).mul_(K[start:stop])
-            G[start:stop] = (M.sum(1, keepdim=True) * A[start:stop]).sub_(M @ A)
-        return G.mul_(-2.0 * self._gamma)
+        halves = (
+            (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(K[rows, rows.start :]))
+            for rows in _blocks(A.shape[0])
+        )
+        return _graph_laplacian(A, halves).mul_(-2.0 * self._gamma)
 
 
 class Matern(Radial):

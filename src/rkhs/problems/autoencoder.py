@@ -132,10 +132,7 @@ class Autoencoder:
         return value, self.pack(grads[::-1])
 
     def relative_ridge(self, K: Tensor, share: float) -> Tensor | float:
-        """What to add to the diagonal of ``K``: ``share`` of its mean over each weight.
-
-        A row of weight two is then the same as two rows.
-        """
+        """``share`` of the mean of the diagonal over each weight: added to it, weight two is the same as two rows."""
         if self.weights is None:
             return share * self.n * float(K.diagonal().mean())
         return share * float(self.weights @ K.diagonal()) / self.weights
