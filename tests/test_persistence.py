@@ -145,7 +145,7 @@ def test_items_that_are_texts_or_arrays_come_back(tmp_path: Path) -> None:
     ("model", "message"),
     [
         (with_state(support_items_=[{1, 2}]), r"got a set \(support_items_\[0\]\)"),
-        (with_state(kernel=lambda a, b: 1.0), r"Python function cannot be written to a model file.*\(kernel\)"),
+        (with_state(kernel=lambda a, b: 1.0), r"Python functions cannot be stored.*\(kernel\)"),
         (with_state(kernel_=kernels.FromFunction(max)), r"Python function.*kernel_\.\w+"),
         (with_state(kernel_=Letters()), r"objects of rkhs only; got .*Letters"),
         ("model", "estimators of rkhs; got a str"),

@@ -9,17 +9,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import pkgutil
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-import rkhs
 from rkhs._core.codec import decode, encode
 from rkhs._core.config import is_concrete
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
@@ -68,10 +68,9 @@ def registry() -> dict[str, type]:
     -------
     dict of str to type
     """
-    present = {info.name for info in pkgutil.iter_modules(rkhs.__path__)}
     classes: dict[str, type] = {}
     for package in _PACKAGES:
-        if package not in present:
+        if find_spec(f"rkhs.{package}") is None:
             continue
         module = importlib.import_module(f"rkhs.{package}")
         for name in getattr(module, "__all__", ()):
@@ -249,4 +248,4 @@ def _library_version() -> str:
     try:
         return metadata.version("rkhs")
     except metadata.PackageNotFoundError:  # run from a source tree
-        return rkhs.__version__
+        return str(sys.modules["rkhs"].__version__)

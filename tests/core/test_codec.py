@@ -115,7 +115,7 @@ def test_a_random_state_continues_where_it_was() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([1, lambda x: x], r"Python function cannot be written .* \(spot\[1\]\)"),
+        ([1, lambda x: x], r"Python functions cannot be stored .* \(spot\[1\]\)"),
         ([object()], r"got a object \(spot\[0\]\)"),
         ({1: 2}, "got a dict"),
         (np.array([1j]), "got dtype complex128"),

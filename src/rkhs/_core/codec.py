@@ -85,7 +85,7 @@ def _refusal(value: Any, where: str) -> str:
     if callable(value) and not isinstance(value, type):
         name = getattr(value, "__qualname__", type(value).__name__)
         return (
-            f"a Python function cannot be written to a model file; got {name}{place}. Keep the code that makes it and "
+            f"Python functions cannot be stored in a model file; got {name}{place}. Keep the code that makes it and "
             "fit again, or fit on the Gram matrix with kernel='precomputed'"
         )
     return (
