@@ -9,6 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import grams as grams
+    from rkhs import kernels as kernels
+    from rkhs import losses as losses
+    from rkhs import plots as plots
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 
@@ -19,7 +23,7 @@ _NAMES = {
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelPCA": "rkhs.estimators.kernel_pca",
 }
-_SUBMODULES = ("kernels", "losses")
+_SUBMODULES = ("grams", "kernels", "losses", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -121,6 +121,10 @@ class Monitor:
         What is being solved, for the progress line.
     callback : callable, optional
         Called with each history row; returning True stops the solver.
+    rows : list of dict
+        The history so far.
+    started : float
+        When the clock started, in seconds of ``time.perf_counter``.
     """
 
     verbose: int = 0

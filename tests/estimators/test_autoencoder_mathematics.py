@@ -17,7 +17,13 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
 
-LITERAL: dict[str, Any] = {"center": False, "scale": False, "kernel": Linear(), "decoder_kernel": Linear(), "tol": 1e-13}
+LITERAL: dict[str, Any] = {
+    "center": False,
+    "scale": False,
+    "kernel": Linear(),
+    "decoder_kernel": Linear(),
+    "tol": 1e-13,
+}
 CURVED: dict[str, Any] = {
     "kernel": Gaussian(0.2),
     "decoder_kernel": Gaussian(0.5),
@@ -132,7 +138,9 @@ def test_scaling_of_the_data_is_undone() -> None:
         KernelAutoencoder(2, **{**CURVED, "kernel": Gaussian("median")}).fit(rows) for rows in (X, 1000.0 * X + 5.0)
     )
     assert large.objective_ == pytest.approx(small.objective_, rel=1e-7)
-    np.testing.assert_allclose(large.reconstruction_error(1000.0 * X + 5.0), 1e6 * small.reconstruction_error(X), rtol=1e-2)
+    np.testing.assert_allclose(
+        large.reconstruction_error(1000.0 * X + 5.0), 1e6 * small.reconstruction_error(X), rtol=1e-2
+    )
 
 
 @pytest.mark.parametrize("lam", [0.04, 0.25])
@@ -197,9 +205,7 @@ def test_solvers_agree(solver: str, rate: float | None, max_iter: int, operators
     best = KernelAutoencoder(2, **settings, tol=1e-12, max_iter=3000).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KernelAutoencoder(
-            2, **settings, solver=solver, learning_rate=rate, tol=1e-9, max_iter=max_iter
-        ).fit(X)
+        model = KernelAutoencoder(2, **settings, solver=solver, learning_rate=rate, tol=1e-9, max_iter=max_iter).fit(X)
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-4)
     assert model.objective_ >= best.objective_ * (1.0 - 1e-8)
     np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)

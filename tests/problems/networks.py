@@ -44,9 +44,7 @@ class Network:
 
     @property
     def joint(self) -> JointAutoencoder:
-        return JointAutoencoder(
-            self.K, self.target, self.kernels, self.widths, self.reg, self.operators, self.weights
-        )
+        return JointAutoencoder(self.K, self.target, self.kernels, self.widths, self.reg, self.operators, self.weights)
 
     @property
     def w(self) -> np.ndarray:
@@ -59,7 +57,9 @@ class Network:
         return [torch.as_tensor(scale * rng.normal(size=(h, p))) for h, p in zip(heights, widths, strict=True)]
 
 
-def network(layers: int, *, operators: bool = False, weights: bool = False, seed: int = 0, n: int = 8, q: int = 3) -> Network:
+def network(
+    layers: int, *, operators: bool = False, weights: bool = False, seed: int = 0, n: int = 8, q: int = 3
+) -> Network:
     """A random network of ``layers`` layers, the first on a Gaussian Gram matrix."""
     rng = np.random.default_rng(seed)
     X = torch.as_tensor(rng.normal(size=(n, q)))

@@ -54,7 +54,9 @@ def test_decoder_solves_the_kronecker_system(operator: bool, weighted: bool) -> 
     found = optimal_decoder(Gaussian(0.4), Z, net.target, 0.02, A, w)
     np.testing.assert_allclose(found.parameters.numpy(), expected, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(found.coefficients.numpy(), expected @ dense, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose((found.root @ found.root.mT).numpy(), expected @ dense @ expected.T, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        (found.root @ found.root.mT).numpy(), expected @ dense @ expected.T, rtol=1e-8, atol=1e-10
+    )
 
 
 def linear_problem(X: torch.Tensor, p: int, reg: tuple[float, float]) -> Autoencoder:
@@ -109,7 +111,9 @@ def test_trace_of_n_is_the_mean_distortion(weights: bool) -> None:
     fitted = net.kernels[0]._gram(Z) @ decoder.coefficients
     distortion = float(torch.as_tensor(net.w) @ ((net.target - fitted) ** 2).sum(1))
     # W (T - K Phi) = reg Phi, so the weighted mean is reg^2 sum_i N_ii / w_i; n reg^2 Tr N for equal weights.
-    assert distortion == pytest.approx(net.reg[1] ** 2 * float((decoder.root**2).sum(1) @ (1.0 / torch.as_tensor(net.w))))
+    assert distortion == pytest.approx(
+        net.reg[1] ** 2 * float((decoder.root**2).sum(1) @ (1.0 / torch.as_tensor(net.w)))
+    )
 
 
 def test_rotation_of_the_codes_changes_nothing() -> None:

@@ -13,7 +13,9 @@ from rkhs.kernels.base import Kernel
 def naive_gram(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     """Gram matrix from one pair of rows at a time."""
     rows = torch.as_tensor(X)
-    return np.array([[float(kernel._gram(rows[i : i + 1], rows[j : j + 1])) for j in range(len(X))] for i in range(len(X))])
+    return np.array(
+        [[float(kernel._gram(rows[i : i + 1], rows[j : j + 1])) for j in range(len(X))] for i in range(len(X))]
+    )
 
 
 def naive_layer(K: np.ndarray, Phi: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, float]:

@@ -93,7 +93,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     >>> from rkhs import KernelPCA
     >>> pca = KernelPCA(n_components=0.9).fit(load_iris().data)
     >>> pca.n_components_
-    3
+    5
     >>> bool(pca.explained_variance_ratio_.sum() > 0.9)
     True
     """

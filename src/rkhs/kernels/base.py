@@ -17,7 +17,7 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from rkhs.kernels.combine import Product, Scaled, Sum
 
-__all__ = ["Kernel", "VectorKernel", "read_matrix"]
+__all__ = ["Kernel", "VectorKernel"]
 
 
 class Kernel(Configurable):

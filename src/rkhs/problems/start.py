@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
-from rkhs.kernels.stationary import squared_distances, weighted_median
+from rkhs.kernels.stationary import pair_median, squared_distances, weighted_median
 from rkhs.problems.autoencoder import Autoencoder
 
 __all__ = ["apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]
@@ -50,8 +50,8 @@ def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple
 
 def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
     """Multiply the codes so that their median squared distance is one; constant codes stay as they are."""
-    pairs = None if weights is None else torch.outer(weights, weights)
-    median = weighted_median(squared_distances(Z), pairs)
+    D = squared_distances(Z)
+    median = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if median <= 0.0:
         median = 2.0 * float(((Z - Z.mean(0)) ** 2).sum(1).mean())
     return Z / median**0.5 if median > 0.0 else Z

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["Gradients", "GradientDescent", "Step", "backtrack", "gradients"]
+__all__ = ["GradientDescent", "Gradients", "Step", "backtrack", "gradients"]
 
 _ARMIJO = 1e-4
 _HALVINGS = 60
