@@ -85,7 +85,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     ----------
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
-    layer_codes_ : list of ndarray
+    layer_codes_ : list of ndarray, each of shape (n, p_l)
         Codes of every hidden layer.
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         Resolved kernels: every bandwidth a number.
