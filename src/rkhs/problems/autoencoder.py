@@ -23,7 +23,7 @@ from rkhs._core.linalg import Factor, Outer
 from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder, optimal_decoder, square_root
 
-__all__ = ["Autoencoder", "Decoder"]
+__all__ = ["Autoencoder"]
 
 _HIDDEN_SCALE = 30.0  # of the steps in hidden layers against the first; from 1 to 600 the objective moves by 3 %
 
@@ -48,6 +48,13 @@ class Autoencoder:
         Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
+    solvers : tuple of str
+        Names of the solvers that fit, for messages.
+
+    Raises
+    ------
+    InputError
+        If a kernel of a layer 2..L has no gradient, or the system of the last layer is not positive definite.
 
     References
     ----------

@@ -71,6 +71,10 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     ------
     InputError
         If ``metric="rkhs"`` and the problem knows no inner product.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), section 3.6.
     """
     check_choice(metric, "metric", ("plain", "rkhs"))
     if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
@@ -124,6 +128,10 @@ def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients,
     Returns
     -------
     Step
+
+    References
+    ----------
+    Nocedal and Wright (2006), algorithm 3.1.
     """
     squared = at.squared_norm
     for trial in range(1, _HALVINGS + 1):
