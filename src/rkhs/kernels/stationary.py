@@ -27,13 +27,26 @@ _TILE = 384  # side of a square tile that fits the second-level cache
 ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
 
 
-def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
-    """Squared Euclidean distances by one matrix product on centred data, clamped at zero; shape (n, m)."""
+def _cancels(ratio: float, dtype: torch.dtype) -> bool:
+    """Whether a matrix product on centred data loses the digits of distances: one far point, or groups far apart.
+
+    ``ratio`` is the largest squared norm over the squared distance that matters.
+    """
+    return ratio > (1e6 if dtype == torch.float64 else 1e4)
+
+
+def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> Tensor:
+    """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero.
+
+    Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead.
+    """
     center = (X if Y is None else Y).mean(dim=0)
     A = X - center
     B = A if Y is None else Y - center
     a = (A * A).sum(1)
     b = a if Y is None else (B * B).sum(1)
+    if _cancels(rate * float(b.max()), A.dtype):
+        return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist").square_()
     D = A.new_empty(A.shape[0], B.shape[0])
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
@@ -161,7 +174,10 @@ class Stationary(VectorKernel):
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
 
     def _distances(self, X: Tensor) -> Tensor:
-        D = squared_distances(X)
+        norms = ((X - X.median(dim=0).values) ** 2).sum(1)
+        apart = norms[norms > 0.0]
+        typical = float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
+        D = squared_distances(X, rate=1.0 / typical)
         return D if self._power == 2 else D.sqrt_()
 
     @property
@@ -219,7 +235,7 @@ class Radial(Stationary):
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        D = squared_distances(X, Y)
+        D = squared_distances(X, Y, self._gamma ** (2 / self._power))
         for start in range(0, D.shape[0], ROWS):
             D[start : start + ROWS] = self._profile(D[start : start + ROWS])
         return D
@@ -299,6 +315,8 @@ class Gaussian(Radial):
         B = A if Y is None else Y - center
         a = (A * A).sum(1, keepdim=True).mul_(-c)
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
+        if _cancels(-float(b.min()), A.dtype):
+            return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
         K = A.new_empty(A.shape[0], B.shape[0])
