@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -56,7 +58,7 @@ def test_the_metric_of_a_problem_makes_gradient_descent_newton() -> None:
 def test_gradient_descent_never_rises() -> None:
     solution = GradientDescent(None, 200, 1e-12).solve(Rosenbrock(), torch.full((4,), -1.2, dtype=torch.float64))
     values = [row["value"] for row in solution.history]
-    assert all(b <= a for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a for a, b in pairwise(values))
     assert solution.reason is Reason.MAX_ITER
     assert solution.n_evaluations > solution.n_iter == 200
 
@@ -108,7 +110,7 @@ def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric
     assert found.converged
     assert found.value == pytest.approx(best.value, rel=1e-6)
     values = [row["value"] for row in found.history]
-    assert all(b <= a + 1e-14 for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a + 1e-14 for a, b in pairwise(values))
 
 
 @pytest.mark.parametrize("metric", ["plain", "rkhs"])
@@ -134,11 +136,11 @@ def test_alternating_with_constant_rate_returns_its_best_round() -> None:
 @pytest.mark.parametrize(
     ("solver", "message"),
     [
-        (Adam(learning_rate=0.0), "Adam.learning_rate must be > 0"),
-        (Adam(beta2=1.0), "Adam.beta2 must be >= 0"),
-        (Adam(patience=0), "Adam.patience"),
-        (GradientDescent(learning_rate=-1.0), "GradientDescent.learning_rate must be > 0"),
-        (GradientDescent(metric="l2"), "metric must be one of 'plain', 'rkhs'"),
+        (Adam(learning_rate=0.0), "learning_rate must be > 0; got 0"),
+        (Adam(beta2=1.0), "beta2 must be >= 0"),
+        (Adam(patience=0), "patience must be"),
+        (GradientDescent(learning_rate=-1.0), "learning_rate must be > 0; got -1"),
+        (GradientDescent(metric="l2"), "metric must be one of"),
         (GradientDescent(metric="rkhs"), "metric must be 'plain' for Quadratic"),
     ],
 )
@@ -149,9 +151,9 @@ def test_parameters_are_checked(solver: Adam | GradientDescent, message: str) ->
 
 def test_alternating_checks_its_parameters_and_its_problem() -> None:
     joint, _ = small()
-    with pytest.raises(InputError, match="Alternating.encoder_steps"):
+    with pytest.raises(InputError, match="encoder_steps must be"):
         Alternating(encoder_steps=0).solve(joint, start_of(joint))
-    with pytest.raises(InputError, match="Alternating.learning_rate"):
+    with pytest.raises(InputError, match="learning_rate must be"):
         Alternating(learning_rate=0.0).solve(joint, start_of(joint))
     with pytest.raises(InputError, match="Alternating needs a problem that meets HasLastBlock; Quadratic does not"):
         Alternating().solve(Quadratic(0), ZERO)

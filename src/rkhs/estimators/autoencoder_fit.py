@@ -94,7 +94,7 @@ def solve_autoencoder(
 
 
 def _solve(estimator: Any, problem: Autoencoder, K: Tensor, start: Tensor, monitor: Monitor) -> Solution:
-    """Run the solver that was asked for; its answer is a point of the reduced problem and the reduced objective there."""
+    """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
     max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
     if estimator.solver == "lbfgs":
         return LBFGS(max_iter, tol).solve(problem, start, monitor)
@@ -162,7 +162,7 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fit
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entry of a column positive."""
+    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entries positive."""
     w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
     centred = Z - w @ Z
     _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))

@@ -109,7 +109,8 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
     many = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (layers - 1)
     if len(many) != layers - 1:
         raise InputError(
-            f"decoder_kernel must be one kernel or {layers - 1}, one for each of the layers 2..{layers}; got {len(many)}"
+            f"decoder_kernel must be one kernel or {layers - 1}, one for each of the layers 2..{layers}; "
+            f"got {len(many)}"
         )
     kernels = []
     for one in many:
@@ -122,7 +123,8 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
             resolved = kernel.resolve(probe)
         if resolved is not kernel:
             raise InputError(
-                f"decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; got {kernel!r}"
+                "decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; "
+                f"got {kernel!r}"
             )
         kernels.append(kernel)
     return tuple(kernels)

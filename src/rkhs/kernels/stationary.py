@@ -242,7 +242,7 @@ class Radial(Stationary):
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Squared distances between centred rows from the diagonal to the right, block by block; exact zero diagonal."""
+        """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
         for rows in _blocks(A.shape[0]):
             D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)

@@ -6,8 +6,8 @@ With ``X_l = K_l Phi_l A_l`` for the layers ``l = 1..L`` and targets ``T`` in co
 
 For fixed codes the last layer solves a linear system, so the first ``L - 1`` layers see one smooth reduced function
 (half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
-``reg_1 / 2 ||V||^2``. The hidden layers keep their coefficients and the plain gradient: its factor ``K_l`` favours smooth
-directions, and whitening these layers too, exactly or damped, measured worse from smooth starts (digits, widths
+``reg_1 / 2 ||V||^2``. The hidden layers keep their coefficients and the plain gradient: its factor ``K_l`` favours
+smooth directions, and whitening these layers too, exactly or damped, measured worse from smooth starts (digits, widths
 (10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain).
 """
 
@@ -23,7 +23,7 @@ from rkhs._core.linalg import Factor, Outer
 from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder, optimal_decoder, square_root
 
-__all__ = ["Autoencoder", "Decoder"]
+__all__ = ["Autoencoder"]
 
 _HIDDEN_SCALE = 30.0  # of the steps in hidden layers against the first; from 1 to 600 the objective moves by 3 %
 
@@ -48,6 +48,13 @@ class Autoencoder:
         Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
+    solvers : tuple of str
+        Names of the solvers that fit, for messages.
+
+    Raises
+    ------
+    InputError
+        If a kernel of a layer 2..L has no gradient, or the system of the last layer is not positive definite.
 
     References
     ----------

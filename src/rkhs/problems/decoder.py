@@ -28,6 +28,11 @@ class Decoder:
     parameters : Tensor of shape (n, r)
         ``Phi`` itself.
 
+    Raises
+    ------
+    InputError
+        From :func:`optimal_decoder`, if the system is not positive definite.
+
     References
     ----------
     Laforgue et al. (2019), section 4.2, kernel ridge regression of the inputs on the codes.
@@ -70,6 +75,10 @@ def optimal_decoder(
     ------
     InputError
         If the system is not positive definite.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 4.2 (``N_KRR``), with weights and operators.
     """
     n, T = target.shape[0], target
     K = kernel._gram(codes)
@@ -98,6 +107,10 @@ def square_root(A: Tensor) -> Tensor:
     -------
     Tensor of shape (p, p)
         Negative eigenvalues, which are rounding, count as zero.
+
+    References
+    ----------
+    Higham (2008), Functions of matrices, section 6.
     """
     values, vectors = torch.linalg.eigh(A)
     return (vectors * values.clamp_min(0.0).sqrt()) @ vectors.mT

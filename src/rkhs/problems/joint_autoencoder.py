@@ -8,13 +8,14 @@ The gradient comes from one backward recursion. With ``G_L = dJ/dX_L``, for ``l 
 
     H_l = G_l + reg_l Phi_l,   dJ/dPhi_l = K_l H_l A_l,   dJ/dK_l = (G_l + reg_l / 2 Phi_l) (Phi_l A_l)^T,
 
-and ``G_(l-1)`` is the pull-back of ``dJ/dK_l``. Dropping the common left factor ``K_l`` gives ``H_l A_l``, the gradient in the
-reproducing kernel Hilbert space of the layer, at no cost.
+and ``G_(l-1)`` is the pull-back of ``dJ/dK_l``. Dropping the common left factor ``K_l`` gives ``H_l A_l``, the gradient
+in the reproducing kernel Hilbert space of the layer, at no cost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -37,7 +38,9 @@ class _Layers:
 
     def forward(self, parts: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor], float]:
         """Gram matrices, ``Phi_l A_l``, outputs of every layer, and the sum of the penalties."""
-        grams, mixed, outputs, penalty = [self.gram], [], [], 0.0
+        grams, penalty = [self.gram], 0.0
+        mixed: list[Tensor] = []
+        outputs: list[Tensor] = []
         for layer, (Phi, A) in enumerate(zip(parts, self.operators, strict=False)):
             if layer > 0:
                 grams.append(self.kernels[layer - 1]._gram(outputs[-1]))
@@ -82,6 +85,8 @@ class JointAutoencoder:
         Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
+    solvers : tuple of str
+        Names of the solvers that fit, for messages.
 
     Raises
     ------
@@ -159,8 +164,7 @@ class JointAutoencoder:
 
     def freeze_last(self, first: Tensor) -> FrozenDecoder:
         """Update the last layer to its optimum at ``first`` and hold it there: one step of algorithm 1."""
-        decoder = self.decoder(self.codes(first)[-1])
-        return FrozenDecoder(self, decoder.parameters, decoder.coefficients)
+        return FrozenDecoder(self, first, self.decoder(self.codes(first)[-1]))
 
 
 @dataclass(frozen=True)
@@ -174,16 +178,18 @@ class FrozenDecoder:
         J = 1/2 [sum_i w_i ||t_i||^2 - 2 <W K, B> + <W K, K M>] + reg_L / 2 <K, N> + the other penalties,
 
     so ``dJ/dK = W (K M - B) + reg_L / 2 N``. At the codes for which the last layer is optimal this is
-    ``-reg_L / 2 N``, the gradient of the reduced objective; away from them ``N`` alone does not determine the
-    distortion, which is why ``B`` is kept too.
+    ``-reg_L / 2 N``, the gradient of the reduced objective, and nothing else is computed there; away from them ``N``
+    alone does not determine the distortion, which is why ``B`` is kept too.
 
     Parameters
     ----------
     joint : JointAutoencoder
-    last : Tensor of shape (n, q)
-        ``Phi_L``.
-    mixed : Tensor of shape (n, q)
-        ``Phi_L A_L``.
+    first : Tensor
+        Coefficients of the layers 1..L-1 for which the last layer is optimal; recognised by identity.
+    decoder : Decoder
+        The last layer.
+    solvers : tuple of str
+        Names of the solvers that fit, for messages.
 
     Raises
     ------
@@ -196,20 +202,21 @@ class FrozenDecoder:
     """
 
     joint: JointAutoencoder
-    last: Tensor
-    mixed: Tensor
+    first: Tensor
+    decoder: Decoder
     solvers: tuple[str, ...] = ("gradient_descent", "adam", "lbfgs")
-    route: str = field(init=False)
-    """``"coordinates"`` or ``"gram"``: which of two algebraically equal forms is computed."""
-    _matrices: tuple[Tensor, Tensor, Tensor] = field(init=False)
 
-    def __post_init__(self) -> None:
-        by_gram = 3 * self.last.shape[1] > self.joint.n
-        object.__setattr__(self, "route", "gram" if by_gram else "coordinates")
-        if by_gram:
-            B, N = self.joint.target @ self.mixed.mT, self.mixed @ self.last.mT
-            M = N if self.joint.operators[-1] is None else self.mixed @ self.mixed.mT
-            object.__setattr__(self, "_matrices", (B, M, N))
+    @property
+    def route(self) -> str:
+        """``"coordinates"`` or ``"gram"``: which of two algebraically equal forms is computed away from ``first``."""
+        return "gram" if 3 * self.joint.target.shape[1] > self.joint.n else "coordinates"
+
+    @cached_property
+    def _matrices(self) -> tuple[Tensor, Tensor, Tensor]:
+        """``B``, ``M`` and ``N``."""
+        mixed, root = self.decoder.coefficients, self.decoder.root
+        N = root @ root.mT
+        return self.joint.target @ mixed.mT, N if mixed is root else mixed @ mixed.mT, N
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and its gradient with respect to ``Phi_1..Phi_(L-1)``, shape of ``point``."""
@@ -221,19 +228,24 @@ class FrozenDecoder:
         joint = self.joint
         parts = _split(point, joint.n, joint.widths)
         grams, mixed, outputs, penalty = joint._layers.forward(parts)
-        K = joint.kernels[-1]._gram(outputs[-1])
-        value, S = self._by_gram(K) if self.route == "gram" else self._by_coordinates(K)
-        G = joint.kernels[-1].pullback(outputs[-1], S, K)
+        kernel = joint.kernels[-1]
+        if point is self.first:
+            value, root = self.decoder.value, self.decoder.root
+            G = kernel.pullback(outputs[-1], Outer(root, root)).mul_(-0.5 * joint.reg[-1])
+        else:
+            K = kernel._gram(outputs[-1])
+            value, S = self._by_gram(K) if self.route == "gram" else self._by_coordinates(K)
+            G = kernel.pullback(outputs[-1], S, K)
         return value + penalty, *joint._layers.backward(parts, grams, mixed, outputs, G)
 
-    def _by_coordinates(self, K: Tensor) -> tuple[float, Outer]:
+    def _by_coordinates(self, K: Tensor) -> tuple[float, Tensor | Outer]:
         """Loss and last penalty, and their derivative with respect to ``K``, from residuals: O(n^2 q)."""
-        reg, fitted = self.joint.reg[-1], K @ self.mixed
+        reg, last, fitted = self.joint.reg[-1], self.decoder.parameters, K @ self.decoder.coefficients
         loss, G = self.joint._residual(fitted)
-        penalty = 0.5 * reg * float((self.last * fitted).sum())
-        return loss + penalty, Outer(G.add_(self.last, alpha=0.5 * reg), self.mixed)
+        penalty = 0.5 * reg * float((last * fitted).sum())
+        return loss + penalty, Outer(G.add_(last, alpha=0.5 * reg), self.decoder.coefficients)
 
-    def _by_gram(self, K: Tensor) -> tuple[float, Tensor]:
+    def _by_gram(self, K: Tensor) -> tuple[float, Tensor | Outer]:
         """The same from the n x n matrices: O(n^3) for any number of coordinates."""
         B, M, N = self._matrices
         joint, reg = self.joint, self.joint.reg[-1]

@@ -13,8 +13,9 @@ __all__ = ["apply_inverse", "kernel_pca_scores", "layered_start", "normalise_sca
 
 _SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
-# Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that interpolates
-# its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice the objective.
+# Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that
+# interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
+# the objective.
 _SMOOTHNESS = 1e-2
 
 

@@ -71,16 +71,20 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     ------
     InputError
         If ``metric="rkhs"`` and the problem knows no inner product.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), section 3.6.
     """
     check_choice(metric, "metric", ("plain", "rkhs"))
-    if metric == "plain":
-        value, grad = problem.value_and_grad(x)
-        return Gradients(value, grad, grad)
-    if isinstance(problem, HasNaturalGradient):
+    if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
+    value, grad = problem.value_and_grad(x)
+    if metric == "plain":
+        return Gradients(value, grad, grad)
     if isinstance(problem, HasMetric):
-        value, grad = problem.value_and_grad(x)
-        return Gradients(value, grad, problem.metric(x)(grad))
+        precondition = problem.metric(x)
+        return Gradients(value, grad, precondition(grad))
     raise InputError(f"metric must be 'plain' for {type(problem).__name__}, which knows no inner product; got 'rkhs'")
 
 
@@ -124,6 +128,10 @@ def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients,
     Returns
     -------
     Step
+
+    References
+    ----------
+    Nocedal and Wright (2006), algorithm 3.1.
     """
     squared = at.squared_norm
     for trial in range(1, _HALVINGS + 1):
