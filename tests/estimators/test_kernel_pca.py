@@ -172,7 +172,7 @@ def test_fixed_point_is_never_further_in_feature_space_than_the_nearest_item(
     nearest = KernelPCA(5, kernel=kernel, preimage="nearest").fit(X)
     codes = model.transform(new[:12])
     found, items = model.inverse_transform(codes), nearest.inverse_transform(codes)
-    assert all((X == item).all(1).any() for item in items)
+    assert all((item == X).all(1).any() for item in items)
     assert (distances(found, codes) <= distances(items, codes) + 1e-9).all()
 
 
