@@ -69,8 +69,9 @@ def test_decoder_against_fifty_digits(shape: str, reg: float) -> None:
     Z = Z / np.abs(Z).max(0) if "scales" in shape else Z
     with mpmath.workdps(50):
         K = exact(Z, lambda d: (1 + mpmath.sqrt(3 * d)) * mpmath.exp(-mpmath.sqrt(3 * d)))
-        targets = mpmath.matrix(T.tolist())
-        expected = float(sum((targets.T * mpmath.lu_solve(K + N * reg * mpmath.eye(N), targets))[i, i] for i in (0, 1)))
+        W = K + N * reg * mpmath.eye(N)
+        columns = [mpmath.matrix(column.tolist()) for column in T.T]
+        expected = float(sum((t.T * mpmath.lu_solve(W, t))[0, 0] for t in columns))
     codes = torch.from_numpy(Z)
     problem = Autoencoder(factorize(codes @ codes.mT), torch.from_numpy(T), (Matern(1.5, 1.0),), (D,), (1.0, reg))
     assert problem.decoder(codes).value == pytest.approx(0.5 * reg * expected, rel=1e-6)
@@ -148,3 +149,14 @@ def test_factors_of_near_singular_matrices(shape: str, seed: int) -> None:
     V = factor.solve(factor.matrix)
     assert torch.isfinite(V).all()
     assert float((V - torch.eye(V.shape[0], dtype=V.dtype)).abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12])
+def test_one_far_point_costs_the_others_nothing(far: float) -> None:
+    X = np.r_[make("plain", 6), np.full((1, D), far)]
+    D2 = ((X[:, None] - X[None]) ** 2).sum(-1)
+    for kernel, distances in ((Gaussian(), D2), (Matern(0.5), np.sqrt(D2))):
+        gamma = KernelPCA(2, kernel=kernel).fit(X).kernel_.gamma
+        assert gamma == pytest.approx(1.0 / np.median(distances), rel=1e-12)
+        np.testing.assert_allclose(kernel(X), np.exp(-gamma * distances), atol=1e-12)
+        np.testing.assert_allclose(kernel.set_params(gamma=gamma)(X[:4], X), np.exp(-gamma * distances[:4]), atol=1e-12)
