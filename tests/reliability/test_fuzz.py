@@ -159,8 +159,8 @@ PCA = st.fixed_dictionaries(
 )
 
 NAMED = (
-    r"\b(X|codes|sample_weight|Sample weights|candidates|targets|n_components|kernel|Gram matrix|reg|center|scale|init|n_init|"
-    r"tol|dtype|psd|preimage|decoder_kernel|output_kernel|gamma|nu|features|array|reads|sample\(s\)|data)\b"
+    r"\b(X|codes|sample_weight|Sample weights|candidates|targets|n_components|kernel|Gram matrix|reg|center|scale|"
+    r"init|n_init|tol|dtype|psd|preimage|decoder_kernel|output_kernel|gamma|nu|features|array|reads|sample\(s\)|data)\b"
 )
 
 

@@ -28,7 +28,7 @@ def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> 
     a = (A * A).sum(1)
     b = a if Y is None else (B * B).sum(1)
     if cancels(rate * float(b.max()), A.dtype):
-        return torch.cdist(A, B, compute_mode="donot_use_mm_for_euclid_dist").square_()
+        return torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
     D = A.new_empty(A.shape[0], B.shape[0])
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
