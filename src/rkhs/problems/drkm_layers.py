@@ -35,7 +35,7 @@ class InnerGram(ABC):
 
     @abstractmethod
     def linear_pullback(self, T: Tensor) -> LinearMap | None:
-        """The pull-back as ``V -> B V`` with ``B`` frozen at ``Z``, so that ``B Z`` is the gradient; None without that form."""
+        """The pull-back as ``V -> B V``, ``B`` frozen at ``Z``, so that ``B Z`` is the gradient; None without that form."""
 
 
 class ExactGram(InnerGram):

@@ -5,6 +5,7 @@ from rkhs.solvers.base import Solver
 from rkhs.solvers.cayley_adam import CayleyAdam
 from rkhs.solvers.lbfgs import LBFGS
 from rkhs.solvers.penalty import QuadraticPenalty
+from rkhs.solvers.preimage import PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient
 from rkhs.solvers.riemannian import RiemannianCG, RiemannianLBFGS
 from rkhs.solvers.subspace import Subspace
@@ -13,6 +14,7 @@ __all__ = [
     "LBFGS",
     "Adam",
     "CayleyAdam",
+    "PreimageDescent",
     "ProjectedGradient",
     "QuadraticPenalty",
     "RiemannianCG",
