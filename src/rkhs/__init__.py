@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it
 _NAMES = {
+    "DeepRKM": "rkhs.estimators.deep_rkm",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelPCA": "rkhs.estimators.kernel_pca",
 }

@@ -33,6 +33,15 @@ class FrozenMachine:
     grad : Tensor of shape (n, S)
     maps : tuple of callable
         For each layer ``(V, K0 V) -> F_l V``.
+
+    Raises
+    ------
+    ValueError
+        Never on its own account: it holds what :meth:`ConstrainedDRKM.freeze` found.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7, for the objective.
     """
 
     value: float
@@ -65,6 +74,12 @@ class ConstrainedDRKM:
         ``Stiefel()`` (all columns together, the paper) or ``Stiefel(blocks=n_components)``.
     taylor : tuple of int, optional
         Degree of the Taylor features of each inner Gaussian, 0 for the exact matrix.
+
+    Raises
+    ------
+    InputError
+        For more components than rows, ``eta`` that is not positive, lengths that do not match, code kernels without a
+        gradient.
 
     Notes
     -----
@@ -255,13 +270,20 @@ class ConstrainedDRKM:
         return min(starts, key=lambda H: self.value_and_grad(H)[0])
 
     def _layerwise(self, first: Tensor) -> Tensor:
-        joint = self.constraint.blocks is None
         H = first.new_zeros(first.shape[0], 0)
-        for layer, width in enumerate(self.n_components):
-            K = self._gram_above(layer, H) if layer else first
-            block = top_eigenpairs(_deflate(K, H) if joint and layer else K, width)[1]
-            H = torch.cat([H, _complete(block, H if joint else H[:, :0], self.center)], 1)
+        for layer in range(len(self.n_components)):
+            H = self._append(H, layer, self._gram_above(layer, H) if layer else first)
         return H
+
+    def extend(self, H: Tensor) -> Tensor:
+        """Append the kernel PCA codes of the last layer to those of all layers below; shape (n, S)."""
+        layer = len(self.n_components) - 1
+        return self._append(H, layer, self._gram_above(layer, H) if layer else self.gram)
+
+    def _append(self, H: Tensor, layer: int, K: Tensor) -> Tensor:
+        others = H if self.constraint.blocks is None else H[:, :0]
+        block = top_eigenpairs(_deflate(K, others) if others.shape[1] else K, self.n_components[layer])[1]
+        return torch.cat([H, _complete(block, others, self.center)], 1)
 
     def random_start(self, generator: torch.Generator) -> Tensor:
         """A random feasible point: the orthogonal factor of a normal matrix, shape (n, S)."""

@@ -35,7 +35,7 @@ class InnerGram(ABC):
 
     @abstractmethod
     def linear_pullback(self, T: Tensor) -> LinearMap | None:
-        """The pull-back as ``V -> B V``, ``B`` frozen at ``Z``, so that ``B Z`` is the gradient; None without that form."""
+        """The pull-back as ``V -> B V`` with ``B`` frozen at ``Z`` and ``B Z`` the gradient; None without that form."""
 
 
 class ExactGram(InnerGram):
@@ -46,6 +46,15 @@ class ExactGram(InnerGram):
     kernel : Kernel
         Resolved.
     Z : Tensor of shape (n, s)
+
+    Raises
+    ------
+    InputError
+        At the pull-back, if the kernel has no gradient.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7.
     """
 
     def __init__(self, kernel: Kernel, Z: Tensor) -> None:
@@ -77,6 +86,15 @@ class TaylorGram(InnerGram):
     gamma : float
     Z : Tensor of shape (n, s)
     degree : int
+
+    Raises
+    ------
+    ValueError
+        For a negative ``gamma``.
+
+    References
+    ----------
+    Cotter, Keshet and Srebro (2011), "Explicit approximations of the Gaussian kernel".
     """
 
     def __init__(self, gamma: float, Z: Tensor, degree: int) -> None:
@@ -111,12 +129,43 @@ class TaylorGram(InnerGram):
 
 
 def taylor_width(s: int, degree: int) -> int:
-    """Number of Taylor features of ``s`` codes up to a degree."""
+    """Number of Taylor features of ``s`` codes up to a degree.
+
+    Parameters
+    ----------
+    s : int
+    degree : int
+
+    Returns
+    -------
+    int
+        ``(s + degree choose degree)``.
+
+    References
+    ----------
+    Cotter, Keshet and Srebro (2011).
+    """
     return math.comb(s + degree, degree)
 
 
 def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> int | None:
-    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``."""
+    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``.
+
+    Parameters
+    ----------
+    gamma : float
+    Z : Tensor of shape (n, s)
+    bound : float
+    largest : int, default=3
+
+    Returns
+    -------
+    int or None
+
+    References
+    ----------
+    Lagrange's remainder of the exponential series; Cotter, Keshet and Srebro (2011).
+    """
     t = 2.0 * gamma * float((Z * Z).sum(1).max())
     if t > 1.0:
         return None
@@ -127,7 +176,23 @@ def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> in
 
 
 def growth(kernel: Kernel, s: int) -> tuple[float, float]:
-    """Power ``q`` and factor ``a`` of the growth ``k(z, z) ~ a |z|^q`` far from the origin."""
+    """Power ``q`` and factor ``a`` of the growth ``k(z, z) ~ a |z|^q`` far from the origin.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    s : int
+        Number of columns that it reads.
+
+    Returns
+    -------
+    power, factor : float
+
+    References
+    ----------
+    For the test of the quadratic penalty, Tonin et al. (2021), section 4.1.
+    """
     z = torch.full((2, s), 1.0 / math.sqrt(s), dtype=torch.float64)
     near, far = (float(v) for v in kernel._diag(z * torch.tensor([[1e5], [1e6]], dtype=torch.float64)))
     power = math.log10(far / near) if near > 0.0 and far > 0.0 else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -71,8 +72,9 @@ class _Riemannian(Solver):
                 break
         return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
 
+    @abstractmethod
     def _fresh(self) -> Any:
-        raise NotImplementedError
+        """A new memory: ``direction``, ``first`` trial step, ``push``, ``empty``."""
 
 
 class RiemannianLBFGS(_Riemannian):

@@ -34,6 +34,10 @@ def maximise_traces(
     -------
     ndarray of shape (m, p)
         Orthonormal, with a value not below that of the start.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), algorithms 10 and 11.
     """
     images = _images(matrices, start, spans)
     target = tol * float(np.linalg.norm(_tangent(start, images)))
