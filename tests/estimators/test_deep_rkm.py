@@ -22,18 +22,6 @@ X = load_iris().data[::2]
 NEW = load_iris().data[1::2]
 
 
-class Given(Kernel):
-    """A Gram matrix handed over as data."""
-
-    domain = "gram"
-
-    def _gram(self, X, Y=None):
-        return X.clone()
-
-    def _diag(self, X):
-        return X.diagonal()
-
-
 class Text(Kernel):
     """Strings by the letters they share."""
 
@@ -197,7 +185,7 @@ def test_every_solver_by_name(solver):
 def test_denoising_weights_are_an_orthogonal_projection(center, kept):
     K = Gaussian(0.3)(X)
     cross = Gaussian(0.3)(NEW, X)
-    model = DeepRKM((3, 2), kernel=Given(), center=center).fit(K)
+    model = DeepRKM((3, 2), kernel="precomputed", center=center).fit(K)
     weights = model.denoise(cross, components=kept)
     H = model.layer_codes_[0][:, kept or slice(None)]
     F = np.linalg.cholesky(Gaussian(0.3)(np.vstack([X, NEW])) + 1e-12 * np.eye(150))
@@ -221,7 +209,7 @@ def test_linear_kernel_denoises_like_pca():
 def test_all_components_keep_every_feature():
     points = np.random.default_rng(0).normal(size=(8, 3))
     K = Gaussian(0.5)(points)
-    weights = DeepRKM(8, kernel=Given(), center=False, ridge=1e-8).fit(K).denoise(K)
+    weights = DeepRKM(8, kernel="precomputed", center=False, ridge=1e-8).fit(K).denoise(K)
     assert np.allclose(weights @ K, K, atol=1e-8)
 
 
@@ -266,7 +254,7 @@ def test_traversal_moves_one_code():
 def test_gram_matrix_and_vectors_agree():
     kernel = Gaussian(0.4)
     by_data = DeepRKM((3, 2), kernel=kernel).fit(X)
-    by_gram = DeepRKM((3, 2), kernel=Given()).fit(kernel(X))
+    by_gram = DeepRKM((3, 2), kernel="precomputed").fit(kernel(X))
     assert np.allclose(by_gram.codes_, by_data.codes_, atol=1e-7)
     assert np.allclose(by_gram.transform(kernel(NEW, X)), by_data.transform(NEW), atol=1e-4)
     weights = by_gram.inverse_transform(by_gram.transform(kernel(NEW, X)))
@@ -323,7 +311,7 @@ def test_float32_and_tensors():
     assert wide.get_feature_names_out().tolist() == ["deeprkm0", "deeprkm1", "deeprkm2"]
 
 
-@pytest.mark.parametrize("estimator", [DeepRKM(), DeepRKM(2)])
+@pytest.mark.parametrize("estimator", [DeepRKM(), DeepRKM(2, kernel="precomputed")])
 def test_scikit_learn_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

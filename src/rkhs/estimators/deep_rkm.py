@@ -28,7 +28,8 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     """Layers of kernel PCA, each on the codes of the one below, trained end to end with orthogonal codes.
 
     Minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training items
-    with ``H^T H = I``; ``K_0`` is the Gram matrix of the data, ``K_l`` that of the codes ``H_l``. One layer is kernel PCA.
+    with ``H^T H = I``; ``K_0`` is the Gram matrix of the data, ``K_l`` that of the codes ``H_l``. One layer is kernel
+    PCA.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     constraint : {"joint", "per_layer"}, default="joint"
         Orthogonality of all codes together (paper), or within each layer only.
     out_of_sample : {"ridge", "block", "paper"}, default="ridge"
-        How new items are encoded. ``"ridge"``: kernel ridge regression on the codes of the training items; ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``, exact for one layer; ``"paper"``: ``H_l^T k /
+        How new items are encoded. ``"ridge"``: kernel ridge regression on the codes of the training items;
+        ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``, exact for one layer; ``"paper"``: ``H_l^T k /
         (multiplier eta)``, off by a factor in each component, for reproduction only.
     ridge : "loo" or float, default="loo"
         Of ``out_of_sample="ridge"``, relative to the mean of the diagonal of the Gram matrix. ``"loo"``: for each layer
@@ -93,9 +95,9 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ----------
     codes_ : ndarray of shape (n, S)
         Codes of the training items, all layers side by side; orthonormal columns under the joint constraint.
-    layer_codes_ : list of ndarray
+    layer_codes_ : list of ndarray of shape (n, s_l)
         Codes of every layer.
-    layer_values_ : list of ndarray
+    layer_values_ : list of ndarray of shape (s_l,)
         Diagonal of ``H_l^T K_(l-1) H_l``: the variance that each code carries.
     in_sample_defect_ : ndarray of shape (L,)
         ``||H_l(X) - H_l|| / ||H_l||`` of encoding the training items as if they were new. A warning above 0.1, or 0.5
@@ -105,7 +107,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         without a ridge).
     kernel_, decoder_kernels_ : Kernel or tuple of Kernel
         Resolved: every bandwidth a number.
-    dual_coefs_, intercepts_ : list of ndarray
+    dual_coefs_, intercepts_ : list of ndarray of shapes (n, s_l) and (s_l,)
         Codes of a layer are ``k(x, X) dual_coef + intercept``.
     infeasibility_ : float
         ``||H^T H - I||``.
@@ -264,8 +266,8 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if self.in_sample_defect_[worst] > limit and self.out_of_sample != "paper":
             warnings.warn(
                 f"encoding the training items again misses the codes of layer {worst + 1} by a share of "
-                f"{self.in_sample_defect_[worst]:.2f} (in_sample_defect_): they are not a smooth function of the inputs. "
-                "Ask for fewer components or layers, use out_of_sample='ridge', or constraint='per_layer'",
+                f"{self.in_sample_defect_[worst]:.2f} (in_sample_defect_): they are not a smooth function of the "
+                "inputs. Ask for fewer components or layers, use out_of_sample='ridge', or constraint='per_layer'",
                 UserWarning,
                 stacklevel=3,
             )

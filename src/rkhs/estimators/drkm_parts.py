@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram, cholesky
+from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
@@ -290,7 +290,7 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
     T : Tensor of shape (n, q)
         Targets, orthogonal to the constant if ``K`` is centred.
     ridge : float or "loo"
-        Relative to the mean of the diagonal.
+        Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
     center : bool
         ``K`` is centred, and the regression has an intercept.
 
@@ -309,17 +309,22 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
         K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
     floor = K.shape[0] * torch.finfo(K.dtype).eps * 100.0
     best: tuple[Tensor, float, float] | None = None
-    for chosen in _RIDGES if ridge == "loo" else (float(ridge),):
+    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
         A = K.clone()
         A.diagonal().add_(max(chosen, floor) * mean)
-        L, _ = cholesky(A, name="the system K + ridge of the encoder")
+        L, info = torch.linalg.cholesky_ex(A)
+        if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
+            continue
         B = torch.cholesky_solve(T, L)
         leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * mean * (1.0 + chosen)) if center else 0.0)
         residual = B / leverage.clamp_min(1e-300)[:, None]
         error = float(residual.norm() / T.norm().clamp_min(1e-300))
         if best is None or error < best[2]:
             best = B, chosen, error
-    assert best is not None
+        if ridge != "loo":
+            break
+    if best is None:
+        raise InputError("the Gram matrix of a layer has negative eigenvalues beyond rounding; use psd='clip'")
     return best
 
 
