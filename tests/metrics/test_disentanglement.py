@@ -8,7 +8,6 @@ import pytest
 from rkhs._core.errors import InputError
 from rkhs.metrics import dci, irs, latent_report, mig, mutual_information, sap
 
-
 GOLDEN = [0.11626839312498975, 0.024444444444444453, 0.5439740740684814, 0.41663274319966215, 0.36078808990250455]
 
 

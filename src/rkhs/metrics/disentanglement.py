@@ -1,68 +1,20 @@
-"""Disentanglement of codes against known factors: MIG, SAP, IRS, DCI, and a report for each factor."""
+"""Disentanglement of codes against known factors: MIG, SAP, IRS, and a report for each factor."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
+from rkhs.metrics._factors import halves, read_pair, varying
 
-__all__ = ["Disentanglement", "dci", "irs", "latent_report", "mig", "mutual_information", "sap"]
+__all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
 
 _BINS = 20
 _CONSTANT = 1e-12  # a code of smaller variance carries nothing
-
-
-@dataclass(frozen=True)
-class Disentanglement:
-    """Scores of one representation by :func:`dci`.
-
-    Parameters
-    ----------
-    disentanglement : float
-        One if each code serves one factor.
-    completeness : float
-        One if each factor is held by one code.
-    informativeness : float
-        Mean test accuracy of predicting the factors.
-    importances : ndarray of shape (D, F)
-        Importance of each code for each factor; each column sums to one.
-
-    References
-    ----------
-    Eastwood and Williams (2018), section 2.
-    """
-
-    disentanglement: float
-    completeness: float
-    informativeness: float
-    importances: np.ndarray
-
-
-def _read(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
-    Z = np.asarray(codes, dtype=np.float64)
-    V = np.asarray(factors)
-    if Z.ndim != 2 or Z.shape[0] < 2 or Z.shape[1] < 1 or not np.isfinite(Z).all():
-        raise InputError(f"codes must be a finite array of shape (n, D) with n >= 2; got shape {Z.shape}")
-    if V.ndim != 2 or V.shape[0] != Z.shape[0] or V.shape[1] < 1:
-        raise InputError(f"factors must have shape ({Z.shape[0]}, F), one row a code; got {V.shape}")
-    if V.dtype.kind == "f" and not np.isfinite(V).all():
-        raise InputError("factors must be finite; got NaN or infinity")
-    return Z, np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in V.T], 1)
-
-
-def _levels(V: np.ndarray) -> list[int]:
-    """Columns with more than one value; the others cannot be scored."""
-    kept = [j for j in range(V.shape[1]) if V[:, j].max() > 0]
-    if not kept:
-        raise InputError("factors must vary: every column has a single value")
-    return kept
 
 
 def _discretise(z: np.ndarray, bins: int) -> np.ndarray:
@@ -109,7 +61,7 @@ def mutual_information(codes: Any, factors: Any, *, n_bins: int = _BINS) -> np.n
     >>> mutual_information([[0.0], [0.0], [1.0], [1.0]], [[0], [0], [1], [1]]).round(4)
     array([[0.6931]])
     """
-    Z, V = _read(codes, factors)
+    Z, V = read_pair(codes, factors)
     check_count(n_bins, "n_bins", at_least=2)
     binned = [_discretise(z, n_bins) for z in Z.T]
     return np.array([[_information(z, v) for v in V.T] for z in binned])
@@ -152,8 +104,8 @@ def mig(codes: Any, factors: Any, *, n_bins: int = _BINS) -> float:
     >>> round(mig(grid, grid), 12)
     1.0
     """
-    _, V = _read(codes, factors)
-    kept = _levels(V)
+    _, V = read_pair(codes, factors)
+    kept = varying(V)
     information = mutual_information(codes, factors, n_bins=n_bins)[:, kept]
     entropy = np.array([_information(V[:, j], V[:, j]) for j in kept])
     return float((_gap(information) / entropy).mean())
@@ -192,14 +144,14 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
     >>> round(sap(grid, grid, continuous=True), 12)
     1.0
     """
-    Z, V = _read(codes, factors)
-    kept = _levels(V)
+    Z, V = read_pair(codes, factors)
+    kept = varying(V)
     if continuous:
         raw = np.asarray(factors, dtype=np.float64)[:, kept]
         return float(_gap(_squared_correlation(Z, raw)).mean())
     scores = np.zeros((Z.shape[1], len(kept)))
     for column, j in enumerate(kept):
-        train, test = _halves(V[:, j], random_state)
+        train, test = halves(V[:, j], random_state)
         for i in range(Z.shape[1]):
             z = Z[:, i : i + 1]
             model = LinearSVC(C=0.01, class_weight="balanced", random_state=random_state)
@@ -214,16 +166,6 @@ def _squared_correlation(Z: np.ndarray, V: np.ndarray) -> np.ndarray:
     good = a > _CONSTANT
     result = covariance**2 / np.where(good, a, 1.0)[:, None] / b[None, :]
     return np.where(good[:, None], result, 0.0)
-
-
-def _halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
-    """A seeded half split, stratified where every value occurs twice."""
-    rows = np.arange(len(v))
-    enough = np.bincount(v).min() >= 2 and len(v) // 2 >= v.max() + 1
-    train, test = train_test_split(rows, test_size=0.5, random_state=random_state, stratify=v if enough else None)
-    if len(np.unique(v[train])) < 2:
-        raise InputError("each factor needs at least two values in the training half; give more rows")
-    return train, test
 
 
 def irs(codes: Any, factors: Any, *, quantile: float = 0.99, n_bins: int | None = None) -> float:
@@ -272,7 +214,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     if n_bins is not None:
         raw = np.asarray(factors, dtype=np.float64)
         factors = np.stack([_discretise(v, check_count(n_bins, "n_bins", at_least=2)) for v in raw.T], 1)
-    Z, V = _read(codes, factors)
+    Z, V = read_pair(codes, factors)
     Z = Z[:, Z.var(axis=0) > 0.0]
     largest = np.abs(Z - Z.mean(0)).max(axis=0) if Z.shape[1] else np.zeros(0)
     scores = np.zeros((Z.shape[1], V.shape[1]))
@@ -283,70 +225,6 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
         moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
         scores[:, j] = 1.0 - np.mean(moved, axis=0) / largest
     return scores, largest
-
-
-def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 20) -> Disentanglement:
-    """Disentanglement, completeness and informativeness from gradient-boosted classifiers, one a factor.
-
-    Parameters
-    ----------
-    codes : array of shape (n, D)
-    factors : array of shape (n, F)
-        Discrete.
-    random_state : int, default=0
-        Of the half split and of the classifiers.
-    n_estimators : int, default=20
-        Rounds of boosting.
-
-    Returns
-    -------
-    Disentanglement
-
-    Raises
-    ------
-    InputError
-        As :func:`mutual_information`, and if no factor varies.
-
-    References
-    ----------
-    Eastwood and Williams (2018), section 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs.metrics import dci
-    >>> grid = np.array([[a, b] for a in range(3) for b in range(3)] * 4)
-    >>> round(dci(grid, grid).disentanglement, 6)
-    1.0
-    """
-    Z, V = _read(codes, factors)
-    check_count(n_estimators, "n_estimators")
-    kept = _levels(V)
-    importances, accuracies = np.zeros((Z.shape[1], len(kept))), []
-    for column, j in enumerate(kept):
-        train, test = _halves(V[:, j], random_state)
-        model = GradientBoostingClassifier(n_estimators=n_estimators, random_state=random_state)
-        model.fit(Z[train], V[train, j])
-        importances[:, column] = model.feature_importances_
-        accuracies.append(model.score(Z[test], V[test, j]))
-    total = max(float(importances.sum()), 1e-300)
-    rows, columns = importances.sum(1), importances.sum(0)
-    return Disentanglement(
-        float((rows / total * _purity(importances, rows)).sum()),
-        float((columns / total * _purity(importances.T, columns)).sum()),
-        float(np.mean(accuracies)),
-        importances,
-    )
-
-
-def _purity(importances: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """One minus the entropy of each row, in the base of its length; one column is pure."""
-    count = importances.shape[1]
-    if count == 1:
-        return np.ones(len(importances))
-    shares = importances / np.where(sums > 0.0, sums, 1.0)[:, None]
-    logs = np.log(np.where(shares > 0.0, shares, 1.0))
-    return 1.0 + (shares * logs).sum(1) / np.log(count)
 
 
 def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:
@@ -384,7 +262,7 @@ def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = 
     >>> [(row["factor"], row["best"]) for row in latent_report(grid, grid, names=["x", "y"])]
     [('x', 0), ('y', 1)]
     """
-    Z, V = _read(codes, factors)
+    Z, V = read_pair(codes, factors)
     labels = list(range(V.shape[1])) if names is None else list(names)
     if len(labels) != V.shape[1]:
         raise InputError(f"names must have one entry for each of the {V.shape[1]} factors; got {len(labels)}")
