@@ -14,7 +14,9 @@ from torch import Tensor
 __all__ = [
     "HasConstraint",
     "HasFrozenQuadratic",
+    "HasLastBlock",
     "HasMetric",
+    "HasNaturalGradient",
     "HasValueAndGrad",
     "Monitor",
     "Reason",
@@ -97,6 +99,24 @@ class HasMetric(Protocol):
         ...
 
 
+@runtime_checkable
+class HasNaturalGradient(Protocol):
+    """A problem that knows its gradient in a function space as a by-product of the plain one."""
+
+    def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
+        """Objective, plain gradient, and the gradient in the inner product of the function space."""
+        ...
+
+
+@runtime_checkable
+class HasLastBlock(Protocol):
+    """A problem whose last block of variables has a closed-form optimum for given other blocks."""
+
+    def freeze_last(self, first: Tensor) -> HasNaturalGradient:
+        """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
+        ...
+
+
 @dataclass
 class Monitor:
     """Follows a solver: keeps its history, shows progress, stops it on time.
@@ -111,6 +131,10 @@ class Monitor:
         What is being solved, for the progress line.
     callback : callable, optional
         Called with each history row; returning True stops the solver.
+    rows : list of dict
+        The history so far.
+    started : float
+        When the clock started, in seconds of ``time.perf_counter``.
     """
 
     verbose: int = 0

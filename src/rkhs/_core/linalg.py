@@ -6,7 +6,9 @@ Every routine reports what it had to change (jitter added, rank kept) and none f
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -23,8 +25,10 @@ __all__ = [
     "cholesky",
     "factorize",
     "fix_signs",
+    "lanczos",
     "polar",
     "positive_part",
+    "prefers_lanczos",
     "symmetric_rows",
     "top_eigenpairs",
 ]
@@ -91,14 +95,20 @@ class Outer:
         """The matrix itself, shape (n, n)."""
         return self.left @ self.right.mT
 
+    @cached_property
+    def doubled(self) -> tuple[Tensor, Tensor]:
+        """Two factors of ``S + S^T``, shape (n, 2 q): one product in place of two and their sum."""
+        return torch.cat([self.left, self.right], 1), torch.cat([self.right, self.left], 1)
 
-def symmetric_rows(S: Tensor | Outer, start: int, stop: int) -> Tensor:
-    """Rows ``start:stop`` of ``S + S^T``, shape (stop - start, n), without forming the rest."""
+
+def symmetric_rows(S: Tensor | Outer, start: int, stop: int, first: int = 0) -> Tensor:
+    """Rows ``start:stop`` of ``S + S^T`` from column ``first`` on, shape (stop - start, n - first), and no others."""
     if isinstance(S, Outer):
         if S.left is S.right:
-            return (2.0 * S.left[start:stop]) @ S.left.mT
-        return torch.addmm(S.left[start:stop] @ S.right.mT, S.right[start:stop], S.left.mT)
-    return S[start:stop] + S[:, start:stop].mT
+            return (2.0 * S.left[start:stop]) @ S.left[first:].mT
+        near, far = S.doubled
+        return near[start:stop] @ far[first:].mT
+    return S[start:stop, first:] + S[first:, start:stop].mT
 
 
 def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, float]:
@@ -220,24 +230,53 @@ def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
     vectors : Tensor of shape (n, k)
         Orthonormal columns.
     """
-    n = K.shape[0]
-    if n < _LANCZOS_FROM or k > n // 8 or K.device.type != "cpu":
-        values, vectors = torch.linalg.eigh(K)
-        return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
-    array = K.to(torch.float64).numpy()
+    if prefers_lanczos(K, k):
+        return lanczos(lambda v: K @ v, K, k)
+    values, vectors = torch.linalg.eigh(K)
+    return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
+
+
+def prefers_lanczos(K: Tensor, k: int) -> bool:
+    """Whether Lanczos finds ``k`` eigenpairs of a matrix like ``K`` sooner than a dense eigendecomposition."""
+    return K.shape[0] >= _LANCZOS_FROM and k <= K.shape[0] // 8 and K.device.type == "cpu"
+
+
+def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Largest ``k`` eigenpairs of a symmetric matrix known by its product with a vector.
+
+    Parameters
+    ----------
+    product : callable
+        Maps a vector of shape (n,) to a vector of shape (n,).
+    like : Tensor of shape (n, n)
+        Gives the size and the dtype.
+    k : int
+        Number of pairs, less than n.
+
+    Returns
+    -------
+    values : Tensor of shape (k,)
+        In descending order.
+    vectors : Tensor of shape (n, k)
+        Orthonormal columns with a fixed sign.
+    """
+    n = like.shape[0]
+
+    def multiply(v: np.ndarray) -> np.ndarray:
+        return product(torch.from_numpy(np.ascontiguousarray(v).reshape(-1)).to(like.dtype)).numpy().astype(np.float64)
+
+    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=multiply, dtype=np.float64)
     # A fixed start makes the result a function of the matrix alone; the ramp keeps it off symmetric null directions.
     start = np.cos(np.arange(n)) + 1.0
-    ncv = min(n, max(2 * k + 1, 40))
+    tol = 1e-12 if like.dtype == torch.float64 else 1e-6
     try:
-        values_, vectors_ = scipy.sparse.linalg.eigsh(array, k=k, which="LA", v0=start, tol=1e-12, ncv=ncv)
+        found = scipy.sparse.linalg.eigsh(operator, k=k, which="LA", v0=start, tol=tol, ncv=min(n, max(2 * k + 1, 40)))
     except scipy.sparse.linalg.ArpackNoConvergence:  # clusters of equal eigenvalues
-        values_, vectors_ = scipy.linalg.eigh(array, subset_by_index=[n - k, n - 1])
-    order = np.argsort(values_)[::-1]
-    values, vectors = (
-        torch.from_numpy(values_[order].copy()),
-        torch.from_numpy(np.ascontiguousarray(vectors_[:, order])),
-    )
-    return values.to(K.dtype), fix_signs(vectors.to(K.dtype))
+        columns = np.stack([multiply(column) for column in np.eye(n)], axis=1)
+        found = scipy.linalg.eigh((columns + columns.T) / 2, subset_by_index=[n - k, n - 1])
+    order = np.argsort(found[0])[::-1]
+    values, vectors = torch.from_numpy(found[0][order]), torch.from_numpy(np.ascontiguousarray(found[1][:, order]))
+    return values.to(like.dtype), fix_signs(vectors.to(like.dtype))
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -289,7 +328,7 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     Raises
     ------
     InputError
-        With ``psd="raise"``, naming the smallest eigenvalue.
+        With ``psd="raise"``, naming the smallest eigenvalue; with any ``psd`` if no eigenvalue is positive.
     """
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
@@ -301,6 +340,11 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     smallest, largest = float(values[0]), float(values.abs().max())
     if smallest >= -1e-8 * largest:
         return K
+    if not float(values[-1]) > 0.0:
+        raise InputError(
+            f"{name} must have a positive eigenvalue; got a largest of {float(values[-1]):.3g}. "
+            "Check its sign: larger values mean more similar items"
+        )
     ratio = -smallest / largest
     if psd == "raise":
         raise InputError(

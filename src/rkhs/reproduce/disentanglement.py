@@ -80,7 +80,20 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells(data: Sequence[str], sizes: Sequence[int], seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Settings of every cell, the cheap ones first."""
+    """Settings of every cell, the cheap ones first.
+
+    Parameters
+    ----------
+    data : sequence of str
+        Names for :func:`load_images`.
+    sizes : sequence of int
+        Numbers of training images.
+    seeds : sequence of int
+
+    Yields
+    ------
+    dict
+    """
     for name in data:
         for n in sizes:
             for seed in seeds:
@@ -219,7 +232,18 @@ def draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Run, resume or finish the study; returns its rows."""
+    """Run, resume or finish the study.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Of the command line.
+
+    Returns
+    -------
+    list of dict
+        All cells with their scores.
+    """
     parser = argparse.ArgumentParser(description="Disentanglement study of Tonin et al. (2021), section 5.3")
     parser.add_argument("--reduced", action="store_true", help="one size, two seeds, few epochs and trees (minutes)")
     parser.add_argument("--cells", type=Path, default=Path("disentanglement.jsonl"), help="file of finished cells")

@@ -103,7 +103,18 @@ def denoise_cell(
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict[str, Denoised]]:
-    """Print the table; returns its cells."""
+    """Print the table.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Of the command line.
+
+    Returns
+    -------
+    dict
+        Cells by figure and noise level.
+    """
     parser = argparse.ArgumentParser(description="Table 2 of Tonin et al. (2021)")
     parser.add_argument("--reduced", action="store_true", help="400 points and a grid of 7 (minutes)")
     options = parser.parse_args(arguments)

@@ -135,7 +135,8 @@ class QuadraticPenalty(Solver):
     def _inner_solver(self, tau: float, value: float) -> Solver:
         tol = tau / max(1.0, abs(value))  # the inner rule is relative to the objective
         if self.inner == "adam":
-            return Adam(self.learning_rate, self.max_iter, tol)
+            # The published rule knows the gradient norm only: no patience.
+            return Adam(self.learning_rate, self.max_iter, tol, patience=self.max_iter + 1)
         return LBFGS(self.max_iter, tol)
 
 
