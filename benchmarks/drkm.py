@@ -1,8 +1,8 @@
 """Algorithms for the constrained deep machine: Table 1 of Tonin et al. (2021), and goals 12 and 13.
 
 The setting of the table: the first 1,000 images of the official test half of MNIST, pixels in [0, 1], two Gaussian
-layers with sigma^2 = 50, 10 + 5 codes, uncentred, codes at unit scale, five random starts. (The paper used other images:
-its best cost is -605.8464; the best known here is -600.2222.)
+layers with sigma^2 = 50, 10 + 5 codes, uncentred, codes at unit scale, five random starts. (The paper used other
+images: its best cost is -605.8464; the best known here is -600.2222.)
 
 Run: RKHS_DATA=... python benchmarks/drkm.py [--limit 100] [--starts 5] [--goals-only] [--large]
 """
@@ -78,7 +78,7 @@ def table(starts: int, limit: float) -> None:
     """Final cost, feasibility, iterations and time of every solver."""
     problem = machine(1000)
     print(f"Table 1 setting, {starts} random starts, at most {limit:g} s a run (a run that hits it is marked *)")
-    print(f"{'algorithm':38s} {'final cost (std)':24s} {'infeasibility':>13s} {'iterations':>11s} {'seconds (std)':>16s}")
+    print(f"{'algorithm':38s} {'final cost (std)':24s} {'infeasibility':>13s} {'iterations':>11s} {'seconds':>16s}")
     for name, solver in SOLVERS.items():
         runs = [solver.solve(problem, start(problem, s), Monitor(time_limit=limit)) for s in range(starts)]
         costs, times = [r.value for r in runs], [r.history[-1]["seconds"] for r in runs]

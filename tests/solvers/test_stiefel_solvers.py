@@ -149,7 +149,7 @@ def test_adam_and_lbfgs_agree_on_a_quadratic():
             return 0.5 * float((d * d).sum()), d
 
     zero = torch.zeros(1, 2, dtype=torch.float64)
-    done = Adam(learning_rate=0.05, max_iter=2000, tol=1e-6).solve(Quadratic(), zero)
+    done = Adam(learning_rate=0.05, max_iter=2000, tol=1e-6, patience=2000).solve(Quadratic(), zero)
     assert done.reason is Reason.GRADIENT
     assert torch.dist(done.point, LBFGS().solve(Quadratic(), zero).point) < 1e-5
     assert torch.equal(zero, torch.zeros(1, 2, dtype=torch.float64))

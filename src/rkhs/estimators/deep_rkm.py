@@ -223,6 +223,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         kernel = self._input_kernel()
         settings = read_settings(self)
         items = self._read_training(X, kernel)
+        self._kept_rows, self._n_training = None, len(items)
         self.kernel_ = kernel.resolve(items)
         K = self._training_gram(self.kernel_, items)
         problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items)
