@@ -136,7 +136,9 @@ def test_features_of_a_linear_kernel_are_the_vectors(small: np.ndarray) -> None:
     assert features.objective_ == pytest.approx(explicit.objective_, rel=1e-6)
     np.testing.assert_allclose(features.codes_, explicit.codes_, atol=1e-4)
     np.testing.assert_allclose(features.reconstruction_error(small), explicit.reconstruction_error(small), rtol=1e-2)
-    np.testing.assert_allclose(features.inverse_transform(features.codes_) @ small, explicit.inverse_transform(explicit.codes_), atol=1e-3)
+    np.testing.assert_allclose(
+        features.inverse_transform(features.codes_) @ small, explicit.inverse_transform(explicit.codes_), atol=1e-3
+    )
 
 
 # ---------------------------------------------------------------- Gram matrices and objects
@@ -154,7 +156,9 @@ def test_gram_matrix_and_vectors_agree(small: np.ndarray, center: bool) -> None:
     codes = explicit.transform(new)
     np.testing.assert_allclose(implicit.inverse_transform(codes), explicit.inverse_transform(codes), atol=1e-6)
     for diag in (None, 1.0, np.ones(len(new))):
-        np.testing.assert_allclose(implicit.reconstruction_error(rows, diag=diag), explicit.reconstruction_error(new), atol=1e-6)
+        np.testing.assert_allclose(
+            implicit.reconstruction_error(rows, diag=diag), explicit.reconstruction_error(new), atol=1e-6
+        )
         first, second = implicit.decode(codes, rows, diag=diag), explicit.decode(codes, new)
         np.testing.assert_array_equal(first.indices, second.indices)
         np.testing.assert_allclose(first.distances, second.distances, atol=1e-6)
@@ -312,13 +316,17 @@ def test_warm_start_begins_where_the_last_fit_ended(small: np.ndarray) -> None:
 
 
 def test_collapse_is_reported(small: np.ndarray) -> None:
-    with pytest.warns(CollapseWarning, match=r"the codes collapsed to a point: .* Lower reg \(now \(1000.0, 1000.0\)\)"):
+    with pytest.warns(
+        CollapseWarning, match=r"the codes collapsed to a point: .* Lower reg \(now \(1000.0, 1000.0\)\)"
+    ):
         model = KernelAutoencoder(2, reg=1000.0).fit(small)
     np.testing.assert_allclose(model.inverse_transform(model.codes_), np.tile(small.mean(0), (30, 1)), atol=0.05)
 
 
 def test_few_iterations_are_reported(small: np.ndarray) -> None:
-    with pytest.warns(ConvergenceWarning, match="KernelAutoencoder: the largest number of iterations was reached; raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match="KernelAutoencoder: the largest number of iterations was reached; raise max_iter"
+    ):
         model = KernelAutoencoder(2, max_iter=2).fit(small)
     assert not model.converged_
     assert model.n_iter_ == 2
@@ -344,11 +352,18 @@ def test_units_do_not_matter(small: np.ndarray, factor: float) -> None:
     plain, scaled = fit(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), factor * small)
     assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-6)
     np.testing.assert_allclose(scaled.transform(factor * small), plain.transform(small), atol=1e-4)
-    np.testing.assert_allclose(scaled.reconstruction_error(factor * small) / factor**2, plain.reconstruction_error(small), rtol=1e-2, atol=1e-5)
+    np.testing.assert_allclose(
+        scaled.reconstruction_error(factor * small) / factor**2, plain.reconstruction_error(small), rtol=1e-2, atol=1e-5
+    )
 
 
 def test_without_centring_and_scaling_the_objective_is_that_of_the_paper(small: np.ndarray) -> None:
-    model = fit(KernelAutoencoder(2, center=False, scale=False, kernel=Gaussian(0.3), decoder_kernel=Matern(1.5, 1.0), reg=(1e-3, 1e-2)), small)
+    model = fit(
+        KernelAutoencoder(
+            2, center=False, scale=False, kernel=Gaussian(0.3), decoder_kernel=Matern(1.5, 1.0), reg=(1e-3, 1e-2)
+        ),
+        small,
+    )
     K1, K2 = Gaussian(0.3)(small), Matern(1.5, 1.0)(model.codes_)
     C, D = model.encoder_coefs_[0], model.decoder_coef_
     loss = 0.5 * ((small - K2 @ D) ** 2).sum(1).mean()
@@ -369,7 +384,9 @@ def test_labels_of_a_pipeline_change_nothing(X: np.ndarray) -> None:
 
 
 def test_grid_search_reaches_into_kernels(small: np.ndarray) -> None:
-    search = GridSearchCV(KernelAutoencoder(2, kernel=Gaussian()), {"kernel__gamma": [1e-3, 0.2], "reg": [1e-2, 1e-4]}, cv=3)
+    search = GridSearchCV(
+        KernelAutoencoder(2, kernel=Gaussian()), {"kernel__gamma": [1e-3, 0.2], "reg": [1e-2, 1e-4]}, cv=3
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", (ConvergenceWarning))
         warnings.simplefilter("ignore", CollapseWarning)

@@ -112,7 +112,9 @@ def test_gram_matrix_and_vectors_agree(X: np.ndarray, new: np.ndarray, center: b
     np.testing.assert_allclose(implicit.transform(rows), explicit.transform(new), atol=1e-9)
     for diag in (None, 1.0, np.ones(len(new))):
         np.testing.assert_allclose(
-            implicit.reconstruction_error(rows, diag=diag), explicit.reconstruction_error(new, space="feature"), atol=1e-9
+            implicit.reconstruction_error(rows, diag=diag),
+            explicit.reconstruction_error(new, space="feature"),
+            atol=1e-9,
         )
     codes = explicit.transform(new)
     first, second = explicit.decode(codes, new, n_best=3), implicit.decode(codes, rows, n_best=3)
@@ -160,7 +162,9 @@ def test_preimages_of_many_components_are_close_to_the_items(X: np.ndarray, prei
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.02), Matern(2.5, 0.2), Polynomial(2)])
-def test_fixed_point_is_never_further_in_feature_space_than_the_nearest_item(X: np.ndarray, new: np.ndarray, kernel: Any) -> None:
+def test_fixed_point_is_never_further_in_feature_space_than_the_nearest_item(
+    X: np.ndarray, new: np.ndarray, kernel: Any
+) -> None:
     def distances(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
         return np.array([model.decode(c[None], x[None]).distances[0, 0] for c, x in zip(codes, points, strict=True)])
 
@@ -168,7 +172,7 @@ def test_fixed_point_is_never_further_in_feature_space_than_the_nearest_item(X: 
     nearest = KernelPCA(5, kernel=kernel, preimage="nearest").fit(X)
     codes = model.transform(new[:12])
     found, items = model.inverse_transform(codes), nearest.inverse_transform(codes)
-    assert all((X == item).all(1).any() for item in items)
+    assert all((item == X).all(1).any() for item in items)
     assert (distances(found, codes) <= distances(items, codes) + 1e-9).all()
 
 
@@ -204,7 +208,9 @@ def test_weights_on_the_features_rebuild_the_projection(X: np.ndarray, new: np.n
 
 @pytest.mark.parametrize("kernel", ["gaussian", Gaussian("scale"), Matern(1.5, "median"), Linear("mean_norm", "mean")])
 @pytest.mark.parametrize("center", [True, False])
-def test_weights_are_repeated_rows_bandwidth_included(X: np.ndarray, new: np.ndarray, kernel: Any, center: bool) -> None:
+def test_weights_are_repeated_rows_bandwidth_included(
+    X: np.ndarray, new: np.ndarray, kernel: Any, center: bool
+) -> None:
     X = X[:40]
     w = np.arange(40) % 4
     weighted = KernelPCA(3, kernel=kernel, center=center).fit(X, sample_weight=0.37 * w)
@@ -221,7 +227,9 @@ def test_rows_of_weight_zero_of_a_gram_matrix(X: np.ndarray, new: np.ndarray) ->
     model = KernelPCA(3, kernel="precomputed").fit(kernel(X), sample_weight=w)
     explicit = KernelPCA(3, kernel=kernel).fit(X, sample_weight=w)
     np.testing.assert_allclose(model.transform(rows), explicit.transform(new), atol=1e-9)
-    np.testing.assert_allclose(model.decode(model.codes_, rows).distances, explicit.decode(explicit.codes_, new).distances, atol=1e-9)
+    np.testing.assert_allclose(
+        model.decode(model.codes_, rows).distances, explicit.decode(explicit.codes_, new).distances, atol=1e-9
+    )
     assert model.n_features_in_ == len(X)
 
 

@@ -107,9 +107,7 @@ def test_kernel_values_against_fifty_digits(shape: str, offset: float, kernel: A
 def test_scaled_data_have_scaled_answers(shape: str, scale: float, kind: str) -> None:
     X = make(shape, 4)
     power = 2.0 ** round(np.log2(scale))  # exact, so that both computations see the same data
-    first, second = (
-        KernelPCA(2) if kind == "pca" else KernelAutoencoder(2, max_iter=200) for _ in range(2)
-    )
+    first, second = (KernelPCA(2) if kind == "pca" else KernelAutoencoder(2, max_iter=200) for _ in range(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         first.fit(X)
@@ -135,7 +133,9 @@ def test_shifted_data_have_the_same_codes(offset: float, kind: str) -> None:
         first.fit(X)
         second.fit(X + offset)
     np.testing.assert_allclose(second.codes_, first.codes_, atol=1e-6 * np.abs(first.codes_).max())
-    np.testing.assert_allclose(second.inverse_transform(first.codes_) - offset, first.inverse_transform(first.codes_), atol=1e-5)
+    np.testing.assert_allclose(
+        second.inverse_transform(first.codes_) - offset, first.inverse_transform(first.codes_), atol=1e-5
+    )
 
 
 @each_shape

@@ -15,7 +15,7 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
-__all__ = ["candidate_distances", "read_targets", "reconstruction_errors", "store_targets"]
+__all__ = ["candidate_distances", "read_targets", "reconstruction_errors", "store_targets", "target_spread"]
 
 
 def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:
@@ -67,6 +67,14 @@ def reconstruction_errors(model: Any, U: Tensor, items: Any, K: Tensor, targets:
         return ((goal - model.output_.decode(U)) ** 2).sum(1)
     rows, diagonal = _error_rows(model, items, K, targets, diag)
     return model.output_.squared_distances(U, rows, diagonal, paired=True)
+
+
+def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
+    """Squared distances of the items' own targets to the mean of the training targets, shape (m,)."""
+    if isinstance(model.output_, Euclidean):
+        return ((items - torch.as_tensor(model.output_.mean, dtype=items.dtype, device=items.device)) ** 2).sum(1)
+    rows, diagonal = _error_rows(model, items, model._cross_gram(items), None, diag)
+    return model.output_.squared_norms(rows, diagonal)
 
 
 def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:

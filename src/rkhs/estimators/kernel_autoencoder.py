@@ -53,8 +53,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         The last one acts on the outputs (vector outputs only).
     reg : float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the first layer and ``1e-5`` for
-        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``; ``1e-3`` for the
-        layers between. Relative to the
+        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` (``1e-3`` up to five
+        components) and ``1e-3``; ``1e-3`` for the layers between. Relative to the
         variance of the targets while ``scale=True``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way

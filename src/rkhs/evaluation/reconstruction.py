@@ -9,6 +9,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs.estimators import KernelAutoencoder, KernelPCA
+from rkhs.estimators.autoencoder_targets import target_spread
 from rkhs.outputs import Euclidean
 
 __all__ = ["Reconstruction", "reconstruction"]
@@ -76,13 +77,8 @@ def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None)
     errors = model.reconstruction_error(X, diag=diag)
     if not model._own_targets:
         raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
-    items = model._read_new(X)
-    if isinstance(model.output_, Euclidean):
-        spread = ((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1)
-    else:
-        rows, diagonal = model._error_rows(items, model._cross_gram(items), None, diag)
-        spread = model.output_.squared_norms(rows, diagonal).cpu().numpy()
-    return Reconstruction(errors, spread, own)
+    spread = target_spread(model, model._read_new(X), diag)
+    return Reconstruction(errors, spread.cpu().numpy(), own)
 
 
 def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstruction:
