@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rkhs import plots as plots
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+    from rkhs.persistence import load as load
+    from rkhs.persistence import save as save
 
 __version__ = "0.1.0"
 
@@ -22,6 +24,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelPCA": "rkhs.estimators.kernel_pca",
+    "load": "rkhs.persistence",
+    "save": "rkhs.persistence",
 }
 _SUBMODULES = ("grams", "kernels", "losses", "plots")
 

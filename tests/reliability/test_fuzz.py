@@ -1,4 +1,4 @@
-"""Random hostile inputs: a finite answer or a typed error that names the argument, whatever the data and the parameters.
+"""Random hostile inputs: a finite answer or a typed error that names the argument.
 
 The ordinary run takes 100 examples an estimator, the same ones every time; ``RKHS_FUZZ=2000`` takes as many new ones.
 """
@@ -159,8 +159,8 @@ PCA = st.fixed_dictionaries(
 )
 
 NAMED = (
-    r"\b(X|codes|sample_weight|Sample weights|candidates|targets|n_components|kernel|Gram matrix|reg|center|scale|init|n_init|tol|dtype|"
-    r"psd|preimage|decoder_kernel|output_kernel|gamma|nu|features|array|reads|sample\(s\)|data)\b"
+    r"\b(X|codes|sample_weight|Sample weights|candidates|targets|n_components|kernel|Gram matrix|reg|center|scale|"
+    r"init|n_init|tol|dtype|psd|preimage|decoder_kernel|output_kernel|gamma|nu|features|array|reads|sample\(s\)|data)\b"
 )
 
 

@@ -94,7 +94,7 @@ def solve_autoencoder(
 
 
 def _solve(estimator: Any, problem: Autoencoder, K: Tensor, start: Tensor, monitor: Monitor) -> Solution:
-    """Run the solver that was asked for; the answer is a point of the reduced problem and the objective there."""
+    """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
     max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
     if estimator.solver == "lbfgs":
         return LBFGS(max_iter, tol).solve(problem, start, monitor)

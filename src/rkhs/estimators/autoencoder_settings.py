@@ -123,7 +123,7 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
             resolved = kernel.resolve(probe)
         if resolved is not kernel:
             raise InputError(
-                f"decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; "
+                "decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; "
                 f"got {kernel!r}"
             )
         kernels.append(kernel)
@@ -132,8 +132,9 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
 
 def _read_reg(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:
     if given is None:
-        decoder = 1e-3 if features or min(widths) <= 2 else 1e-5
-        return (1e-5 if features else 1e-2, *(1e-3,) * (layers - 2), decoder)
+        few = min(widths) <= (5 if features else 2)
+        encoder = (1e-3 if few else 1e-5) if features else 1e-2
+        return (encoder, *(1e-3,) * (layers - 2), 1e-3 if features or few else 1e-5)
     many = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,) * layers
     if len(many) != layers:
         raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")

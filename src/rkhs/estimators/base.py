@@ -215,8 +215,8 @@ class KernelEstimator(BaseEstimator):
         if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
             return K.new_full((m,), float(train.mean()))
         warnings.warn(
-            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
-            "settings only; pass diag=",
+            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
+            "comparing settings only; pass diag=",
             UserWarning,
             stacklevel=3,
         )

@@ -11,7 +11,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,73 +18,12 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.distances import ROWS, cancels, median_bandwidth, squared_distances
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
 LOG2E = math.log2(math.e)
 _TILE = 384  # side of a square tile that fits the second-level cache
-ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
-
-
-def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
-    """Squared Euclidean distances by one matrix product on centred data, clamped at zero; shape (n, m)."""
-    center = (X if Y is None else Y).mean(dim=0)
-    A = X - center
-    B = A if Y is None else Y - center
-    a = (A * A).sum(1)
-    b = a if Y is None else (B * B).sum(1)
-    D = A.new_empty(A.shape[0], B.shape[0])
-    for start in range(0, A.shape[0], ROWS):
-        rows = slice(start, min(start + ROWS, A.shape[0]))
-        torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
-        D[rows].add_(a[rows, None]).clamp_min_(0.0)
-    return D.fill_diagonal_(0.0) if Y is None else D
-
-
-def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
-    """Median of all entries, weighted if weights of the same shape are given.
-
-    The weighted median is the smallest value at which the cumulative weight reaches one half, averaged with the next
-    value when it is reached exactly, so that integer weights and repeated entries give the same number.
-    """
-    flat = values.reshape(-1)
-    if weights is None:
-        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
-    order = torch.argsort(flat)
-    ordered, w = flat[order], weights.reshape(-1)[order]
-    kept = w > 0
-    ordered, w = ordered[kept], w[kept]
-    cumulative = torch.cumsum(w, 0) / w.sum()
-    half = torch.tensor(0.5, dtype=cumulative.dtype, device=cumulative.device)
-    slack = 1e-12
-    lower = int(torch.searchsorted(cumulative, half - slack))
-    upper = int(torch.searchsorted(cumulative, half + slack))
-    last = len(ordered) - 1
-    return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
-
-
-def pair_median(D: Tensor) -> float:
-    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
-    n = D.shape[0]
-    array = D.cpu().numpy()
-    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
-    # Sorted, the entries are n zeros and then every pair twice.
-    middle = list({(n * n - 1) // 2, n * n // 2})
-    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
-    found = np.partition(pairs, ranks) if ranks else pairs
-    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
-
-
-def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
-    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
-
-    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
-    do, the answer is 1.
-    """
-    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
-    if scale <= 0.0:
-        scale = float(D.mean() if weights is None else weights @ D @ weights)
-    return 1.0 if scale <= 0.0 else 1.0 / scale
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -161,7 +99,10 @@ class Stationary(VectorKernel):
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
 
     def _distances(self, X: Tensor) -> Tensor:
-        D = squared_distances(X)
+        norms = ((X - X.median(dim=0).values) ** 2).sum(1)
+        apart = norms[norms > 0.0]
+        typical = float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
+        D = squared_distances(X, rate=1.0 / typical)
         return D if self._power == 2 else D.sqrt_()
 
     @property
@@ -219,14 +160,14 @@ class Radial(Stationary):
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        D = squared_distances(X, Y)
+        D = squared_distances(X, Y, self._gamma ** (2 / self._power))
         for start in range(0, D.shape[0], ROWS):
             D[start : start + ROWS] = self._profile(D[start : start + ROWS])
         return D
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Squared distances between centred rows from the diagonal to the right, by blocks; exact zero diagonal."""
+        """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
         for rows in _blocks(A.shape[0]):
             D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
@@ -299,6 +240,8 @@ class Gaussian(Radial):
         B = A if Y is None else Y - center
         a = (A * A).sum(1, keepdim=True).mul_(-c)
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
+        if cancels(-float(b.min()), A.dtype):
+            return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
         K = A.new_empty(A.shape[0], B.shape[0])

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
-from rkhs.kernels.stationary import pair_median, squared_distances, weighted_median
+from rkhs.kernels.distances import pair_median, squared_distances, weighted_median
 from rkhs.problems.autoencoder import Autoencoder
 
 __all__ = ["apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]

@@ -77,16 +77,14 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     Absil, Mahony and Sepulchre (2008), section 3.6.
     """
     check_choice(metric, "metric", ("plain", "rkhs"))
-    plain = problem.value_and_grad
-    if metric == "plain":
-        value, grad = plain(x)
-        return Gradients(value, grad, grad)
-    if isinstance(problem, HasNaturalGradient):
+    if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
+    value, grad = problem.value_and_grad(x)
+    if metric == "plain":
+        return Gradients(value, grad, grad)
     if isinstance(problem, HasMetric):
-        metric_at = problem.metric(x)
-        value, grad = plain(x)
-        return Gradients(value, grad, metric_at(grad))
+        precondition = problem.metric(x)
+        return Gradients(value, grad, precondition(grad))
     raise InputError(f"metric must be 'plain' for {type(problem).__name__}, which knows no inner product; got 'rkhs'")
 
 
