@@ -176,7 +176,7 @@ class Kernel(Configurable):
         return self._diag(X if Y is None else Y)
 
     def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
-        """Add ``factor`` times the Gram matrix to ``K``; kernels that can do it without a second matrix override this."""
+        """Add ``factor`` times the Gram matrix to ``K``; overridden where no second matrix is needed."""
         return K.add_(self._gram(X, Y), alpha=factor)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
