@@ -237,20 +237,21 @@ def test_warm_start_goes_on(widths: Any, with_operators: bool, solver: str) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         cold = clone(model).fit(X)
-        half = clone(model).set_params(warm_start=True, max_iter=max(2, cold.n_iter_ // 2)).fit(X)
-        before = half.objective_
-        again = half.set_params(max_iter=3000).fit(X)
-    assert again.history_[0]["value"] == pytest.approx(before, rel=1e-6), "it begins where it stopped"
-    assert again.n_iter_ < cold.n_iter_
-    assert again.objective_ == pytest.approx(cold.objective_, rel=2e-2)
-    settled = again.n_iter_
-    assert again.fit(X).n_iter_ <= max(4, settled), "nothing is left to do"
+        warm = clone(model).set_params(warm_start=True, max_iter=5).fit(X)
+        before = warm.objective_
+        warm.set_params(max_iter=3000).fit(X)
+    assert warm.history_[0]["value"] == pytest.approx(before, rel=1e-6), "it begins where it stopped"
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-2)
+    first, before = warm.n_iter_, warm.objective_
+    warm.fit(X)
+    assert warm.n_iter_ <= max(4, first // 2), "little is left to do"
+    assert warm.objective_ <= before * (1.0 + 1e-9)
 
 
 def test_a_deep_model_beats_its_collapse_and_converges() -> None:
     X = data(8, 60)
-    model = KernelAutoencoder((4, 2, 4), reg=(1e-2, 1e-4, 1e-4, 1e-3), max_iter=2000).fit(X)
+    model = KernelAutoencoder((4, 2, 4), reg=(1e-2, 1e-3, 1e-3, 1e-3)).fit(X)
     assert model.converged_
-    assert model.objective_ < 0.3
+    assert model.objective_ < 0.05
     assert model.codes_.shape == (60, 2)
     assert model.history_[0]["value"] < 0.5

@@ -176,3 +176,20 @@ def test_the_start_is_smooth_and_better_than_collapse(layers: int) -> None:
     assert evaluations == 6
     norms = (net.target**2).sum(1)
     assert problem.value(point) < 0.5 * float(torch.as_tensor(net.w) @ norms)
+
+
+def test_a_row_of_weight_two_has_the_geometry_of_two_rows() -> None:
+    """Same value and same length of the gradient, so that every solver takes the same path."""
+    net = network(3, n=6)
+    index = torch.tensor([0, 0, 1, 2, 3, 4, 4, 4, 5])
+    counts = torch.bincount(index).double()
+    weighted = replace(net, weights=counts / counts.sum())
+    repeated = replace(net, K=net.K[index][:, index], target=net.target[index])
+    V, Phi = net.random((3, 2), rows=6)
+    small, large = weighted.reduced, repeated.reduced
+    assert large.factor.matrix.shape[1] == 6
+    V_large = large.factor.solve((small.factor.matrix @ V)[index])
+    value, grad = small.value_and_grad(small.pack([V, Phi]))
+    other, other_grad = large.value_and_grad(large.pack([V_large, (Phi / counts[:, None])[index]]))
+    assert other == pytest.approx(value, rel=1e-9)
+    assert float(other_grad.norm()) == pytest.approx(float(grad.norm()), rel=1e-7)

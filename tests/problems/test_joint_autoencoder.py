@@ -85,7 +85,9 @@ def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: b
     assert frozen_value == pytest.approx(value, rel=1e-9)
     parts = joint.unpack(frozen)
     dV = torch.linalg.lstsq(reduced.factor.matrix, parts[0]).solution
-    expected = joint.pack([dV if root is None else dV @ torch.linalg.inv(root), *parts[1:]])
+    # Hidden coefficients are in units of u in a reduced point, so their gradient is u times ours.
+    hidden = [reduced._unit(layer) ** 2 * g for layer, g in enumerate(parts)][1:]
+    expected = reduced.pack([dV if root is None else dV @ torch.linalg.inv(root), *hidden])
     torch.testing.assert_close(expected, grad, rtol=1e-7, atol=1e-9)
 
 
