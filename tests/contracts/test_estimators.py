@@ -172,7 +172,7 @@ def test_array_api_check_in_a_process_of_its_own() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
