@@ -33,7 +33,7 @@ class Kernel(Configurable):
 
     References
     ----------
-    ``MATH.md`` rule numbering is explained in ``docs/notation.md``; Scholkopf and Smola (2002), chapter 2.
+    Scholkopf and Smola (2002), chapter 2.
     """
 
     domain: ClassVar[str] = "objects"

@@ -31,7 +31,7 @@ class Preimage:
 
     References
     ----------
-    Mika et al. (1999), "Kernel PCA and de-noising in feature spaces", equation 10; ``MATH.md`` 4.7.
+    Mika et al. (1999), "Kernel PCA and de-noising in feature spaces", equation 10.
     """
 
     kernel: Kernel

@@ -27,7 +27,7 @@ class PreimageDescent(Configurable):
 
     References
     ----------
-    Mika et al. (1999), equation 10; ``MATH.md`` 4.7.
+    Mika et al. (1999), equation 10.
     """
 
     def __init__(self, max_iter: int = 200, tol: float = 1e-7) -> None:
