@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+    from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 
 __version__ = "0.1.0"
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 # name -> the module that defines it
 _NAMES = {
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
+    "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
 }
 _SUBMODULES = ("kernels", "losses")

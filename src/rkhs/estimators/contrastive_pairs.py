@@ -98,6 +98,8 @@ class PairBuilder:
         """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number."""
         diagonal = K.diagonal()
         D = diagonal[None, :] - 2.0 * K  # of each row up to a constant
+        digits = 10.0 ** (10 if K.dtype == torch.float64 else 5)
+        D = (D * (digits / max(float(diagonal.abs().max()), 1e-300))).round_()  # rounding must not decide ties
         D.fill_diagonal_(float("inf"))
         order = torch.argsort(D, dim=1, stable=True)
         return order[:, : min(n_neighbors, self.n - 1)].cpu().numpy()
@@ -179,7 +181,7 @@ class PairBuilder:
 def _read_labels(y: Any, n: int) -> np.ndarray:
     """Class numbers; -1 stays -1."""
     if y is None:
-        raise InputError("pairs='class' requires y, the labels, but y is None; -1 marks rows without a label")
+        raise InputError("pairs='class' requires y to be passed, but the target y is None; pass the labels, -1 for rows without one")
     labels = np.asarray(as_numpy(y, "y"))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]

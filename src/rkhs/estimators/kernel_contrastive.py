@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import factorize, fix_signs
@@ -58,7 +58,8 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         item for each anchor, by a random cycle, as in the paper. ``fit(negatives=)`` overrides.
     reg : float or "auto", default="auto"
         Of the spectral loss. ``"auto"`` lies inside the useful window ``lambda_bounds_``: for the pool one hundredth of
-        the value at which the last component vanishes; else the middle, moved up if the loss is unbounded there.
+        the value at which the last component vanishes; else half way from the lower bound to that value, moved up if the
+        loss is unbounded there.
     strict : bool, default=False
         Simple loss: take the leading components whatever the sign of their eigenvalues, as the theorem is printed.
         Otherwise components without a positive eigenvalue are zero columns, with a warning.
@@ -93,6 +94,8 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         (orthonormality: as many positive eigenvalues as components).
     dual_coef_ : ndarray of shape (N, n_components)
         Codes are ``k(x, points) dual_coef_``; the points are the training items and all views and given vectors.
+    map_norm_ : float
+        Hilbert-Schmidt norm of ``W``, for :mod:`rkhs.metrics.bounds`.
     kernel_ : Kernel
         Resolved: every bandwidth a number.
     objective_ : float
@@ -225,7 +228,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         else:
             coefficients, solution = self._fit_given(K, pairs)
         self.dual_coef_ = coefficients.cpu().numpy()
-        self.codes_ = self._to_output(K[: builder.n] @ coefficients)
+        fitted = K @ coefficients
+        self.map_norm_ = float((coefficients * fitted).sum().clamp_min(0.0).sqrt())
+        self.codes_ = self._to_output(fitted[: builder.n])
         self._store_support(builder.points)
         self._record(solution)
         return self
@@ -283,7 +288,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         problem = SpectralContrastive(K, pairs, self.n_components, 0.0, factorize(K))
         low, high = self.lambda_bounds_ = problem.lambda_bounds()
         auto = isinstance(self.reg, str)
-        reg = 0.5 * (low + high) if auto else float(self.reg)
+        active = problem.active_regs()
+        last = float(active[-1]) if len(active) else 0.0
+        reg = 0.5 * (low + (last if last > low else high)) if auto else float(self.reg)
         if not auto and reg < low:
             warnings.warn(
                 f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by max_iter, or "
@@ -318,7 +325,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         """Report components that the penalty shrank to zero. Theorem 1: with a penalty the optimum is in the span."""
         assert self.lambda_bounds_ is not None and self.reg_ is not None
         sizes = (codes * codes).mean(0)
-        self.n_components_ = int((sizes > 1e-10).sum())
+        self.n_components_ = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum())
         self.representer_holds_ = bool(self.reg_ > 0.0)
         if self.n_components_ < self.n_components:
             warnings.warn(
@@ -347,13 +354,6 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
         """``fit(X, y, positives=, negatives=).transform(X)``, shape (n, n_components)."""
         return self.fit(X, y, positives=positives, negatives=negatives).transform(X)
-
-    def spectrum_norm(self) -> float:
-        """``||W||``, the Hilbert-Schmidt norm of the map, for the bounds of :mod:`rkhs.metrics.bounds`."""
-        points = self._support()
-        K = self._fit_gram if points is None else self.kernel_._gram(points)
-        C = to_tensor(as_numpy(self.dual_coef_), **self._options)
-        return float((C * (K @ C)).sum().clamp_min(0.0).sqrt())
 
 
 def _like(pairs: Pairs, K: Tensor) -> Pairs:

@@ -217,6 +217,11 @@ class SpectralContrastive:
         low = float(torch.linalg.eigvalsh(free.mT @ Q @ free)[-1]) if free.shape[1] else 0.0
         return max(0.0, min(low, high)), high
 
+    def active_regs(self) -> Tensor:
+        """Leading ``h`` eigenvalues of ``Q``: about the values of ``reg`` at which components become zero; descending."""
+        k = min(self.n_components, self.factor.matrix.shape[1])
+        return top_eigenpairs(self.alike(), k)[0] if k else self.gram.new_zeros(0)
+
     def start(self) -> Tensor:
         """Leading eigenvectors of ``Q`` at the best common scale, shape (r, h)."""
         Q = self.alike()
