@@ -1,7 +1,7 @@
 """Three concentric circles through one and two dimensions (Figure 3 of the kernel autoencoder paper).
 
-A kernel autoencoder 2-1-2 learns a curve through the circles whose one-dimensional code tells them apart; 2-2-2 pulls
-the circles apart. A network of the same widths is trained beside it: on 2-1-2 circles the network wins on new points,
+A kernel autoencoder 2-1-2 learns a curve through the circles; 2-2-2 keeps and separates them. The paper's 1-D codes tell
+the circles apart; those of the best of several starts, at a lower objective, follow the angle instead. A network of the same widths is trained beside it: on 2-1-2 circles the network wins on new points,
 because the best one-dimensional code jumps between circles and a smooth kernel encoder cannot; the script prints both
 errors.
 """
@@ -23,7 +23,7 @@ GAMMA = 3.0
 
 
 def kernel_autoencoder(p: int, **options: object) -> KernelAutoencoder:
-    settings = {"kernel": Gaussian(GAMMA), "decoder_kernel": Gaussian(1.0), "reg": (1e-5, 1e-5), "n_init": 6}
+    settings = {"kernel": Gaussian(GAMMA), "decoder_kernel": Gaussian(1.0), "reg": (1e-3, 1e-2), "n_init": 4}
     return KernelAutoencoder(p, **{**settings, "random_state": 0, "max_iter": 300, **options})
 
 
@@ -34,14 +34,14 @@ def codes_along_iterations(X: np.ndarray, steps: tuple[int, ...]) -> list[np.nda
         return [kernel_autoencoder(1, init="random", n_init=1, max_iter=steps_).fit(X).codes_[:, 0] for steps_ in steps]
 
 
-def main(n: int = 210) -> dict[str, float]:
+def main(n: int = 300, epochs: int = 800) -> dict[str, float]:
     X, label = circles(n, seed=0)
-    X_new, _ = circles(300, seed=1)
+    X_new, _ = circles(300, seed=2)  # settings were chosen on the draw of seed 1
     spread = float(((X_new - X.mean(0)) ** 2).sum(1).mean())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        one, two = kernel_autoencoder(1).fit(X), kernel_autoencoder(2, n_init=1, reg=(1e-3, 1e-4)).fit(X)
-    network = NetworkAutoencoder(1, (64, 64), batch_size=32).fit(X)
+        one, two = kernel_autoencoder(1).fit(X), kernel_autoencoder(2, n_init=1, reg=(1e-3, 1e-3)).fit(X)
+    network = NetworkAutoencoder(1, batch_size=32, max_epochs=epochs, learning_rates=(1e-2,)).fit(X)
     errors = {
         "kernel 2-1-2, training": float(one.reconstruction_error(X).mean()) / spread,
         "kernel 2-1-2, new points": float(one.reconstruction_error(X_new).mean()) / spread,

@@ -12,11 +12,11 @@ from rkhs.kernels import Gaussian
 
 def main(n: int = 200) -> dict[str, float]:
     X, label = make_moons(n, noise=0.05, random_state=0)
-    X_new, _ = make_moons(300, noise=0.05, random_state=1)
+    X_new, _ = make_moons(300, noise=0.05, random_state=2)
     spread = float(((X_new - X.mean(0)) ** 2).sum(1).mean())
-    options = {"kernel": Gaussian(2.0), "decoder_kernel": Gaussian(1.0), "random_state": 0}
-    one = KernelAutoencoder(1, reg=(1e-5, 1e-4), n_init=5, **options).fit(X)
-    two = KernelAutoencoder(2, reg=(1e-4, 1e-4), **options).fit(X)
+    options = {"kernel": Gaussian(4.0), "decoder_kernel": Gaussian(1.0), "random_state": 0}
+    one = KernelAutoencoder(1, reg=(1e-3, 1e-3), n_init=4, **options).fit(X)
+    two = KernelAutoencoder(2, reg=(1e-3, 1e-3), **options).fit(X)
     figure, axes = plt.subplots(2, 2, figsize=(10, 7))
     scatter(axes[0, 0], X, one.codes_[:, 0], "coloured by the 1-D code")
     axes[0, 1].scatter(one.codes_[:, 0], label, c=one.codes_[:, 0], cmap="viridis", s=14)
