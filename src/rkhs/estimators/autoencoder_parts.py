@@ -13,12 +13,14 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, fix_signs
+from rkhs.estimators.constrained_parts import check_constraint, solve_constrained
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Gaussian, Matern
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder, Decoder
+from rkhs.problems.sphere_autoencoder import SphereAutoencoder
 from rkhs.problems.start import kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers.lbfgs import LBFGS
@@ -88,7 +90,7 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features = output_kernel is not None
-    return Settings(
+    settings = Settings(
         widths,
         _decoder_kernels(estimator.decoder_kernel, layers),
         output_kernel,
@@ -96,6 +98,8 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
         _read_reg(estimator.reg, layers, widths, features),
         _read_operators(estimator.operators, layers, widths, features),
     )
+    check_constraint(estimator, settings, kernel.domain)
+    return settings
 
 
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
@@ -200,6 +204,8 @@ def solve_autoencoder(
     previous: list[Tensor] | None,
 ) -> Fitted:
     """Solve from every start and keep the lowest objective."""
+    if estimator.constraint != "none":
+        return _finish_constrained(*solve_constrained(estimator, settings, K, coordinates, weights, previous))
     operators = [None if A is None else torch.as_tensor(A, dtype=K.dtype, device=K.device) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
@@ -253,6 +259,15 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fit
     coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
     return Fitted(codes, coefs, problem.decoder(codes[-1]), solution)
+
+
+def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Fitted:
+    """Codes on the constraint, on principal axes where the model is invariant."""
+    Z = problem.codes(solution.point)
+    if problem.kernel.rotation_invariant:
+        Z = Z @ principal_axes(Z, problem.weights)
+    coefs = [problem.factor.coefficients(problem.whiten(Z))]
+    return Fitted([Z], coefs, problem.decoder(Z), solution)
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:

@@ -14,7 +14,9 @@ from rkhs._core.arrays import as_numpy, give_back, to_tensor
 from rkhs._core.checks import check_count, check_gram
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
+from rkhs.constraints import Ball, Sphere
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
@@ -56,6 +58,17 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
         ``"alternating"`` is Algorithm 1 of the paper with the correct gradient.
+    constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
+        Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
+        second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``.
+    softness : float, default=1.0
+        Weight of the penalty of ``constraint="soft"``.
+    renormalize : bool, default=False
+        Put the codes of new items on the sphere or into the ball too (the paper does not).
+    noise_std : float, default=0.0
+        Denoising: encode ``x + noise`` with this standard deviation, rebuild ``x``. Vectors only.
+    n_copies : int, default=1
+        Noisy copies of each row.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -104,7 +117,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     References
     ----------
     Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
-    section 4, algorithm 1.
+    section 4, algorithm 1. Esser, Fleissner and Ghoshdastidar (2024): definition 3, theorem 5 and remark 2 for the
+    constraints and for denoising.
 
     Examples
     --------
@@ -130,6 +144,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         center: bool = True,
         scale: bool = True,
         solver: str = "lbfgs",
+        constraint: str = "none",
+        softness: float = 1.0,
+        renormalize: bool = False,
+        noise_std: float = 0.0,
+        n_copies: int = 1,
         init: str = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
@@ -150,6 +169,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.center = center
         self.scale = scale
         self.solver = solver
+        self.constraint = constraint
+        self.softness = softness
+        self.renormalize = renormalize
+        self.noise_std = noise_std
+        self.n_copies = n_copies
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -200,6 +224,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
+        clean = items
+        self._noisy = self.noise_std > 0.0 or self.n_copies > 1
+        if self._noisy:
+            items, goal, weights = noisy_copies(self, items, goal, weights)
         self.kernel_ = kernel.resolve(items, weights)
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
@@ -209,6 +237,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self._kept_rows = kept
         self._n_training = n
         self._store(result, items, goal, settings)
+        if self._noisy:
+            self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
         self._warn_on_collapse(coordinates, weights)
         return self
@@ -301,7 +331,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     def _encode(self, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer from rows of kernel values with the training items."""
-        codes = [K @ to_tensor(self.encoder_coefs_[0], **self._options)]
+        first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
+        if self.renormalize and self.constraint in ("sphere", "ball"):
+            first = (Sphere() if self.constraint == "sphere" else Ball()).project(first)
+        codes = [first]
         for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
             supports = to_tensor(Z, **self._options)
             codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))
@@ -365,7 +398,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     def _vector_distances(self, U: Tensor, candidates: Any) -> Tensor:
         predicted = self.output_.decode(U)
         if candidates is None:
-            if self.support_items_ is None or not self._own_targets:
+            if self.support_items_ is None or not self._own_targets or self._noisy:
                 raise InputError("candidates must be given: this model keeps no training targets to choose from")
             goal = self._support()
         else:

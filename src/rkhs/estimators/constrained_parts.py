@@ -1,0 +1,102 @@
+"""What a constrained or denoising kernel autoencoder adds to the plain one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+from torch import Tensor
+
+from rkhs._core.arrays import to_tensor
+from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise, augmented
+from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
+from rkhs.problems.start import kernel_pca_scores, normalise_scale
+from rkhs.protocols import Monitor, Solution
+from rkhs.solvers.lbfgs import LBFGS
+
+__all__ = ["check_constraint", "noisy_copies", "solve_constrained"]
+
+
+def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
+    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them."""
+    check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
+    check_number(estimator.softness, "softness", above=0.0)
+    std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
+    copies = check_count(estimator.n_copies, "n_copies")
+    if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
+        raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
+    if estimator.constraint == "none":
+        return
+    if len(settings.widths) > 1:
+        raise InputError(
+            f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
+        )
+    if any(A is not None for A in settings.operators):
+        raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
+    if estimator.constraint == "sphere" and settings.widths[0] < 2:
+        raise InputError(
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot move"
+        )
+
+
+def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | None) -> tuple[Any, Any, Any]:
+    """Replace the items by noisy copies, and repeat targets and weights; copy ``k`` is a function of the seed and ``k``."""
+    std, copies = float(estimator.noise_std), int(estimator.n_copies)
+    if std == 0.0 and copies == 1:
+        return items, goal, weights
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    noise = GaussianNoise(std, relative=False)
+    array = items.cpu().numpy()
+    stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
+    repeated = None if weights is None else weights.repeat(copies) / copies
+    return to_tensor(stacked, items.dtype, items.device), goal.repeat(copies, 1), repeated
+
+
+def solve_constrained(
+    estimator: Any, settings: Any, K: Tensor, coordinates: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+) -> tuple[SphereAutoencoder, Solution]:
+    """Solve from every start and keep the lowest objective."""
+    p = settings.widths[0]
+    if weights is not None and estimator.constraint == "whiten":
+        raise InputError("sample_weight must be equal for constraint='whiten'")
+    if estimator.constraint == "whiten" and p > K.shape[0]:
+        raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
+    problem = SphereAutoencoder(
+        jittered_factor(K),
+        coordinates,
+        settings.decoder_kernels[0],
+        p,
+        (settings.reg[0], settings.reg[1]),
+        estimator.constraint,
+        float(estimator.softness),
+        weights,
+    )
+    rng = check_random_state(estimator.random_state)
+    best: Solution | None = None
+    for attempt in range(estimator.n_init):
+        if attempt == 0 and previous is not None:
+            start = problem.point(previous[0])
+        elif attempt == 0 and estimator.init == "kpca":
+            start = problem.start(_scores(K, p, weights))
+        else:
+            start = problem.start(torch.as_tensor(rng.standard_normal((K.shape[0], p))).to(K))
+        monitor = Monitor(
+            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
+        )
+        solution = LBFGS(estimator.max_iter, estimator.tol).solve(problem, start, monitor)
+        if best is None or solution.value < best.value:
+            best = solution
+    assert best is not None
+    return problem, best
+
+
+def _scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
+    """Kernel PCA scores, every column at the same scale: a circle of codes needs both of its axes."""
+    scores, _ = kernel_pca_scores(K, min(p, K.shape[0]), weights)
+    spread = scores.std(0).clamp_min(1e-6 * float(scores.abs().max().clamp_min(1e-300)))
+    padded = torch.cat([scores / spread, scores.new_zeros(K.shape[0], max(0, p - scores.shape[1]))], 1)
+    return normalise_scale(padded, weights)
