@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_number, check_operator
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, fix_signs
 from rkhs.estimators.constrained_parts import check_constraint, solve_constrained
@@ -85,7 +84,11 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.psd, "psd", ("clip", "raise"))
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
+    for flag in ("center", "scale", "warm_start"):
+        check_flag(getattr(estimator, flag), flag)
     check_count(estimator.n_init, "n_init")
+    check_seed(estimator.random_state)
+    check_count(int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0)
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
@@ -105,7 +108,8 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
     if given is None:
         return None if kernel.domain == "vectors" else kernel
-    return kernel if isinstance(given, str) and given == "same" else as_kernel(given)
+    with naming("output_kernel"):
+        return kernel if isinstance(given, str) and given == "same" else as_kernel(given)
 
 
 def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
@@ -116,11 +120,14 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
         )
     kernels = []
     for one in many:
-        kernel = default_decoder_kernel() if isinstance(one, str) and one == "auto" else as_kernel(one)
+        with naming("decoder_kernel"):
+            kernel = default_decoder_kernel() if isinstance(one, str) and one == "auto" else as_kernel(one)
         if kernel.domain != "vectors" or not kernel.differentiable:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)
-        if kernel.resolve(probe) is not kernel:
+        with naming("decoder_kernel"):
+            resolved = kernel.resolve(probe)
+        if resolved is not kernel:
             raise InputError(
                 f"decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; got {kernel!r}"
             )
@@ -153,8 +160,7 @@ def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: 
     sizes = (*widths, None)
     checked = []
     for index, (A, size) in enumerate(zip(given, sizes, strict=True)):
-        rows = len(A) if A is not None and size is None else size
-        checked.append(None if A is None else check_operator(A, f"operators[{index}]", rows))
+        checked.append(None if A is None else check_operator(A, f"operators[{index}]", size))
     return tuple(checked)
 
 
@@ -216,7 +222,7 @@ def solve_autoencoder(
     problem = Autoencoder(
         factor, coordinates, settings.decoder_kernels, settings.widths, settings.reg, tuple(operators), weights
     )
-    rng = check_random_state(estimator.random_state)
+    rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):
         start = _start(problem, scores, previous, attempt, rng)

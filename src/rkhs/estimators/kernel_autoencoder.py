@@ -10,7 +10,7 @@ import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
 from rkhs._core.checks import check_count, check_gram
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
@@ -255,16 +255,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
                 )
             return items
         if settings.features and domain == "objects":
-            read: Any = list(targets)
+            read: Any = check_items(targets, "targets")
         else:
-            array = np.asarray(as_numpy(targets, "targets"), dtype=np.float64)
-            if array.ndim != 2 or not np.isfinite(array).all():
-                raise InputError(
-                    f"targets must be a finite array of shape (n, q); got shape {array.shape}, or NaN or infinity"
-                )
+            read = self._read_matrix(targets, "targets", shape="(n, {q})")
             if settings.features and domain == "gram":
-                array = check_gram(array, "targets (kernel='precomputed')")
-            read = to_tensor(array, **self._options)
+                read = torch.from_numpy(check_gram(read.numpy(), "targets (kernel='precomputed')"))
         if len(read) != n:
             raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
         return read
@@ -289,7 +284,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         reads_items = self.output_kernel_ is not None and self.output_kernel_.domain != "gram"
         same = self._own_targets and reads_items
         self.target_items_ = as_numpy(goal) if reads_items and not same else None
-        diagonal = goal.diagonal() if self.output_kernel_ is not None and not reads_items else None
+        diagonal = self.output_kernel_._diag(goal) if self.output_kernel_ is not None and not reads_items else None
         self.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
 
     def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
@@ -402,15 +397,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
                 raise InputError("candidates must be given: this model keeps no training targets to choose from")
             goal = self._support()
         else:
-            goal = self._check_targets(candidates, "candidates")
+            goal = self._read_matrix(candidates, "candidates", len(self.output_.mean))
         return torch.cdist(predicted, goal, compute_mode="donot_use_mm_for_euclid_dist").square_()
-
-    def _check_targets(self, targets: Any, name: str) -> Tensor:
-        array = np.asarray(as_numpy(targets, name), dtype=np.float64)
-        q = len(self.output_.mean)
-        if array.ndim != 2 or array.shape[1] != q or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(f"{name} must be a finite, non-empty array of shape (m, {q}); got shape {array.shape}")
-        return to_tensor(array, **self._options)
 
     def _target_rows(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
         """Kernel values of candidates with the training targets, and their diagonal."""
@@ -420,19 +408,18 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
-            K = self._check_rows(candidates)
-            return K, self._gram_diagonal(diag, len(K), K)
-        support = self._support() if self.target_items_ is None else self._as_items(self.target_items_)
-        items = support if candidates is None else self._as_items(candidates)
+            K = kernel._gram(self._check_rows(candidates))
+            return K, self._gram_diagonal(diag, K)
+        support = self._support() if self.target_items_ is None else self.target_items_
+        if isinstance(support, np.ndarray) and kernel.domain == "vectors":
+            support = to_tensor(support, **self._options)
+        if candidates is None:
+            items = support
+        elif kernel.domain == "objects":
+            items = check_items(candidates, "candidates")
+        else:
+            items = self._read_matrix(candidates, "candidates", support.shape[1])
         return kernel._gram(items, support), kernel._diag(items)
-
-    def _as_items(self, candidates: Any) -> Any:
-        if self.output_kernel_.domain == "objects":
-            return list(candidates)
-        array = np.asarray(as_numpy(candidates, "candidates"), dtype=np.float64)
-        if array.ndim != 2 or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(f"candidates must be a finite, non-empty 2-D array; got shape {array.shape}")
-        return to_tensor(array, **self._options)
 
     def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -456,21 +443,29 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         if targets is None and not self._own_targets:
             raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
         if isinstance(self.output_, Euclidean):
-            goal = items if targets is None else self._check_targets(targets, "targets")
+            goal = items if targets is None else self._read_matrix(targets, "targets", len(self.output_.mean))
+            self._check_pairs(goal, len(U))
             errors = ((goal - self.output_.decode(U)) ** 2).sum(1)
         else:
             rows, diagonal = self._error_rows(items, K, targets, diag)
             errors = self.output_.squared_distances(U, rows, diagonal, paired=True)
-        return errors.cpu().numpy()
+        return self._finite(errors)
 
     def _error_rows(self, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
         if targets is not None:
-            return self._target_rows(targets, diag)
-        if self.output_kernel_.domain == "gram":
-            return K, self._gram_diagonal(diag, len(K), K)
+            rows, diagonal = self._target_rows(targets, diag)
+            self._check_pairs(rows, len(K))
+            return rows, diagonal
         same = self.output_kernel_ == self.kernel_
         rows = K if same else self.output_kernel_._gram(items, self._support())
+        if self.output_kernel_.domain == "gram":
+            return rows, self._gram_diagonal(diag, rows)
         return rows, self.output_kernel_._diag(items)
+
+    @staticmethod
+    def _check_pairs(targets: Tensor, m: int) -> None:
+        if len(targets) != m:
+            raise InputError(f"targets must have one row a row of X, {m}; got {len(targets)}")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""

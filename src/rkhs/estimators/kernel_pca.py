@@ -10,10 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
+from rkhs._core.linalg import cholesky, fix_signs
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.grams import Dense, Gram
+from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Matern
@@ -166,6 +168,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _check_parameters(self) -> None:
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         check_choice(self.psd, "psd", ("clip", "raise"))
+        check_flag(self.center, "center")
         check_number(self.reg, "reg", above=0.0)
         if isinstance(self.n_components, float) and not 0.0 < self.n_components < 1.0:
             raise InputError(
@@ -175,17 +178,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             check_count(self.n_components, "n_components")
 
     def _fit_components(self, K: Tensor, weights: Tensor | None) -> None:
-        n = K.shape[0]
+        n, gram = K.shape[0], Dense(K)
         mean = K.new_full((n,), 1.0 / n) if weights is None else weights
         root = mean.sqrt()
         gram_mean = K @ mean if self.center else K.new_zeros(n)
         total = float(gram_mean @ mean)
-        C = center_gram(K, weights) if self.center else K.clone()
         spread = float(K.diagonal().abs().mean())
-        C.mul_(root[:, None]).mul_(root[None, :])
-        variance = float(C.diagonal().sum())
-        values, vectors = self._leading(C, variance, spread)
-        floor = n * torch.finfo(C.dtype).eps * max(float(values[0]), spread)
+        variance = max(float(mean @ K.diagonal()) - total, 0.0)
+        values, vectors = self._leading(gram, weights, variance)
+        floor = n * torch.finfo(K.dtype).eps * max(float(values[0]), spread)
         positive = values > floor
         if self.n_components is None:
             keep = max(1, int(positive.sum()))
@@ -208,30 +209,37 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.mean_weights_ = mean.cpu().numpy() if self.center else None
         self.gram_mean_, self.total_ = gram_mean.cpu().numpy(), total
 
-    def _leading(self, C: Tensor, variance: float, spread: float) -> tuple[Tensor, Tensor]:
+    def _leading(self, gram: Gram, weights: Tensor | None, variance: float) -> tuple[Tensor, Tensor]:
         """As many eigenpairs as were asked for."""
-        n, asked = C.shape[0], self.n_components
+        n, asked = gram.shape[0], self.n_components
         if asked is None:
-            return top_eigenpairs(C, n)
+            return gram.top_eigenpairs(n, weights, center=self.center)
         if not isinstance(asked, float):
-            return top_eigenpairs(C, int(asked))
+            return gram.top_eigenpairs(int(asked), weights, center=self.center)
         k = min(n, 16)
         while True:
-            values, vectors = top_eigenpairs(C, k)
+            values, vectors = gram.top_eigenpairs(k, weights, center=self.center)
             reached = torch.cumsum(values, 0) >= asked * variance
             if bool(reached.any()) or k == n:
                 count = int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else n
                 return values[:count], vectors[:, :count]
             k = min(n, 2 * k)
 
+    def _decoder_kernel(self) -> Kernel:
+        given = self.decoder_kernel
+        if isinstance(given, str) and given == "auto":
+            return Matern(1.5, "median") + 0.1 * Linear("mean_norm")
+        kernel = as_kernel(given)
+        if kernel.domain != "vectors":
+            raise InputError(f"decoder_kernel must be a kernel on vectors; got {kernel!r}")
+        return kernel
+
     def _fit_ridge(self, X: Tensor, weights: Tensor | None) -> None:
         """Kernel ridge regression from codes to inputs: ``(K + reg W^-1) Phi = T``."""
         self.output_, U = Euclidean.fit(X, weights, center=True, scale=True)
         Z = to_tensor(self.codes_, **self._options)
-        given = self.decoder_kernel
-        auto = isinstance(given, str) and given == "auto"
-        kernel = Matern(1.5, "median") + 0.1 * Linear("mean_norm") if auto else as_kernel(given)
-        self.decoder_kernel_ = kernel.resolve(Z, weights)
+        with naming("decoder_kernel"):
+            self.decoder_kernel_ = self._decoder_kernel().resolve(Z, weights)
         self.decoder_coef_ = None
         if self.preimage != "ridge":
             return
@@ -324,8 +332,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
-            K = self._check_rows(candidates)
-            diagonal = self._gram_diagonal(diag, len(K), K)
+            K = self._cross_gram(self._check_rows(candidates))
+            diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._support() if candidates is None else self._read_new(candidates)
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
@@ -368,9 +376,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             errors = ((items - back) ** 2).sum(1)
         else:
             gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, len(K), K) if gram else self.kernel_._diag(items)
+            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
             errors = (self._centred_norms(K, diagonal) - (Z * Z).sum(1)).clamp_min(0.0)
-        return errors.cpu().numpy()
+        return self._finite(errors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""

@@ -156,6 +156,13 @@ class Autoencoder:
         grads.append((first if root is None else first @ root).add_(parts[0], alpha=self.reg[0]))
         return value, self.pack(grads[::-1])
 
+    def relative_ridge(self, K: Tensor, share: float) -> Tensor | float:
+        """What to add to the diagonal of ``K``: ``share`` of its mean over each weight, so that a row of weight two is
+        the same as two rows."""
+        if self.weights is None:
+            return share * self.n * float(K.diagonal().mean())
+        return share * float(self.weights @ K.diagonal()) / self.weights
+
     def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
         """Whitening of the middle layers at ``point``: the RKHS gradient in place of the plain one."""
         if len(self.widths) == 1:
@@ -163,7 +170,7 @@ class Autoencoder:
         _, grams = self._forward(self.unpack(point))
         factors = []
         for K in grams:
-            K.diagonal().add_(1e-6 * float(K.diagonal().mean()))
+            K.diagonal().add_(self.relative_ridge(K, 1e-8))
             factors.append(cholesky(K, name="the Gram matrix of a hidden layer")[0])
 
         def precondition(gradient: Tensor) -> Tensor:

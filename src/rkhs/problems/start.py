@@ -93,7 +93,7 @@ def _at_scale(problem: Autoencoder, targets: list[Tensor], scale: float) -> Tens
     for layer in range(1, len(problem.widths)):
         codes = problem.codes(problem.pack(_padded(problem, parts)))[layer - 1]
         K = problem.kernels[layer - 1]._gram(codes)
-        K.diagonal().add_(1e-3 * float(K.diagonal().mean()))
+        K.diagonal().add_(problem.relative_ridge(K, 1e-5))
         L, _ = cholesky(K, name="the Gram matrix of a hidden layer")
         A = problem.operators[layer]
         goal = targets[layer] if A is None else targets[layer] @ torch.linalg.pinv(A, hermitian=True)
