@@ -37,7 +37,7 @@ def test_a_view_is_a_function_of_seed_and_step(augment: Augmentation) -> None:
     before = X.copy()
     view = augmented(augment, X, 7, 3)
     assert view.shape == X.shape and view.dtype == X.dtype
-    assert (X == before).all()
+    assert np.array_equal(X, before)
     assert (view == augmented(clone(augment), X, 7, 3)).all()
     assert (view != augmented(augment, X, 7, 4)).any()
     assert (view != augmented(augment, X, 8, 3)).any()

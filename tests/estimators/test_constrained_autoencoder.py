@@ -19,7 +19,9 @@ KERNEL, DECODER = Gaussian(0.3), Gaussian(1.0)
 
 
 def model(constraint: str, **params: Any) -> KernelAutoencoder:
-    return KernelAutoencoder(2, kernel=KERNEL, decoder_kernel=DECODER, reg=(1e-4, 1e-4), constraint=constraint, **params)
+    return KernelAutoencoder(
+        2, kernel=KERNEL, decoder_kernel=DECODER, reg=(1e-4, 1e-4), constraint=constraint, **params
+    )
 
 
 @pytest.mark.parametrize("constraint", ["sphere", "ball", "whiten", "soft"])
@@ -104,4 +106,6 @@ def test_check_estimator(params: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(KernelAutoencoder(max_iter=30, **params), on_fail=None, on_skip=None)
-    assert [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed" and r["check_name"] != other] == []
+    assert [
+        (r["check_name"], r["exception"]) for r in results if r["status"] == "failed" and r["check_name"] != other
+    ] == []

@@ -180,7 +180,7 @@ def test_explosion_is_an_error_and_below_the_bound_a_warning() -> None:
     assert 0 < low < fitted.reg_ < high
     with (
         pytest.warns(UserWarning, match="under which the spectral loss is unbounded"),
-        pytest.raises(InputError, match="reg=.* is too small: the codes grew without limit"),
+        pytest.raises(InputError, match=r"reg=.* is too small: the codes grew without limit"),
     ):
         clone(model).set_params(reg=0.1 * low).fit(X, negatives=minus)
 

@@ -72,7 +72,13 @@ def test_the_contrastive_bound_holds_on_fresh_data(seed: int) -> None:
     assert mean_loss(X, plus, minus) == pytest.approx(model.objective_ / 200, rel=1e-8)
     assert model.map_norm_ == pytest.approx(np.sqrt(2), rel=1e-6)  # two orthonormal columns
     bound = contrastive_bound(
-        "simple", n_components=2, map_norm=model.map_norm_, traces=(200,) * 3, n=200, kernel_bound=1.0, operator_norm=1.0
+        "simple",
+        n_components=2,
+        map_norm=model.map_norm_,
+        traces=(200,) * 3,
+        n=200,
+        kernel_bound=1.0,
+        operator_norm=1.0,
     )
     gap = mean_loss(*sample(20000)) - model.objective_ / 200
     assert gap <= bound.total

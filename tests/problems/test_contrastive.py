@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.kernels import Gaussian, Kernel, Linear
 from rkhs.problems.contrastive import SimpleContrastive
@@ -148,3 +149,15 @@ def test_both_routes_agree() -> None:
     np.testing.assert_allclose(
         (K @ points.coefficients).abs().numpy(), (K @ blocks.coefficients).abs().numpy(), atol=1e-8
     )
+
+
+def test_pairs_that_do_not_fit_are_refused() -> None:
+    X, pairs = triplets(6, 2, 0)
+    with pytest.raises(InputError, match="gram must be over the 18 points"):
+        SimpleContrastive(torch.eye(4), pairs, 1)
+    with pytest.raises(InputError, match="positives must link 3 anchors to 18 points"):
+        Pairs(pairs.anchors[:3], pairs.positives, None, pairs.pool)
+    with pytest.raises(InputError, match="must be equally many"):
+        Links(pairs.anchors, pairs.anchors[:2], pairs.pool, (6, 18))
+    few, many = Links.from_index(torch.tensor([[0, 1], [2, 2]]), 18), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(few.average(X).numpy(), (many.double() @ X[:3]).numpy())

@@ -15,7 +15,9 @@ from rkhs.solvers import LBFGS
 KERNEL, DECODER = Gaussian(0.3), Gaussian(0.8)
 
 
-def problem(constraint: str = "sphere", n: int = 14, reg: tuple[float, float] = (1e-2, 1e-3), seed: int = 0) -> SphereAutoencoder:
+def problem(
+    constraint: str = "sphere", n: int = 14, reg: tuple[float, float] = (1e-2, 1e-3), seed: int = 0
+) -> SphereAutoencoder:
     X = torch.as_tensor(np.random.default_rng(seed).normal(size=(n, 4)))
     return SphereAutoencoder(jittered_factor(KERNEL._gram(X)), X, DECODER, 2, reg, constraint, softness=0.7)
 

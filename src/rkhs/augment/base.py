@@ -92,6 +92,10 @@ def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
     ------
     InputError
         For another name or type.
+
+    References
+    ----------
+    The class of each name.
     """
     from rkhs.augment.images import RandomCrop, RandomFlip, RandomShift
     from rkhs.augment.vectors import BitDropout, GaussianNoise, TimeWarp
@@ -108,7 +112,7 @@ def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
     if isinstance(augment, str) and augment in names:
         return names[augment]()
     if callable(augment):
-        return augment  # type: ignore[no-any-return]
+        return augment
     raise InputError(
         f"augment must be a function f(X, rng), an augmentation, or one of {', '.join(repr(n) for n in names)}; "
         f"got {augment!r}"
@@ -133,6 +137,10 @@ def augmented(augment: Any, X: Any, seed: int, step: int) -> Any:
     ------
     InputError
         If the function returns another shape, or values that are not finite.
+
+    References
+    ----------
+    Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3", for the counter-based generator.
 
     Examples
     --------

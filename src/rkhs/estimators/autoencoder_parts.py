@@ -88,7 +88,9 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
         check_flag(getattr(estimator, flag), flag)
     check_count(estimator.n_init, "n_init")
     check_seed(estimator.random_state)
-    check_count(int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0)
+    check_count(
+        int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0
+    )
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)

@@ -22,7 +22,25 @@ __all__ = ["check_constraint", "noisy_copies", "solve_constrained"]
 
 
 def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
-    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them."""
+    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    settings : Settings
+        Its other parameters, checked.
+    domain : str
+        What its kernel reads.
+
+    Raises
+    ------
+    InputError
+        Naming the argument.
+
+    References
+    ----------
+    Esser et al. (2024), definition 3 and remark 2.
+    """
     check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
     check_number(estimator.softness, "softness", above=0.0)
     std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
@@ -39,12 +57,30 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
         raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
     if estimator.constraint == "sphere" and settings.widths[0] < 2:
         raise InputError(
-            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot move"
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot "
+            "move"
         )
 
 
 def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | None) -> tuple[Any, Any, Any]:
-    """Replace the items by noisy copies, and repeat targets and weights; copy ``k`` is a function of the seed and ``k``."""
+    """Replace the items by noisy copies, and repeat targets and weights; a copy depends on seed and number alone.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    items : Tensor of shape (n, d)
+    goal : Tensor of shape (n, q)
+    weights : Tensor of shape (n,), optional
+
+    Returns
+    -------
+    tuple
+        The three, of ``n n_copies`` rows.
+
+    References
+    ----------
+    Esser et al. (2024), remark 2.
+    """
     std, copies = float(estimator.noise_std), int(estimator.n_copies)
     if std == 0.0 and copies == 1:
         return items, goal, weights
@@ -59,7 +95,34 @@ def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | 
 def solve_constrained(
     estimator: Any, settings: Any, K: Tensor, coordinates: Tensor, weights: Tensor | None, previous: list[Tensor] | None
 ) -> tuple[SphereAutoencoder, Solution]:
-    """Solve from every start and keep the lowest objective."""
+    """Solve from every start and keep the lowest objective.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    settings : Settings
+    K : Tensor of shape (n, n)
+        Gram matrix of the encoder.
+    coordinates : Tensor of shape (n, q)
+        Of the targets.
+    weights : Tensor of shape (n,), optional
+    previous : list of Tensor, optional
+        Codes of shape (n, p) of the last fit, for a warm start.
+
+    Returns
+    -------
+    problem : SphereAutoencoder
+    solution : Solution
+
+    Raises
+    ------
+    InputError
+        For weights or components that the constraint does not allow.
+
+    References
+    ----------
+    Esser et al. (2024), theorem 5.
+    """
     p = settings.widths[0]
     if weights is not None and estimator.constraint == "whiten":
         raise InputError("sample_weight must be equal for constraint='whiten'")

@@ -30,6 +30,16 @@ class PairBuilder:
         Training items in the form that the kernel reads; for Gram inputs the Gram matrix.
     domain : {"vectors", "objects", "gram"}
     seed : int
+        Views and permutations are functions of it and of their number.
+
+    Raises
+    ------
+    InputError
+        By its methods, for positives, negatives, labels or augmentations that cannot be used.
+
+    References
+    ----------
+    Esser et al. (2024), section "Simple contrastive loss" (triplets by augmentation and independent negatives).
     """
 
     items: Any
@@ -181,7 +191,9 @@ class PairBuilder:
 def _read_labels(y: Any, n: int) -> np.ndarray:
     """Class numbers; -1 stays -1."""
     if y is None:
-        raise InputError("pairs='class' requires y to be passed, but the target y is None; pass the labels, -1 for rows without one")
+        raise InputError(
+            "pairs='class' requires y to be passed, but the target y is None; pass the labels, -1 for rows without one"
+        )
     labels = np.asarray(as_numpy(y, "y"))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]

@@ -58,8 +58,8 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         item for each anchor, by a random cycle, as in the paper. ``fit(negatives=)`` overrides.
     reg : float or "auto", default="auto"
         Of the spectral loss. ``"auto"`` lies inside the useful window ``lambda_bounds_``: for the pool one hundredth of
-        the value at which the last component vanishes; else half way from the lower bound to that value, moved up if the
-        loss is unbounded there.
+        the value at which the last component vanishes; else half way from the lower bound to that value, moved up if
+        the loss is unbounded there.
     strict : bool, default=False
         Simple loss: take the leading components whatever the sign of their eigenvalues, as the theorem is printed.
         Otherwise components without a positive eigenvalue are zero columns, with a warning.
@@ -220,7 +220,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         pairs = self._build_pairs(builder, K, y, positives, negatives)
         if builder.extra:
             K = self._training_gram(self.kernel_, builder.points)
-        self.reg_, self.lambda_bounds_ = None, None
+        self.reg_: float | None = None
+        self.lambda_bounds_: tuple[float, float] | None = None
+        self.eigenvalues_: Any = None
         if self.loss == "simple":
             coefficients, solution = self._fit_simple(K, pairs)
         elif pairs.negatives is None:
@@ -231,6 +233,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         fitted = K @ coefficients
         self.map_norm_ = float((coefficients * fitted).sum().clamp_min(0.0).sqrt())
         self.codes_ = self._to_output(fitted[: builder.n])
+        self._kept_rows, self._n_training = None, builder.n
         self._store_support(builder.points)
         self._record(solution)
         return self
@@ -262,8 +265,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         if not self.representer_holds_:
             what = "are taken all the same, as strict=True asks" if self.strict else "are zero columns"
             warnings.warn(
-                f"the simple loss has {best.n_positive} positive eigenvalues, fewer than n_components={self.n_components}; "
-                f"the other components {what}. Lower n_components or change kernel or pairs",
+                f"the simple loss has {best.n_positive} positive eigenvalues, fewer than "
+                f"n_components={self.n_components}; the other components {what}. Lower n_components or "
+                "change kernel or pairs",
                 CollapseWarning,
                 stacklevel=3,
             )
@@ -272,29 +276,31 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     def _fit_pooled(self, K: Tensor, pairs: Pairs) -> tuple[Tensor, Solution]:
         problem = PooledSpectral(K, _like(pairs, K), self.n_components)
-        self.lambda_bounds_ = problem.lambda_bounds()
+        bounds = problem.lambda_bounds()
         regs = problem.active_regs()
-        positive = regs[regs > 1e-9 * max(self.lambda_bounds_[1], 1e-300)]
+        positive = regs[regs > 1e-9 * max(bounds[1], 1e-300)]
         auto = _AUTO_POOL * float(positive[-1]) if len(positive) else 0.0
-        self.reg_ = auto if isinstance(self.reg, str) else float(self.reg)
-        best = problem.solve(self.reg_)
+        reg = auto if isinstance(self.reg, str) else float(self.reg)
+        best = problem.solve(reg)
+        self.reg_, self.lambda_bounds_ = reg, bounds
         self.eigenvalues_ = best.eigenvalues.cpu().numpy()
-        self._count_components(best.codes)
+        self._count_components(best.codes, reg, bounds[1])
         row = {"iteration": 0, "value": best.value, "measure": 0.0, "route": "pool"}
         return best.coefficients, Solution(K, best.value, Reason.CLOSED_FORM, 1, 1, history=(row,))
 
     def _fit_given(self, K: Tensor, pairs: Pairs) -> tuple[Tensor, Solution]:
         pairs = _like(pairs, K)
         problem = SpectralContrastive(K, pairs, self.n_components, 0.0, factorize(K))
-        low, high = self.lambda_bounds_ = problem.lambda_bounds()
+        low, high = problem.lambda_bounds()
+        self.lambda_bounds_ = low, high
         auto = isinstance(self.reg, str)
         active = problem.active_regs()
         last = float(active[-1]) if len(active) else 0.0
         reg = 0.5 * (low + (last if last > low else high)) if auto else float(self.reg)
         if not auto and reg < low:
             warnings.warn(
-                f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by max_iter, or "
-                f"use reg between {low:.4g} and {high:.4g}, or negatives='pool'",
+                f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by "
+                f"max_iter, or use reg between {low:.4g} and {high:.4g}, or negatives='pool'",
                 UserWarning,
                 stacklevel=3,
             )
@@ -309,28 +315,28 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             reg = tried
         if solution.reason is Reason.DIVERGED:
             raise InputError(
-                f"reg={reg:g} is too small: the codes grew without limit, the spectral loss is unbounded below. Use a reg "
-                f"closer to {high:.4g} (zero codes from there on; surely unbounded under {low:.4g}), or negatives='pool'"
+                f"reg={reg:g} is too small: the codes grew without limit, the spectral loss is unbounded below. Use a "
+                f"reg closer to {high:.4g} (zero codes from there on; surely unbounded under {low:.4g}), or "
+                "negatives='pool'"
             )
-        self.reg_, self.eigenvalues_ = reg, None
+        self.reg_ = reg
         point = solution.point
         codes = problem.codes(point)
         _, _, Vh = torch.linalg.svd(codes, full_matrices=False)
         turned = point @ Vh.mT  # the loss does not see rotations: principal axes, fixed signs
         turned = turned * torch.where((fix_signs(codes @ Vh.mT) * (codes @ Vh.mT)).sum(0) < 0.0, -1.0, 1.0)
-        self._count_components(problem.codes(turned))
+        self._count_components(problem.codes(turned), reg, high)
         return problem.factor.coefficients(turned), solution
 
-    def _count_components(self, codes: Tensor) -> None:
+    def _count_components(self, codes: Tensor, reg: float, high: float) -> None:
         """Report components that the penalty shrank to zero. Theorem 1: with a penalty the optimum is in the span."""
-        assert self.lambda_bounds_ is not None and self.reg_ is not None
         sizes = (codes * codes).mean(0)
         self.n_components_ = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum())
-        self.representer_holds_ = bool(self.reg_ > 0.0)
+        self.representer_holds_ = reg > 0.0
         if self.n_components_ < self.n_components:
             warnings.warn(
-                f"{self.n_components - self.n_components_} of {self.n_components} components are zero: reg={self.reg_:.4g}, "
-                f"and from {self.lambda_bounds_[1]:.4g} on all are. Lower reg or n_components",
+                f"{self.n_components - self.n_components_} of {self.n_components} components are zero: reg={reg:.4g}, "
+                f"and from {high:.4g} on all are. Lower reg or n_components",
                 CollapseWarning,
                 stacklevel=4,
             )
@@ -348,7 +354,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             A tensor if ``X`` is one.
         """
         items = self._read_new(X)
-        K = items if self.kernel_.domain == "gram" else self._cross_gram(items)
+        K = self._cross_gram(items)
         return give_back(self._to_output(K @ to_tensor(self.dual_coef_, **self._options)), X)
 
     def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
@@ -365,7 +371,8 @@ def _like(pairs: Pairs, K: Tensor) -> Pairs:
     def move(links: Any) -> Any:
         if links is None:
             return None
-        parts = {name: getattr(links, name).to(K.device) for name in ("rows", "cols")}
+        names = ("rows", "cols") if links.index is None else ("rows", "cols", "index")
+        parts = {name: getattr(links, name).to(K.device) for name in names}
         return replace(links, weights=links.weights.to(K), **parts)
 
     return Pairs(pairs.anchors.to(K.device), move(pairs.positives), move(pairs.negatives), pairs.pool.to(K))

@@ -191,7 +191,8 @@ def few_labels(
     >>> from sklearn.datasets import load_iris
     >>> from rkhs.estimators.kernel_pca import KernelPCA
     >>> from rkhs.evaluation import few_labels
-    >>> rows = few_labels(*load_iris(return_X_y=True), methods={"kernel PCA": KernelPCA()}, kernels=("linear",), n_splits=2)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rows = few_labels(X, y, methods={"kernel PCA": KernelPCA()}, kernels=("linear",), n_splits=2)
     >>> [(row.method, row.kernel) for row in rows]
     [('raw features', 'none'), ('kernel PCA', 'linear')]
     """

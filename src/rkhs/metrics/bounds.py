@@ -36,6 +36,11 @@ class Bound:
     exact : bool
         Whether all constants are explicit; else some terms hold up to a universal constant.
 
+    Raises
+    ------
+    InputError
+        By the functions that make it.
+
     References
     ----------
     The function that returned it.
@@ -192,7 +197,7 @@ def contrastive_bound(
     --------
     >>> from rkhs.metrics.bounds import contrastive_bound
     >>> bound = contrastive_bound(
-    ...     "simple", n_components=2, map_norm=2**0.5, operator_norm=1.0, traces=(1e4, 1e4, 1e4), n=10000, kernel_bound=1.0
+    ...     "simple", n_components=2, map_norm=2**0.5, operator_norm=1.0, traces=(1e4,) * 3, n=10000, kernel_bound=1.0
     ... )
     >>> sorted(bound.terms)
     ['complexity', 'deviation']
@@ -206,9 +211,7 @@ def contrastive_bound(
         raise InputError(f"operator_norm must be at most map_norm, {omega:g}; got {norm:g}")
     T = np.asarray(traces, dtype=np.float64)
     if T.shape != (3,) or not np.isfinite(T).all() or (T < 0.0).any():
-        raise InputError(
-            f"traces must be three numbers >= 0, of anchors, positives and negatives; got shape {T.shape}"
-        )
+        raise InputError(f"traces must be three numbers >= 0, of anchors, positives and negatives; got shape {T.shape}")
     b = norm * norm * kappa
     if loss == "simple":
         lipschitz, spread = math.sqrt(6.0 * b), 4.0 * b
@@ -261,8 +264,8 @@ def sphere_autoencoder_bound(
 
     Notes
     -----
-    Unreliable as printed: the complexity does not see the encoder, and with ``lambda -> 0`` and a rich encoder it cannot
-    hold (codes ``z_i = +-s`` fit random signs, a Rademacher average near ``omega_2 / sqrt(2)``). ``MATH.md`` D10.
+    Unreliable as printed: the complexity does not see the encoder, and with ``lambda -> 0`` and a rich encoder it
+    cannot hold (codes ``z_i = +-s`` fit random signs: Rademacher average near ``omega_2 / sqrt(2)``). ``MATH.md`` D10.
 
     References
     ----------

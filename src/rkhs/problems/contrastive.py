@@ -20,7 +20,7 @@ from torch import Tensor
 from rkhs._core.linalg import factorize, top_eigenpairs
 from rkhs.problems.pairs import Pairs
 
-__all__ = ["SimpleContrastive", "SimpleOptimum"]
+__all__ = ["SimpleContrastive"]
 
 _ZERO = 1e-11  # eigenvalues below this share of the trace of K_1 are rounding
 
@@ -68,6 +68,11 @@ class SimpleContrastive:
         Take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed. Otherwise columns whose
         eigenvalue is not positive are zero: the optimum under ``W* W <= I``, and the limit of the constrained one.
 
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points.
+
     References
     ----------
     Esser et al. (2024), definition 1 and theorem 3, with the corrections D1 to D3 of ``MATH.md``.
@@ -78,24 +83,29 @@ class SimpleContrastive:
     n_components: int
     strict: bool = False
 
+    def __post_init__(self) -> None:
+        self.pairs.check(self.gram)
+
     def blocks(self) -> Tensor:
         """``K_1``, the Gram matrix of anchors and differences, from block means of the Gram matrix; shape (2n, 2n)."""
         a = self.pairs.anchors
-        top = self.gram[a]
+        n = len(a)
         cross = self.pairs.differences(self.gram)  # rows delta_i, columns points
-        K3 = cross[:, a].mT
         K_delta = self.pairs.differences(cross.mT.contiguous())
-        K1 = torch.cat([torch.cat([top[:, a], K3], 1), torch.cat([K3.mT, K_delta], 1)], 0)
-        return (K1 + K1.mT).mul_(0.5)
+        K1 = cross.new_empty(2 * n, 2 * n)
+        K1[:n, :n] = self.gram.index_select(0, a).index_select(1, a)
+        K1[n:, :n] = cross.index_select(1, a)
+        K1[:n, n:] = K1[n:, :n].mT
+        K1[n:, n:] = K_delta.add_(K_delta.mT.clone()).mul_(0.5)
+        return K1
 
     def solve(self) -> SimpleOptimum:
         """Closed form. O(m^3 / 3 + n m^2) with ``m = min(N, 2n)``, and Lanczos iterations."""
         n, h = len(self.pairs.anchors), self.n_components
         route, R = self._factor()
         top, bottom = R[:n], R[n:]
-        M = top.mT @ bottom
-        M = (M + M.mT).mul_(-0.5)
-        scale = float((R * R).sum())
+        M = _symmetric_product(top, bottom).mul_(-0.5)
+        scale = float(R.norm()) ** 2
         k = min(h, M.shape[0])
         mu, U = top_eigenpairs(M, k) if k else (M.new_zeros(0), M.new_zeros(0, 0))
         positive = mu > _ZERO * scale
@@ -120,3 +130,16 @@ class SimpleContrastive:
     def value(self, codes: Tensor) -> float:
         """The loss of the codes of all points, shape (N, h)."""
         return float((codes[self.pairs.anchors] * self.pairs.differences(codes)).sum())
+
+
+def _symmetric_product(top: Tensor, bottom: Tensor) -> Tensor:
+    """``top^T bottom + bottom^T top``; columns where ``top`` is zero (a Cholesky factor in order) are skipped."""
+    used = torch.nonzero(top[-1]) if top.shape[0] <= top.shape[1] else top.new_zeros(0)
+    last = int(used[-1]) + 1 if len(used) else top.shape[1]
+    if last < top.shape[1] and bool(top[:, last:].any()):
+        last = top.shape[1]
+    product = top[:, :last].mT @ bottom
+    M = product.new_zeros(top.shape[1], top.shape[1])
+    M[:last] = product
+    M[:, :last] += product.mT
+    return M

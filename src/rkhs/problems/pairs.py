@@ -1,4 +1,4 @@
-"""Which items are alike and which are not: anchors, their positives and their negatives, as rows of one set of points."""
+"""Which items are alike and which are not: anchors, positives and negatives, as rows of one set of points."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from rkhs._core.errors import InputError
+
 __all__ = ["Links", "Pairs"]
+
+_FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
 
 
 @dataclass(frozen=True)
@@ -24,12 +28,31 @@ class Links:
         Not negative.
     shape : tuple of int
         Number of anchors and number of points.
+    index : Tensor of shape (n, m), optional
+        The points of each anchor, where all have equally many of equal weight: averages then need no sparse product.
+
+    Raises
+    ------
+    InputError
+        If rows, columns and weights are not equally many.
+
+    References
+    ----------
+    Saunshi et al. (2019), section 6.3 (blocks of positives).
     """
 
     rows: Tensor
     cols: Tensor
     weights: Tensor
     shape: tuple[int, int]
+    index: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.rows.shape == self.cols.shape == self.weights.shape:
+            raise InputError(
+                "rows, cols and weights must be equally many; got "
+                f"{len(self.rows)}, {len(self.cols)}, {len(self.weights)}"
+            )
 
     @classmethod
     def from_index(cls, index: Tensor, n_points: int, dtype: torch.dtype = torch.float64) -> Links:
@@ -38,7 +61,7 @@ class Links:
         n, m = index.shape
         rows = torch.arange(n, device=index.device).repeat_interleave(m)
         weights = torch.full((n * m,), 1.0 / m, dtype=dtype, device=index.device)
-        return cls(rows, index.reshape(-1), weights, (n, n_points))
+        return cls(rows, index.reshape(-1), weights, (n, n_points), index)
 
     @property
     def matrix(self) -> Tensor:
@@ -49,7 +72,13 @@ class Links:
 
     def average(self, F: Tensor) -> Tensor:
         """Weighted means of rows of ``F``, one for each anchor, shape (n, r)."""
-        return torch.sparse.mm(self.matrix.to(F.dtype), F)
+        if self.index is None or self.index.shape[1] > _FEW:
+            return torch.sparse.mm(self.matrix.to(F.dtype), F)
+        first, *rest = self.index.unbind(1)
+        total = F.index_select(0, first)
+        for column in rest:
+            total += F.index_select(0, column)
+        return total if not rest else total.div_(self.index.shape[1])
 
     def totals(self) -> Tensor:
         """Sum of the weights that each point receives, shape (N,)."""
@@ -71,6 +100,11 @@ class Pairs:
     pool : Tensor of shape (N,)
         Weights of the pool, summing to one; used where ``negatives`` is None.
 
+    Raises
+    ------
+    InputError
+        If positives, negatives and pool are for other numbers of anchors or points.
+
     References
     ----------
     Esser et al. (2024), the triplet setting before definition 1; means over several positives and negatives as in
@@ -82,6 +116,19 @@ class Pairs:
     negatives: Links | None
     pool: Tensor
 
+    def __post_init__(self) -> None:
+        n, N = len(self.anchors), len(self.pool)
+        for name, links in (("positives", self.positives), ("negatives", self.negatives)):
+            if links is not None and links.shape != (n, N):
+                raise InputError(f"{name} must link {n} anchors to {N} points; got {links.shape}")
+
+    def check(self, gram: Tensor) -> None:
+        """Raise :class:`InputError` unless the Gram matrix is over the same points."""
+        if tuple(gram.shape) != (self.n_points, self.n_points):
+            raise InputError(
+                f"gram must be over the {self.n_points} points of the pairs; got shape {tuple(gram.shape)}"
+            )
+
     @property
     def n_points(self) -> int:
         """Number of points ``N``."""
@@ -90,8 +137,8 @@ class Pairs:
     def differences(self, F: Tensor) -> Tensor:
         """Mean negative minus mean positive of each anchor, for features in the rows of ``F``; shape (n, r)."""
         if self.negatives is None:
-            return (self.pool.to(F.dtype) @ F)[None, :] - self.positives.average(F)
-        return self.negatives.average(F) - self.positives.average(F)
+            return self.positives.average(F).neg_().add_(self.pool.to(F.dtype) @ F)
+        return self.negatives.average(F).sub_(self.positives.average(F))
 
     def differences_transposed(self, A: Tensor) -> Tensor:
         """Adjoint of :meth:`differences`: coefficients on the points, shape (N, h), of coefficients of shape (n, h)."""

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, factorize, fix_signs, top_eigenpairs
 from rkhs.problems.pairs import Pairs
 
-__all__ = ["PooledSpectral", "SpectralContrastive", "SpectralOptimum"]
+__all__ = ["PooledSpectral", "SpectralContrastive"]
 
 _RANK = 1e-10  # relative eigenvalue at which a Gram matrix is cut
 _EXPLODED = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
@@ -61,6 +62,11 @@ class PooledSpectral:
         Its negatives are not used.
     n_components : int
 
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points.
+
     Notes
     -----
     One eigendecomposition of the Gram matrix serves every ``reg``: O(N^3) once, O(N^2 h) afterwards.
@@ -78,6 +84,7 @@ class PooledSpectral:
     _alike: Tensor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.pairs.check(self.gram)
         root = self.marginal.sqrt()
         # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
         w, U = torch.linalg.eigh(root[:, None] * self.gram * root[None, :])
@@ -150,6 +157,15 @@ class SpectralContrastive:
     n_components : int
     reg : float
         Multiplies ``||W||^2``; the loss is a sum over the anchors.
+    factor : Factor, optional
+        Of the Gram matrix, to share it between values of ``reg``.
+    solvers : tuple of str
+        That fit the problem.
+
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points, or have no negatives.
 
     References
     ----------
@@ -160,12 +176,15 @@ class SpectralContrastive:
     pairs: Pairs
     n_components: int
     reg: float
-    factor: Factor = field(default=None)  # type: ignore[assignment]
+    factor: Factor = None  # type: ignore[assignment]
     solvers: tuple[str, ...] = ("lbfgs",)
 
     def __post_init__(self) -> None:
-        if self.factor is None:
-            object.__setattr__(self, "factor", factorize(self.gram))
+        self.pairs.check(self.gram)
+        if self.pairs.negatives is None:
+            raise InputError("pairs must have negatives for SpectralContrastive; PooledSpectral needs none")
+        given: Factor | None = self.factor
+        object.__setattr__(self, "factor", factorize(self.gram) if given is None else given)
 
     def codes(self, point: Tensor) -> Tensor:
         """Codes of the points, shape (N, h)."""
@@ -218,7 +237,7 @@ class SpectralContrastive:
         return max(0.0, min(low, high)), high
 
     def active_regs(self) -> Tensor:
-        """Leading ``h`` eigenvalues of ``Q``: about the values of ``reg`` at which components become zero; descending."""
+        """Leading ``h`` eigenvalues of ``Q``, descending: about where components become zero."""
         k = min(self.n_components, self.factor.matrix.shape[1])
         return top_eigenpairs(self.alike(), k)[0] if k else self.gram.new_zeros(0)
 

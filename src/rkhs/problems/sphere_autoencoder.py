@@ -27,7 +27,21 @@ _DELTA = 1e-8
 
 
 def jittered_factor(K: Tensor) -> Factor:
-    """``L L^T = K + delta I`` with ``delta = 1e-8 Tr K / n``, or the least larger jitter that is positive definite."""
+    """``L L^T = K + delta I`` with ``delta = 1e-8 Tr K / n``, or the least larger jitter that is positive definite.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Gram matrix; it is not changed.
+
+    Returns
+    -------
+    Factor
+
+    References
+    ----------
+    ``MATH.md`` 5.3: the model of the kernel ``k + delta 1[x = x']``.
+    """
     delta = max(_DELTA, 10.0 * torch.finfo(K.dtype).eps) * float(K.diagonal().mean())
     L, _ = cholesky(K, name="the Gram matrix of the encoder", jitter=delta)
     return Factor(L, torch.arange(K.shape[0], device=K.device), 0.0)
@@ -53,6 +67,13 @@ class SphereAutoencoder:
     softness : float, default=1
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``. Not for ``"whiten"``.
+    solvers : tuple of str
+        That fit the problem.
+
+    Raises
+    ------
+    InputError
+        For a sphere in one dimension.
 
     References
     ----------
