@@ -9,19 +9,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import grams as grams
+    from rkhs import kernels as kernels
+    from rkhs import losses as losses
+    from rkhs import metrics as metrics
+    from rkhs import plots as plots
+    from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+    from rkhs.persistence import load as load
+    from rkhs.persistence import save as save
 
 __version__ = "0.1.0"
 
 # name -> the module that defines it
 _NAMES = {
+    "DeepRKM": "rkhs.estimators.deep_rkm",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
+    "load": "rkhs.persistence",
+    "save": "rkhs.persistence",
 }
-_SUBMODULES = ("kernels", "losses")
+_SUBMODULES = ("grams", "kernels", "losses", "metrics", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -11,7 +11,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
-__all__ = ["CanDiverge", "HasMetric", "HasValueAndGrad", "Monitor", "Reason", "Solution"]
+__all__ = [
+    "CanDiverge",
+    "HasConstraint",
+    "HasFrozenQuadratic",
+    "HasLastBlock",
+    "HasMetric",
+    "HasNaturalGradient",
+    "HasValueAndGrad",
+    "Monitor",
+    "Reason",
+    "Solution",
+]
 
 
 class Reason(Enum):
@@ -98,6 +109,24 @@ class CanDiverge(Protocol):
         ...
 
 
+@runtime_checkable
+class HasNaturalGradient(Protocol):
+    """A problem that knows its gradient in a function space as a by-product of the plain one."""
+
+    def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
+        """Objective, plain gradient, and the gradient in the inner product of the function space."""
+        ...
+
+
+@runtime_checkable
+class HasLastBlock(Protocol):
+    """A problem whose last block of variables has a closed-form optimum for given other blocks."""
+
+    def freeze_last(self, first: Tensor) -> HasNaturalGradient:
+        """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
+        ...
+
+
 @dataclass
 class Monitor:
     """Follows a solver: keeps its history, shows progress, stops it on time.
@@ -112,6 +141,10 @@ class Monitor:
         What is being solved, for the progress line.
     callback : callable, optional
         Called with each history row; returning True stops the solver.
+    rows : list of dict
+        The history so far.
+    started : float
+        When the clock started, in seconds of ``time.perf_counter``.
     """
 
     verbose: int = 0
@@ -137,3 +170,35 @@ class Monitor:
         if self.verbose and self.rows:
             sys.stderr.write("\n")
         return tuple(self.rows)
+
+
+@runtime_checkable
+class HasConstraint(Protocol):
+    """A problem whose points stay on a set with ``project``, ``tangent``, ``retract`` and ``violation``."""
+
+    @property
+    def constraint(self) -> Any:
+        """The set."""
+        ...
+
+
+@runtime_checkable
+class HasFrozenQuadratic(Protocol):
+    """A problem whose gradient is linear once its weights are frozen, ``grad_l = -F_l H_l`` for blocks of columns."""
+
+    @property
+    def spans(self) -> tuple[slice, ...]:
+        """Columns of each block."""
+        ...
+
+    def fixed(self, V: Tensor) -> Tensor:
+        """A linear map of the columns that is the same at every point."""
+        ...
+
+    def freeze(self, point: Tensor, fixed: Tensor) -> Any:
+        """``value``, ``grad`` and ``maps`` (``(V, fixed(V)) -> F_l V`` for each block), or None without such a form."""
+        ...
+
+    def surrogate(self, point: Tensor, tolerance: float) -> Any:
+        """A cheaper problem whose objective differs by at most ``tolerance`` relatively near the point, or None."""
+        ...

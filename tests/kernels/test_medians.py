@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs.kernels.stationary import pair_median, squared_distances, weighted_median
+from rkhs.kernels.distances import pair_median, squared_distances, weighted_median
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 10, 31])

@@ -111,7 +111,8 @@ def check_number(
 
 def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
     """Return ``value`` as an int if it is a whole number in the given range, else raise :class:`InputError`."""
-    good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= at_least
+    flag = isinstance(value, (bool, np.bool_))
+    good = not flag and isinstance(value, numbers.Integral) and int(value) >= at_least
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
         raise InputError(f"{name} must be {limit}; got {value!r}")

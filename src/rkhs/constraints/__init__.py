@@ -2,5 +2,6 @@
 
 from rkhs.constraints.base import Constraint, Unconstrained
 from rkhs.constraints.sphere import Ball, Sphere, Whitened
+from rkhs.constraints.stiefel import Stiefel
 
-__all__ = ["Ball", "Constraint", "Sphere", "Unconstrained", "Whitened"]
+__all__ = ["Ball", "Constraint", "Sphere", "Stiefel", "Unconstrained", "Whitened"]

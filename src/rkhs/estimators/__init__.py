@@ -1,7 +1,8 @@
 """Thin scikit-learn shells: validate, build a problem, solve it, store the answer."""
 
 from rkhs.estimators.base import KernelEstimator, Ranking
+from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 
-__all__ = ["KernelAutoencoder", "KernelEstimator", "KernelPCA", "Ranking"]
+__all__ = ["DeepRKM", "KernelAutoencoder", "KernelEstimator", "KernelPCA", "Ranking"]

@@ -103,17 +103,31 @@ class KernelEstimator(BaseEstimator):
         for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
             if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
                 raise InputError(f"X must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
-        array = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=at_least
-        )
-        return self._check_size(array, "X")
+        with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
+            array = validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=at_least
+            )
+        self._check_size(array, "X")
+        return self._check_spread(array, "X") if reset else array
 
     def _check_size(self, array: np.ndarray, name: str) -> np.ndarray:
         """Refuse values whose squares are not finite in the dtype of the computation."""
-        limit = np.sqrt(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max) / max(1, array.shape[1])
+        largest = float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max)
+        limit = largest**0.5 / max(1, array.shape[1])
         if array.size and float(np.abs(array).max()) > limit:
             raise InputError(
                 f"{name} must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
+            )
+        return array
+
+    def _check_spread(self, array: np.ndarray, name: str) -> np.ndarray:
+        """Refuse columns that all vary so little that the squares of differences lose their digits."""
+        least = 1e3 * float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).tiny) ** 0.5
+        spread = float(np.ptp(array, axis=0).max()) if array.size else 0.0
+        if 0.0 < spread < least:
+            raise InputError(
+                f"{name} must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
+                "column. Rescale the data"
             )
         return array
 
@@ -131,7 +145,8 @@ class KernelEstimator(BaseEstimator):
         """Rows to keep (None: all) and their weights, summing to one (None: equal)."""
         if sample_weight is None:
             return None, None
-        w = _check_sample_weight(as_numpy(sample_weight, "sample_weight"), np.empty((n, 1)), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            w = _check_sample_weight(as_numpy(sample_weight, "sample_weight"), np.empty((n, 1)), dtype=np.float64)
         if (w < 0.0).any():
             raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
         if not w.max() > 0.0:
@@ -200,8 +215,8 @@ class KernelEstimator(BaseEstimator):
         if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
             return K.new_full((m,), float(train.mean()))
         warnings.warn(
-            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
-            "settings only; pass diag=",
+            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
+            "comparing settings only; pass diag=",
             UserWarning,
             stacklevel=3,
         )

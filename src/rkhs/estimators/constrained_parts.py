@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
 from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise, augmented
+from rkhs.constraints import Ball, Constraint, Sphere
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.problems.start import kernel_pca_scores, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["check_constraint", "noisy_copies", "solve_constrained"]
+__all__ = ["check_constraint", "noisy_copies", "renormalized", "solve_constrained"]
 
 
 def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
@@ -47,8 +47,11 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
     copies = check_count(estimator.n_copies, "n_copies")
     if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
         raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
+    check_flag(estimator.renormalize, "renormalize")
     if estimator.constraint == "none":
         return
+    if estimator.solver != "lbfgs":
+        raise InputError(f"constraint={estimator.constraint!r} needs solver='lbfgs'; got {estimator.solver!r}")
     if len(settings.widths) > 1:
         raise InputError(
             f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
@@ -84,12 +87,32 @@ def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | 
     std, copies = float(estimator.noise_std), int(estimator.n_copies)
     if std == 0.0 and copies == 1:
         return items, goal, weights
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    seed = int(check_seed(estimator.random_state).randint(2**31))
     noise = GaussianNoise(std, relative=False)
     array = items.cpu().numpy()
     stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
     repeated = None if weights is None else weights.repeat(copies) / copies
     return to_tensor(stacked, items.dtype, items.device), goal.repeat(copies, 1), repeated
+
+
+def renormalized(estimator: Any, codes: Tensor) -> Tensor:
+    """Codes of new items put on the sphere or into the ball.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    codes : Tensor of shape (m, p)
+
+    Returns
+    -------
+    Tensor of shape (m, p)
+
+    References
+    ----------
+    ``MATH.md`` 5.3: codes are not of unit norm away from the training items.
+    """
+    sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
+    return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes
 
 
 def solve_constrained(
@@ -138,7 +161,7 @@ def solve_constrained(
         float(estimator.softness),
         weights,
     )
-    rng = check_random_state(estimator.random_state)
+    rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):
         if attempt == 0 and previous is not None:

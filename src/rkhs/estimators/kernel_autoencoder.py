@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_count, check_gram
-from rkhs._core.errors import CollapseWarning, InputError
-from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
-from rkhs.constraints import Ball, Sphere
+from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.checks import check_count
+from rkhs.estimators.autoencoder_fit import fit_outputs, solve_autoencoder, warn_on_collapse
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
+from rkhs.estimators.autoencoder_targets import (
+    candidate_distances,
+    read_targets,
+    reconstruction_errors,
+    store_targets,
+)
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
-from rkhs.estimators.constrained_parts import noisy_copies
+from rkhs.estimators.constrained_parts import noisy_copies, renormalized
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
@@ -49,18 +52,23 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         The last one acts on the outputs (vector outputs only).
     reg : float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the first layer and ``1e-5`` for
-        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``; ``1e-3`` for the
-        layers between. Relative to the
+        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` (``1e-3`` up to five
+        components) and ``1e-3``; ``1e-3`` for the layers between. Relative to the
         variance of the targets while ``scale=True``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
-        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient.
+        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
+        function spaces, which is several times faster than that of the coefficients. In the end the last layer is at
+        its optimum, so that ``objective_`` means the same for all of them.
+    learning_rate : float, default=None
+        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, backtracking for the others.
     constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
         Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
-        second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``.
+        second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
+        ``solver="lbfgs"``.
     softness : float, default=1.0
         Weight of the penalty of ``constraint="soft"``.
     renormalize : bool, default=False
@@ -78,7 +86,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     tol : float, default=1e-5
         Relative tolerance of the solver.
     warm_start : bool, default=False
-        Start from the codes of the last fit if the data have the same number of rows.
+        Start from the layers of the last fit if the data have the same number of rows.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -93,7 +101,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     ----------
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
-    layer_codes_ : list of ndarray
+    layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer.
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         Resolved kernels: every bandwidth a number.
@@ -144,6 +152,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         center: bool = True,
         scale: bool = True,
         solver: str = "lbfgs",
+        learning_rate: float | None = None,
         constraint: str = "none",
         softness: float = 1.0,
         renormalize: bool = False,
@@ -169,6 +178,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.center = center
         self.scale = scale
         self.solver = solver
+        self.learning_rate = learning_rate
         self.constraint = constraint
         self.softness = softness
         self.renormalize = renormalize
@@ -192,6 +202,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @property
+    def _noisy(self) -> bool:
+        return self.noise_std > 0.0 or self.n_copies > 1
 
     @property
     def _n_features_out(self) -> int:
@@ -219,84 +233,45 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         settings = read_settings(self, kernel)
         items = self._read_training(X, kernel)
         n = len(items)
-        goal = self._read_targets(targets, items, kernel, settings, n)
+        goal = read_targets(self, targets, items, kernel, settings)
         kept, weights = self._read_weights(sample_weight, n)
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
         clean = items
-        self._noisy = self.noise_std > 0.0 or self.n_copies > 1
         if self._noisy:
             items, goal, weights = noisy_copies(self, items, goal, weights)
         self.kernel_ = kernel.resolve(items, weights)
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
-        start = self._previous_codes(len(items), settings)
+        start = self._previous_layers(len(items), settings)
         result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
         self._kept_rows = kept
         self._n_training = n
-        self._store(result, items, goal, settings)
+        self._store(result, items, settings)
+        store_targets(self, goal)
         if self._noisy:
             self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
-        self._warn_on_collapse(coordinates, weights)
+        warn_on_collapse(self, coordinates, weights)
         return self
 
-    def _read_targets(self, targets: Any, items: Any, kernel: Kernel, settings: Settings, n: int) -> Any:
-        """The targets in the form that the output reads; the items themselves if none are given."""
-        output_kernel = settings.output_kernel
-        domain = kernel.domain if output_kernel is None else output_kernel.domain
-        self._own_targets = targets is None
-        if targets is None:
-            if settings.features and output_kernel is not None and output_kernel.domain != kernel.domain:
-                raise InputError(
-                    f"output_kernel reads {domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it can read"
-                )
-            return items
-        if settings.features and domain == "objects":
-            read: Any = check_items(targets, "targets")
-        else:
-            read = self._read_matrix(targets, "targets", shape="(n, {q})")
-            if settings.features and domain == "gram":
-                read = torch.from_numpy(check_gram(read.numpy(), "targets (kernel='precomputed')"))
-        if len(read) != n:
-            raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
-        return read
-
-    def _previous_codes(self, n: int, settings: Settings) -> list[Tensor] | None:
+    def _previous_layers(self, n: int, settings: Settings) -> list[Tensor] | None:
+        """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
         codes = getattr(self, "layer_codes_", None) if self.warm_start else None
         if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
             return None
-        return [to_tensor(c, **self._options) for c in codes]
+        return [to_tensor(c, **self._options) for c in (codes[0], *self.encoder_coefs_[1:])]
 
-    def _store(self, result: Any, items: Any, goal: Any, settings: Settings) -> None:
+    def _store(self, result: Any, items: Any, settings: Settings) -> None:
         self.decoder_kernels_ = settings.decoder_kernels
         self._store_support(items)
-        self._store_target_support(goal, settings)
         self.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
         self.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
         self.layer_codes_ = [c.cpu().numpy() for c in result.codes]
         self.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
         self.codes_ = self._to_output(result.codes[self.bottleneck_])
-
-    def _store_target_support(self, goal: Any, settings: Settings) -> None:
-        reads_items = self.output_kernel_ is not None and self.output_kernel_.domain != "gram"
-        same = self._own_targets and reads_items
-        self.target_items_ = as_numpy(goal) if reads_items and not same else None
-        diagonal = self.output_kernel_._diag(goal) if self.output_kernel_ is not None and not reads_items else None
-        self.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
-
-    def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
-        norms = (coordinates * coordinates).sum(1)
-        trivial = 0.5 * float(norms.mean() if weights is None else weights @ norms)
-        if trivial > 0.0 and self.objective_ > 0.999 * trivial:
-            warnings.warn(
-                f"the codes collapsed to a point: the objective {self.objective_:.4g} is that of predicting the mean. "
-                f"Lower reg (now {self.reg_}) or choose another kernel",
-                CollapseWarning,
-                stacklevel=3,
-            )
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
         """Encode items.
@@ -327,9 +302,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     def _encode(self, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer from rows of kernel values with the training items."""
         first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
-        if self.renormalize and self.constraint in ("sphere", "ball"):
-            first = (Sphere() if self.constraint == "sphere" else Ball()).project(first)
-        codes = [first]
+        codes = [renormalized(self, first) if self.renormalize else first]
         for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
             supports = to_tensor(Z, **self._options)
             codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))
@@ -383,43 +356,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
         """
         U = self._decode(self._read_codes(codes))
-        if isinstance(self.output_, Euclidean):
-            D = self._vector_distances(U, candidates)
-        else:
-            K, diagonal = self._target_rows(candidates, diag)
-            D = self.output_.squared_distances(U, K, diagonal, paired=False)
-        return rank(D, n_best)
-
-    def _vector_distances(self, U: Tensor, candidates: Any) -> Tensor:
-        predicted = self.output_.decode(U)
-        if candidates is None:
-            if self.support_items_ is None or not self._own_targets or self._noisy:
-                raise InputError("candidates must be given: this model keeps no training targets to choose from")
-            goal = self._support()
-        else:
-            goal = self._read_matrix(candidates, "candidates", len(self.output_.mean))
-        return torch.cdist(predicted, goal, compute_mode="donot_use_mm_for_euclid_dist").square_()
-
-    def _target_rows(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
-        """Kernel values of candidates with the training targets, and their diagonal."""
-        kernel = self.output_kernel_
-        if kernel.domain == "gram":
-            if candidates is None:
-                raise InputError(
-                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
-                )
-            K = kernel._gram(self._check_rows(candidates))
-            return K, self._gram_diagonal(diag, K)
-        support = self._support() if self.target_items_ is None else self.target_items_
-        if isinstance(support, np.ndarray) and kernel.domain == "vectors":
-            support = to_tensor(support, **self._options)
-        if candidates is None:
-            items = support
-        elif kernel.domain == "objects":
-            items = check_items(candidates, "candidates")
-        else:
-            items = self._read_matrix(candidates, "candidates", support.shape[1])
-        return kernel._gram(items, support), kernel._diag(items)
+        return rank(candidate_distances(self, U, candidates, diag), n_best)
 
     def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -440,32 +377,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         items = self._read_new(X)
         K = self._cross_gram(items)
         U = self._decode(self._encode(K)[self.bottleneck_])
-        if targets is None and not self._own_targets:
-            raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
-        if isinstance(self.output_, Euclidean):
-            goal = items if targets is None else self._read_matrix(targets, "targets", len(self.output_.mean))
-            self._check_pairs(goal, len(U))
-            errors = ((goal - self.output_.decode(U)) ** 2).sum(1)
-        else:
-            rows, diagonal = self._error_rows(items, K, targets, diag)
-            errors = self.output_.squared_distances(U, rows, diagonal, paired=True)
-        return self._finite(errors)
-
-    def _error_rows(self, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
-        if targets is not None:
-            rows, diagonal = self._target_rows(targets, diag)
-            self._check_pairs(rows, len(K))
-            return rows, diagonal
-        same = self.output_kernel_ == self.kernel_
-        rows = K if same else self.output_kernel_._gram(items, self._support())
-        if self.output_kernel_.domain == "gram":
-            return rows, self._gram_diagonal(diag, rows)
-        return rows, self.output_kernel_._diag(items)
-
-    @staticmethod
-    def _check_pairs(targets: Tensor, m: int) -> None:
-        if len(targets) != m:
-            raise InputError(f"targets must have one row a row of X, {m}; got {len(targets)}")
+        return self._finite(reconstruction_errors(self, U, items, K, targets, diag))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""

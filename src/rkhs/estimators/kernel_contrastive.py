@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import factorize, fix_signs
 from rkhs.estimators.base import KernelEstimator
@@ -187,6 +186,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         check_choice(self.psd, "psd", ("clip", "raise"))
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.n_views, "n_views")
+        check_flag(self.strict, "strict")
         check_count(self.max_iter, "max_iter")
         check_number(self.tol, "tol", at_least=0.0)
         if not (isinstance(self.reg, str) and self.reg == "auto"):
@@ -215,7 +215,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.kernel_ = kernel.resolve(items)
         K = self._training_gram(self.kernel_, items)
         _refuse_identical(K)
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(check_seed(self.random_state).randint(2**31))
         builder = PairBuilder(items, kernel.domain, seed)
         pairs = self._build_pairs(builder, K, y, positives, negatives)
         if builder.extra:

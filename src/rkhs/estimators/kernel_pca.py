@@ -93,7 +93,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     >>> from rkhs import KernelPCA
     >>> pca = KernelPCA(n_components=0.9).fit(load_iris().data)
     >>> pca.n_components_
-    3
+    5
     >>> bool(pca.explained_variance_ratio_.sum() > 0.9)
     True
     """
@@ -240,7 +240,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Z = to_tensor(self.codes_, **self._options)
         with naming("decoder_kernel"):
             self.decoder_kernel_ = self._decoder_kernel().resolve(Z, weights)
-        self.decoder_coef_ = None
+        self.decoder_coef_: np.ndarray | None = None
         if self.preimage != "ridge":
             return
         K = self.decoder_kernel_._gram(Z)
@@ -296,10 +296,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return give_back(self._to_output(result), codes)
 
     def _ridge_preimage(self, Z: Tensor) -> Tensor:
-        supports = to_tensor(self.codes_, **self._options)
-        return self.output_.decode(
-            self.decoder_kernel_._gram(Z, supports) @ to_tensor(self.decoder_coef_, **self._options)
-        )
+        assert self.decoder_coef_ is not None
+        K = self.decoder_kernel_._gram(Z, to_tensor(self.codes_, **self._options))
+        return self.output_.decode(K @ to_tensor(self.decoder_coef_, **self._options))
 
     def _feature_preimage(self, Z: Tensor) -> Tensor:
         problem = Preimage(self.kernel_, self._support(), self._weights(Z))
@@ -355,7 +354,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : array (m, d), kernel values (m, n), or list of m objects
         space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: the squared distance
+            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
             of ``phi(x)`` from its projection; ``"auto"``: input for vectors, feature otherwise.
         diag : float or array of shape (m,), optional
             ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.

@@ -1,5 +1,6 @@
-"""What codes are good for: protocols that judge them on a task."""
+"""How good codes are: on items that were not trained on, on tasks with few labels, and the demonstration."""
 
 from rkhs.evaluation.few_labels import FewLabelRow, few_label_methods, few_labels, split_rows
+from rkhs.evaluation.reconstruction import Reconstruction, reconstruction
 
-__all__ = ["FewLabelRow", "few_label_methods", "few_labels", "split_rows"]
+__all__ = ["FewLabelRow", "Reconstruction", "few_label_methods", "few_labels", "reconstruction", "split_rows"]
