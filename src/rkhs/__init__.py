@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rkhs import plots as plots
     from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+    from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.persistence import load as load
     from rkhs.persistence import save as save
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "DeepRKM": "rkhs.estimators.deep_rkm",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
+    "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +10,21 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_seed
+from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, fix_signs
 from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.constrained_parts import solve_constrained
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
+from rkhs.problems.sphere_autoencoder import SphereAutoencoder
 from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
 
-__all__ = ["Encoder", "Fitted", "fit_outputs", "prepare_encoder", "solve_autoencoder"]
+__all__ = ["Encoder", "Fitted", "fit_outputs", "prepare_encoder", "solve_autoencoder", "warn_on_collapse"]
 
 
 def fit_outputs(
@@ -65,21 +69,23 @@ class Encoder:
 
     Parameters
     ----------
-    factor : Factor
-        ``F F^T = K``.
+    factor : Factor or None
+        ``F F^T = K``, of unconstrained codes.
     scores : Tensor of shape (n, p) or None
         Kernel PCA scores to start from.
     gram : Tensor of shape (n, n) or None
-        The matrix, for the solvers of the joint problem only.
+        The matrix, for constrained codes and the solvers of the joint problem only.
     """
 
-    factor: Factor
+    factor: Factor | None
     scores: Tensor | None
     gram: Tensor | None
 
 
 def prepare_encoder(estimator: Any, settings: Settings, K: Tensor, weights: Tensor | None, *, resumed: bool) -> Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
+    if estimator.constraint != "none":
+        return Encoder(None, None, K)
     scores = None
     if not resumed and estimator.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
@@ -97,6 +103,12 @@ def solve_autoencoder(
     previous: list[Tensor] | None,
 ) -> Fitted:
     """Solve from every start and keep the lowest objective."""
+    if estimator.constraint != "none":
+        assert encoder.gram is not None
+        return _finish_constrained(
+            *solve_constrained(estimator, settings, encoder.gram, coordinates, weights, previous)
+        )
+    assert encoder.factor is not None
     operators = [None if A is None else torch.as_tensor(A).to(coordinates) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
@@ -184,6 +196,28 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fit
     coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
     return Fitted(codes, coefs, problem.decoder(codes[-1]), solution)
+
+
+def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Fitted:
+    """Codes on the constraint, on principal axes where the model is invariant."""
+    Z = problem.codes(solution.point)
+    if problem.kernel.rotation_invariant:
+        Z = Z @ principal_axes(Z, problem.weights)
+    coefs = [problem.factor.coefficients(problem.whiten(Z))]
+    return Fitted([Z], coefs, problem.decoder(Z), solution)
+
+
+def warn_on_collapse(model: Any, coordinates: Tensor, weights: Tensor | None) -> None:
+    """Warn if the objective is that of predicting the mean."""
+    norms = (coordinates * coordinates).sum(1)
+    trivial = 0.5 * float(norms.mean() if weights is None else weights @ norms)
+    if trivial > 0.0 and model.objective_ > 0.999 * trivial:
+        warnings.warn(
+            f"the codes collapsed to a point: the objective {model.objective_:.4g} is that of predicting the mean. "
+            f"Lower reg (now {model.reg_}) or choose another kernel",
+            CollapseWarning,
+            stacklevel=3,
+        )
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
