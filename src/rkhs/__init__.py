@@ -1,3 +1,41 @@
-"""Representations with kernels in Hilbert spaces."""
+"""Representations with kernels in Hilbert spaces.
+
+Public names are imported on first use, so ``import rkhs`` costs nothing and the command line starts without torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+    from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
 
 __version__ = "0.1.0"
+
+# name -> the module that defines it
+_NAMES = {
+    "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
+    "KernelPCA": "rkhs.estimators.kernel_pca",
+}
+_SUBMODULES = ("kernels", "losses")
+
+__all__ = ["__version__", *_NAMES, *_SUBMODULES]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, and keep it."""
+    if name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+    elif name in _SUBMODULES:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module 'rkhs' has no attribute {name!r}; the public names are {', '.join(__all__)}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -46,8 +46,8 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     flat = values.reshape(-1)
     if weights is None:
         n = flat.numel()
-        ordered = torch.sort(flat).values
-        return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
+        lower = float(torch.kthvalue(flat, (n + 1) // 2).values)
+        return lower if n % 2 else (lower + float(torch.kthvalue(flat, n // 2 + 1).values)) / 2
     order = torch.argsort(flat)
     ordered, w = flat[order], weights.reshape(-1)[order]
     kept = w > 0

@@ -1,1 +1,7 @@
-"""Output spaces in isometric coordinates."""
+"""Output spaces in isometric coordinates: what problems and solvers see of the targets."""
+
+from rkhs.outputs.base import OutputSpace
+from rkhs.outputs.euclidean import Euclidean
+from rkhs.outputs.rkhs import RKHS
+
+__all__ = ["RKHS", "Euclidean", "OutputSpace"]

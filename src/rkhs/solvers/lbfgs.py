@@ -31,8 +31,8 @@ class LBFGS(Solver):
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
-        Stop when the gradient norm, in the metric, is at most ``tol`` times ``max(1, |value|)``, or when three
-        iterations in a row each decrease the objective by at most ``tol^1.5`` relatively.
+        Stop when the gradient norm, in the metric, is at most ``tol`` times the modulus of the objective, or when three
+        iterations in a row each decrease the objective by at most ``tol`` relatively.
     memory : int, default=20
         Number of step pairs kept.
 
@@ -59,7 +59,7 @@ class LBFGS(Solver):
             if monitor.row(iteration, value, measure, evaluations=evaluations):
                 reason = Reason.TIME
                 break
-            if measure <= self.tol * max(1.0, abs(value)):
+            if measure <= self.tol * abs(value):
                 reason = Reason.GRADIENT
                 break
             if iteration >= self.max_iter:
@@ -83,7 +83,7 @@ class LBFGS(Solver):
             if curvature > 1e-14 * float(s.norm()) * float(y.norm()):
                 pairs.append((s, y, 1.0 / curvature))
             decrease = (value - step.value) / max(1e-300, abs(value), abs(step.value))
-            stalled = stalled + 1 if decrease <= self.tol**1.5 else 0
+            stalled = stalled + 1 if decrease <= self.tol else 0
             x, value, grad = step.point, step.value, step.grad
             iteration += 1
             if stalled >= 3:

@@ -1,0 +1,3 @@
+.PHONY: demo test lint
+demo test lint:
+	./dev $@

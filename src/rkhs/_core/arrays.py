@@ -1,0 +1,96 @@
+"""The one border between users' containers and the library's tensors.
+
+Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); torch tensors come in, tensors go out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
+
+__all__ = ["as_numpy", "check_items", "give_back", "resolve_device", "resolve_dtype", "to_tensor"]
+
+
+def as_numpy(X: Any, name: str = "X") -> Any:
+    """Turn tensors into arrays and refuse masked entries; everything else passes unchanged.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is a masked array with masked entries.
+    """
+    if isinstance(X, Tensor):
+        return X.detach().cpu().numpy()
+    if isinstance(X, np.ma.MaskedArray):
+        if np.ma.getmaskarray(X).any():
+            raise InputError(
+                f"{name} must have no missing values; got a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries. "
+                "Fill or drop them first"
+            )
+        return X.data
+    return X
+
+
+def give_back(result: np.ndarray, like: Any) -> Any:
+    """Return ``result`` in the container of ``like``: a tensor for a tensor (same device), else the array itself."""
+    if isinstance(like, Tensor):
+        return torch.from_numpy(np.ascontiguousarray(result)).to(like.device)
+    return result
+
+
+def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Copy or view an array as a tensor; read-only memory is copied, because torch cannot mark it as such."""
+    array = np.ascontiguousarray(array)
+    if not array.flags.writeable:
+        array = array.copy()
+    return torch.from_numpy(array).to(device=device, dtype=dtype)
+
+
+def resolve_device(device: str) -> torch.device:
+    """Turn the name of a device into a device.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda", "mps"}
+        ``"auto"`` takes CUDA, then MPS, then the CPU.
+
+    Raises
+    ------
+    InputError
+        For another name, or a device that this machine lacks.
+    """
+    check_choice(device, "device", ("auto", "cpu", "cuda", "mps"))
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if device == "auto":
+        return torch.device("cuda" if cuda else "mps" if mps else "cpu")
+    if (device == "cuda" and not cuda) or (device == "mps" and not mps):
+        raise InputError(f"device={device!r} is not available on this machine; use device='auto' or 'cpu'")
+    return torch.device(device)
+
+
+def resolve_dtype(dtype: str) -> torch.dtype:
+    """Turn ``"float64"`` or ``"float32"`` into a torch dtype; raises :class:`InputError` for another name."""
+    check_choice(dtype, "dtype", ("float64", "float32"))
+    return torch.float64 if dtype == "float64" else torch.float32
+
+
+def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
+    """Return a sequence of objects as a list.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is a single string, is not a sequence, or has fewer than ``at_least`` items.
+    """
+    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+        raise InputError(f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list")
+    items = list(X)
+    if len(items) < at_least:
+        raise InputError(f"{name} must hold at least {at_least} items; got n_samples={len(items)}")
+    return items

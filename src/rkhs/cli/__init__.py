@@ -1,0 +1,3 @@
+"""The command line: ``rkhs COMMAND``."""
+
+__all__: list[str] = []

@@ -1,0 +1,57 @@
+"""``rkhs versions``: what a bug report needs to say about the machine."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+from importlib import metadata
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments: there are none.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command; it is left as it is.
+    """
+    del parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one ``name version`` line for Python, rkhs and each of its dependencies; a missing extra is named.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments; none is used.
+
+    Returns
+    -------
+    int
+        0, always.
+    """
+    del args
+    print(f"python {platform.python_version()} on {platform.platform()}")
+    print(f"rkhs {metadata.version('rkhs')}")
+    for name, extra in _dependencies():
+        try:
+            print(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            print(f"{name} not installed" + (f" (pip install 'rkhs[{extra}]')" if extra else ""))
+    return 0
+
+
+def _dependencies() -> list[tuple[str, str]]:
+    """Read (package, extra) pairs from the installed metadata; tools of development are left out."""
+    pairs: list[tuple[str, str]] = []
+    for line in metadata.requires("rkhs") or []:
+        name = re.match(r"[\w.-]+", line)
+        extra = re.search(r"extra == ['\"](\w+)['\"]", line)
+        wanted = extra.group(1) if extra else ""
+        if name and name.group() != "rkhs" and wanted not in ("test", "docs", "dev"):
+            pairs.append((name.group(), wanted))
+    return pairs

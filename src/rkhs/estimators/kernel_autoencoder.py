@@ -1,0 +1,485 @@
+"""The kernel autoencoder: KAE on vectors, K2AE on anything with a kernel, any depth."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.checks import check_choice, check_count, check_gram
+from rkhs._core.errors import CollapseWarning, InputError
+from rkhs._core.linalg import fix_signs
+from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
+from rkhs.estimators.base import KernelEstimator, take
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import RKHS, Euclidean
+
+__all__ = ["KernelAutoencoder", "Ranking"]
+
+
+class Ranking(NamedTuple):
+    """Candidates in the order of their distance to what the codes decode to."""
+
+    indices: np.ndarray
+    """Row numbers of the candidates, nearest first, shape (m, k)."""
+    distances: np.ndarray
+    """Squared distances in the output space, ascending, shape (m, k)."""
+
+
+class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Autoencoder whose layers are functions of vector-valued reproducing kernel Hilbert spaces.
+
+    Minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers ``f_l`` (sample
+    weights ``w_i`` sum to one). The targets ``t_i`` are the (centred, scaled) inputs themselves, or the features
+    ``phi(x_i)`` of a kernel, so that anything with a kernel can be encoded (K2AE). The last layer is eliminated; the
+    others are found by whitened L-BFGS from kernel PCA scores.
+
+    Parameters
+    ----------
+    n_components : int or tuple of int, default=2
+        Dimension of the codes, or of the codes of every hidden layer: ``(10, 2, 10)`` is a network of four layers.
+    kernel : str, Kernel, callable or "auto", default="auto"
+        Acts on the inputs. ``"auto"``: ``Gaussian("median") + Linear("mean_norm", "mean")``. ``"precomputed"``: fit
+        takes the Gram matrix (n, n) and every other method rows of kernel values with the training items (m, n).
+    decoder_kernel : Kernel, str, tuple or "auto", default="auto"
+        Acts on codes: one, or one for each of the layers 2..L. ``"auto"``: ``Matern(1.5, 2**-0.5) + 0.1 Linear()``.
+        Bandwidths must be numbers: the codes have no scale of their own before the fit.
+    output_kernel : None, "same", str or Kernel, default=None
+        None rebuilds vectors (for Gram and object inputs: the features of ``kernel``); a kernel rebuilds its features
+        ``phi(x)``; ``"same"`` those of ``kernel``.
+    operators : sequence of (array or None), default=None
+        Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
+        The last one acts on the outputs (vector outputs only).
+    reg : float or sequence of float, default=None
+        Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the encoders and ``1e-5`` for the
+        decoder (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``. Relative to the
+        variance of the targets while ``scale=True``.
+    center, scale : bool, default=True
+        Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
+        back. Off is literally the model of the paper.
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
+        ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
+        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient.
+    init : {"kpca", "random"}, default="kpca"
+        Start from kernel PCA scores, at the best of six scales, or from random codes.
+    n_init : int, default=1
+        Number of starts; the first is ``init``, the others are random. The lowest objective wins.
+    max_iter : int, default=500
+        Largest number of iterations of the solver.
+    tol : float, default=1e-5
+        Relative tolerance of the solver.
+    warm_start : bool, default=False
+        Start from the codes of the last fit if the data have the same number of rows.
+    psd : {"clip", "raise"}, default="clip"
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+    random_state : int, RandomState or None, default=None
+        Of the random starts.
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+        Of the computation. The results have the dtype of the training data.
+    verbose : int, default=0
+        Above 0, show progress on standard error.
+
+    Attributes
+    ----------
+    codes_ : ndarray of shape (n, p)
+        Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
+    layer_codes_ : list of ndarray
+        Codes of every hidden layer.
+    kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
+        Resolved kernels: every bandwidth a number.
+    reg_ : tuple of float
+    objective_ : float
+    n_iter_, n_evaluations_, converged_, reason_, history_
+        What the solver reports.
+    n_features_in_, feature_names_in_
+        As in scikit-learn (not for objects).
+
+    Raises
+    ------
+    InputError
+        For parameters out of range and data that cannot be used; the message names the argument.
+
+    Notes
+    -----
+    One evaluation costs ``n^3 / 3 + O(n^2 (d + p))``; memory is about four n x n matrices. ``transform`` costs
+    ``O(m n (d + p))``. ``y`` is ignored, so that a Pipeline that hands over labels changes nothing.
+
+    References
+    ----------
+    Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
+    section 4, algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder
+    >>> X = load_iris().data
+    >>> model = KernelAutoencoder(n_components=2).fit(X)
+    >>> model.transform(X[:5]).shape
+    (5, 2)
+    >>> bool(model.reconstruction_error(X).mean() < 0.05 * X.var(axis=0).sum())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        kernel: Any = "auto",
+        decoder_kernel: Any = "auto",
+        output_kernel: Any = None,
+        operators: Any = None,
+        reg: Any = None,
+        center: bool = True,
+        scale: bool = True,
+        solver: str = "lbfgs",
+        init: str = "kpca",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        warm_start: bool = False,
+        psd: str = "clip",
+        random_state: Any = None,
+        device: str = "cpu",
+        dtype: str = "float64",
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.decoder_kernel = decoder_kernel
+        self.output_kernel = output_kernel
+        self.operators = operators
+        self.reg = reg
+        self.center = center
+        self.scale = scale
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.psd = psd
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def _input_kernel(self) -> Kernel:
+        return default_kernel() if self.kernel == "auto" else super()._input_kernel()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.codes_.shape[1])
+
+    def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoder:
+        """Fit the layers.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+        targets : same kind as X, optional
+            What to rebuild in place of ``X``, row by row: clean versions of noisy inputs, or any vectors (n, q). For
+            features as outputs: items that the output kernel reads; the Gram matrix (n, n) with
+            ``kernel="precomputed"``.
+        sample_weight : array of shape (n,), optional
+            Not negative. Rows of weight zero are dropped.
+
+        Returns
+        -------
+        self
+        """
+        kernel = self._input_kernel()
+        settings = read_settings(self, kernel)
+        items = self._read_training(X, kernel)
+        n = len(items)
+        goal = self._read_targets(targets, items, kernel, settings, n)
+        kept, weights = self._read_weights(sample_weight, n)
+        square = kernel.domain == "gram"
+        items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
+        settings.check_rows(len(items), None if settings.features else goal.shape[1])
+        self.kernel_ = kernel.resolve(items, weights)
+        self.reg_ = settings.reg
+        K = self._training_gram(self.kernel_, items)
+        self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
+        start = self._previous_codes(len(items), settings)
+        result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
+        self._kept_rows = kept
+        self._n_training = n
+        self._store(result, items, goal, settings)
+        self._record(result.solution)
+        self._warn_on_collapse(coordinates, weights)
+        return self
+
+    def _read_targets(self, targets: Any, items: Any, kernel: Kernel, settings: Settings, n: int) -> Any:
+        """The targets in the form that the output reads; the items themselves if none are given."""
+        output_kernel = settings.output_kernel
+        domain = kernel.domain if output_kernel is None else output_kernel.domain
+        self._own_targets = targets is None
+        if targets is None:
+            if settings.features and output_kernel is not None and output_kernel.domain != kernel.domain:
+                raise InputError(
+                    f"output_kernel reads {domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it can read"
+                )
+            return items
+        if settings.features and domain == "objects":
+            read: Any = list(targets)
+        else:
+            array = np.asarray(as_numpy(targets, "targets"), dtype=np.float64)
+            if array.ndim != 2 or not np.isfinite(array).all():
+                raise InputError(f"targets must be a finite array of shape (n, q); got shape {array.shape}, or NaN or infinity")
+            if settings.features and domain == "gram":
+                array = check_gram(array, "targets (kernel='precomputed')")
+            read = to_tensor(array, **self._options)
+        if len(read) != n:
+            raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
+        return read
+
+    def _previous_codes(self, n: int, settings: Settings) -> list[Tensor] | None:
+        codes = getattr(self, "layer_codes_", None) if self.warm_start else None
+        if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
+            return None
+        return [to_tensor(c, **self._options) for c in codes]
+
+    def _store(self, result: Any, items: Any, goal: Any, settings: Settings) -> None:
+        self.decoder_kernels_ = settings.decoder_kernels
+        self._store_support(items)
+        self._store_target_support(goal, settings)
+        self.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
+        self.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
+        self.layer_codes_ = [c.cpu().numpy() for c in result.codes]
+        self.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
+        self.codes_ = self._to_output(result.codes[self.bottleneck_])
+
+    def _store_target_support(self, goal: Any, settings: Settings) -> None:
+        reads_items = self.output_kernel_ is not None and self.output_kernel_.domain != "gram"
+        same = self._own_targets and reads_items
+        self.target_items_ = as_numpy(goal) if reads_items and not same else None
+        diagonal = goal.diagonal() if self.output_kernel_ is not None and not reads_items else None
+        self.target_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
+
+    def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
+        norms = (coordinates * coordinates).sum(1)
+        trivial = 0.5 * float(norms.mean() if weights is None else weights @ norms)
+        if trivial > 0.0 and self.objective_ > 0.999 * trivial:
+            warnings.warn(
+                f"the codes collapsed to a point: the objective {self.objective_:.4g} is that of predicting the mean. "
+                f"Lower reg (now {self.reg_}) or choose another kernel",
+                CollapseWarning,
+                stacklevel=3,
+            )
+
+    def transform(self, X: Any, layer: int | None = None) -> Any:
+        """Encode items.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+        layer : int, optional
+            Hidden layer whose codes to return, from 1; default: the narrowest, the first of them on ties.
+
+        Returns
+        -------
+        ndarray of shape (m, p)
+            A tensor if ``X`` is one.
+
+        Raises
+        ------
+        NotFittedError
+            Before fit.
+        InputError
+            For a layer that does not exist.
+        """
+        items = self._read_new(X)
+        codes = self._encode(self._cross_gram(items))
+        index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=len(codes)) - 1
+        return give_back(self._to_output(codes[index]), X)
+
+    def _encode(self, K: Tensor) -> list[Tensor]:
+        """Codes of every hidden layer from rows of kernel values with the training items."""
+        codes = [K @ to_tensor(self.encoder_coefs_[0], **self._options)]
+        for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
+            supports = to_tensor(Z, **self._options)
+            codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))
+        return codes
+
+    def _decode(self, codes: Tensor) -> Tensor:
+        """Output coordinates from codes of the narrowest layer, shape (m, r)."""
+        last = len(self.layer_codes_) - 1
+        for layer in range(self.bottleneck_, last + 1):
+            supports = to_tensor(self.layer_codes_[layer], **self._options)
+            coef = self.decoder_coef_ if layer == last else self.encoder_coefs_[layer + 1]
+            codes = self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options)
+        return codes
+
+    def _read_codes(self, codes: Any) -> Tensor:
+        check_is_fitted(self)
+        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
+        p = self.codes_.shape[1]
+        if array.ndim != 2 or array.shape[1] != p or not np.isfinite(array).all():
+            raise InputError(f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}")
+        return to_tensor(array, **self._options)
+
+    def inverse_transform(self, codes: Any) -> Any:
+        """Decode codes.
+
+        Parameters
+        ----------
+        codes : array of shape (m, p)
+            Codes of the narrowest layer.
+
+        Returns
+        -------
+        ndarray of shape (m, q)
+            Vectors; with features as outputs the weights ``b`` of shape (m, n) on the training items, with which the
+            decoded feature is ``sum_i b_i phi(x_i)``.
+        """
+        U = self._decode(self._read_codes(codes))
+        result = self.output_.decode(U) if isinstance(self.output_, Euclidean) else self.output_.weights(U)
+        return give_back(self._to_output(result), codes)
+
+    def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
+        """Rank candidates by their distance to what the codes decode to.
+
+        Parameters
+        ----------
+        codes : array of shape (m, p)
+        candidates : items, default=None
+            Vectors (c, q), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
+            the training items themselves (not for ``kernel="precomputed"``).
+        diag : float or array of shape (c,), optional
+            ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
+            matrix if it is constant.
+        n_best : int, optional
+            Number of candidates to return for each code; default all.
+
+        Returns
+        -------
+        Ranking
+            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
+        """
+        U = self._decode(self._read_codes(codes))
+        if isinstance(self.output_, Euclidean):
+            D = self._vector_distances(U, candidates)
+        else:
+            K, diagonal = self._target_rows(candidates, diag)
+            D = self.output_.squared_distances(U, K, diagonal, paired=False)
+        count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
+        order = torch.argsort(D, dim=1, stable=True)[:, :count]
+        return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
+
+    def _vector_distances(self, U: Tensor, candidates: Any) -> Tensor:
+        predicted = self.output_.decode(U)
+        if candidates is None:
+            if self.support_items_ is None or not self._own_targets:
+                raise InputError("candidates must be given: this model keeps no training targets to choose from")
+            goal = self._support()
+        else:
+            goal = self._check_targets(candidates, "candidates")
+        return torch.cdist(predicted, goal, compute_mode="donot_use_mm_for_euclid_dist").square_()
+
+    def _check_targets(self, targets: Any, name: str) -> Tensor:
+        array = np.asarray(as_numpy(targets, name), dtype=np.float64)
+        q = len(self.output_.mean)
+        if array.ndim != 2 or array.shape[1] != q or len(array) == 0 or not np.isfinite(array).all():
+            raise InputError(f"{name} must be a finite, non-empty array of shape (m, {q}); got shape {array.shape}")
+        return to_tensor(array, **self._options)
+
+    def _target_rows(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
+        """Kernel values of candidates with the training targets, and their diagonal."""
+        kernel = self.output_kernel_
+        if kernel.domain == "gram":
+            if candidates is None:
+                raise InputError("candidates must be kernel values (c, n) with the training items for kernel='precomputed'")
+            K = self._check_rows(candidates)
+            return K, self._gram_diagonal(diag, len(K), K)
+        support = self._support() if self.target_items_ is None else self._as_items(self.target_items_)
+        items = support if candidates is None else self._as_items(candidates)
+        return kernel._gram(items, support), kernel._diag(items)
+
+    def _as_items(self, candidates: Any) -> Any:
+        if self.output_kernel_.domain == "objects":
+            return list(candidates)
+        array = np.asarray(as_numpy(candidates, "candidates"), dtype=np.float64)
+        if array.ndim != 2 or len(array) == 0 or not np.isfinite(array).all():
+            raise InputError(f"candidates must be a finite, non-empty 2-D array; got shape {array.shape}")
+        return to_tensor(array, **self._options)
+
+    def _check_rows(self, rows: Any) -> Tensor:
+        array = np.asarray(as_numpy(rows, "candidates"), dtype=np.float64)
+        n = self._n_training
+        if array.ndim != 2 or array.shape[1] != n or len(array) == 0 or not np.isfinite(array).all():
+            raise InputError(f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}")
+        K = to_tensor(array, **self._options)
+        return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
+
+    def _gram_diagonal(self, diag: Any, m: int, K: Tensor) -> Tensor:
+        if diag is not None:
+            values = np.broadcast_to(np.asarray(diag, dtype=np.float64), (m,))
+            if not np.isfinite(values).all() or (values < 0).any():
+                raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
+            return to_tensor(values, **self._options)
+        train = self.target_diag_
+        if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
+            return K.new_full((m,), float(train.mean()))
+        warnings.warn(
+            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
+            "settings only; pass diag=",
+            UserWarning,
+            stacklevel=3,
+        )
+        return K.new_zeros(m)
+
+    def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
+        """Squared reconstruction error of each item.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        targets : same kind as in fit, optional
+            What should be rebuilt; default ``X``. Needed if the model was fitted with ``targets``.
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            ``||t_i - g(f(x_i))||^2`` in the units of the targets (not scaled).
+        """
+        items = self._read_new(X)
+        K = self._cross_gram(items)
+        U = self._decode(self._encode(K)[self.bottleneck_])
+        if targets is None and not self._own_targets:
+            raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
+        if isinstance(self.output_, Euclidean):
+            goal = items if targets is None else self._check_targets(targets, "targets")
+            errors = ((goal - self.output_.decode(U)) ** 2).sum(1)
+        else:
+            rows, diagonal = self._error_rows(items, K, targets, diag)
+            errors = self.output_.squared_distances(U, rows, diagonal, paired=True)
+        return errors.cpu().numpy()
+
+    def _error_rows(self, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
+        if targets is not None:
+            return self._target_rows(targets, diag)
+        if self.output_kernel_.domain == "gram":
+            return K, self._gram_diagonal(diag, len(K), K)
+        same = self.output_kernel_ == self.kernel_
+        rows = K if same else self.output_kernel_._gram(items, self._support())
+        return rows, self.output_kernel_._diag(items)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
+        return -float(self.reconstruction_error(X).mean())

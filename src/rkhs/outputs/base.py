@@ -1,0 +1,43 @@
+"""What an output space is: isometric coordinates of the targets, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.config import Configurable
+
+__all__ = ["OutputSpace", "scale_factor", "weighted_mean"]
+
+
+class OutputSpace(Configurable):
+    """A space that targets live in, seen through coordinates ``U`` of shape (n, r) with ``U U^T`` their Gram matrix.
+
+    Targets are centred (``center=True``) and divided by the root of their total variance (``scale=True``); problems and
+    solvers see the coordinates only. The class method ``fit`` of a subclass returns the space and the coordinates of
+    the training targets; the space itself is a handful of arrays, so that a fitted model can be stored.
+
+    References
+    ----------
+    ``docs/design.md``, idea 2.
+    """
+
+    factor: float
+    """What the targets were divided by; 1.0 without scaling."""
+
+
+def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
+    """Mean over the first axis, weighted by weights that sum to one if there are any."""
+    return X.mean(dim=0) if weights is None else weights @ X
+
+
+def scale_factor(variance: float) -> float:
+    """Root of the total variance; one where there is none, so that constant targets stay finite."""
+    return variance**0.5 if variance > 0.0 else 1.0
+
+
+def like(array: Any, tensor: Tensor) -> Tensor:
+    """An array as a tensor of the dtype and on the device of another."""
+    return torch.as_tensor(array, dtype=tensor.dtype, device=tensor.device)

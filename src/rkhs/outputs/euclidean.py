@@ -1,0 +1,84 @@
+"""Vectors as targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs.outputs.base import OutputSpace, like, scale_factor, weighted_mean
+
+__all__ = ["Euclidean"]
+
+
+class Euclidean(OutputSpace):
+    """Targets in ``R^q``, the rows of a matrix.
+
+    With more columns than rows the coordinates are taken in the span of the training targets, so that ``r <= n``.
+
+    Parameters
+    ----------
+    mean : array of shape (q,)
+        What is subtracted.
+    factor : float
+        What is divided by, after the mean.
+    basis : array of shape (r, q), optional
+        Orthonormal rows that span the training targets; None: the coordinate axes.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 2.3.
+    """
+
+    def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None) -> None:
+        self.mean = mean
+        self.factor = factor
+        self.basis = basis
+
+    @classmethod
+    def fit(cls, Y: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:
+        """Choose mean, factor and basis on training targets.
+
+        Parameters
+        ----------
+        Y : Tensor of shape (n, q)
+        weights : Tensor of shape (n,), optional
+            Sample weights that sum to one.
+        center, scale : bool
+            Subtract the mean; divide by the root of the total variance ``sum_i w_i ||y_i - mean||^2``.
+
+        Returns
+        -------
+        space : Euclidean
+        coordinates : Tensor of shape (n, r)
+        """
+        n, q = Y.shape
+        mean = weighted_mean(Y, weights) if center else Y.new_zeros(q)
+        U = Y - mean
+        factor = scale_factor(float(weighted_mean((U * U).sum(1), weights))) if scale else 1.0
+        U = U / factor
+        basis = None
+        if q > n:
+            left, s, right = torch.linalg.svd(U, full_matrices=False)
+            kept = s > s[0] * q * torch.finfo(s.dtype).eps
+            kept[0] = True
+            U, basis = left[:, kept] * s[kept], right[kept].cpu().numpy()
+        return cls(mean.cpu().numpy(), factor, basis), U
+
+    def encode(self, Y: Tensor) -> Tensor:
+        """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
+        U = (Y - like(self.mean, Y)) / self.factor
+        return U if self.basis is None else U @ like(self.basis, Y).mT
+
+    def decode(self, U: Tensor) -> Tensor:
+        """Targets of coordinates, shape (m, q)."""
+        full = U if self.basis is None else U @ like(self.basis, U)
+        return (full * self.factor).add_(like(self.mean, U))
+
+    def operator(self, A: Tensor) -> Tensor:
+        """An operator on ``R^q`` in coordinates, shape (r, r); exact if the span of the targets is invariant."""
+        if self.basis is None:
+            return A
+        basis = like(self.basis, A)
+        return basis @ A @ basis.mT

@@ -1,0 +1,138 @@
+"""Features ``phi(y)`` of a kernel as targets, known through their Gram matrix only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import factorize
+from rkhs.outputs.base import OutputSpace, like, scale_factor, weighted_mean
+
+__all__ = ["RKHS"]
+
+
+class RKHS(OutputSpace):
+    """Targets ``phi(y_i)`` in the feature space of a kernel.
+
+    Coordinates are a factor of the centred, scaled Gram matrix. Everything about other items is computed from their
+    kernel values with the training items.
+
+    Parameters
+    ----------
+    mean : array of shape (n,) or None
+        Weights of the training features in the mean that is subtracted; None: nothing is.
+    gram_mean : array of shape (n,)
+        ``<phi(y_i), mean>`` on the training items; zeros without centring.
+    total : float
+        ``||mean||^2``.
+    factor : float
+        What is divided by, after the mean.
+    triangle : array of shape (r, r)
+        Lower triangular: coordinates of the pivot items.
+    pivots : array of shape (r,)
+        Training items whose centred features span all of them.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 2.5 (K2AE); ``MATH.md`` 2.4.
+    """
+
+    def __init__(self, mean: Any, gram_mean: Any, total: float, factor: float, triangle: Any, pivots: Any) -> None:
+        self.mean = mean
+        self.gram_mean = gram_mean
+        self.total = total
+        self.factor = factor
+        self.triangle = triangle
+        self.pivots = pivots
+
+    @classmethod
+    def fit(cls, K: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool) -> tuple[RKHS, Tensor]:
+        """Centre, scale and factor the Gram matrix of the training targets.
+
+        Parameters
+        ----------
+        K : Tensor of shape (n, n)
+            Positive semi-definite; it is not changed.
+        weights : Tensor of shape (n,), optional
+            Sample weights that sum to one.
+        center, scale : bool
+            Centre the features; divide by the root of their total variance.
+
+        Returns
+        -------
+        space : RKHS
+        coordinates : Tensor of shape (n, r)
+        """
+        n = K.shape[0]
+        mean = (K.new_full((n,), 1.0 / n) if weights is None else weights) if center else None
+        gram_mean = K.new_zeros(n) if mean is None else K @ mean
+        total = 0.0 if mean is None else float(gram_mean @ mean)
+        C = (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
+        variance = float(weighted_mean(C.diagonal().clamp_min(0.0), weights))
+        if variance <= 1e-14 * float(K.diagonal().abs().max()):  # all features coincide: what is left is rounding
+            C, variance = torch.zeros_like(C), 0.0
+        factor = scale_factor(variance) if scale else 1.0
+        factored = factorize(C.div_(factor**2))
+        space = cls(
+            None if mean is None else mean.cpu().numpy(),
+            gram_mean.cpu().numpy(),
+            total,
+            factor,
+            factored.triangle.cpu().numpy(),
+            factored.pivots.cpu().numpy(),
+        )
+        return space, factored.matrix
+
+    def _center(self, K: Tensor) -> tuple[Tensor, Tensor]:
+        """``<phi(z) - mean, phi(y_j) - mean>`` on the pivots, and ``<phi(z), mean>``, from rows ``k(z, y_j)``."""
+        with_mean = K.new_zeros(K.shape[0]) if self.mean is None else K @ like(self.mean, K)
+        pivots = torch.as_tensor(self.pivots, device=K.device)
+        centred = K[:, pivots] - like(self.gram_mean, K)[pivots] - with_mean[:, None] + self.total
+        return centred, with_mean
+
+    def encode(self, K: Tensor) -> Tensor:
+        """Coordinates of the projections of ``phi(z)`` on the training features, from rows ``k(z, y_j)``; shape (m, r)."""
+        centred, _ = self._center(K)
+        return torch.linalg.solve_triangular(like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False)
+
+    def squared_norms(self, K: Tensor, diag: Tensor) -> Tensor:
+        """``||phi(z) - mean||^2`` from rows ``k(z, y_j)`` and the diagonal ``k(z, z)``; shape (m,)."""
+        _, with_mean = self._center(K)
+        return (diag - 2.0 * with_mean + self.total).clamp_min(0.0)
+
+    def weights(self, U: Tensor) -> Tensor:
+        """Weights ``b`` with ``sum_j b_j phi(y_j)`` at coordinates ``U`` of shape (m, r); shape (m, n)."""
+        n = len(self.gram_mean)
+        small = torch.linalg.solve_triangular(like(self.triangle, U), U, upper=False, left=False)
+        full = U.new_zeros(U.shape[0], n)
+        full[:, torch.as_tensor(self.pivots, device=U.device)] = small
+        if self.mean is None:
+            return full
+        return full + (1.0 - full.sum(1, keepdim=True)) * like(self.mean, U)
+
+    def squared_distances(self, U: Tensor, K: Tensor, diag: Tensor, *, paired: bool) -> Tensor:
+        """Squared distances between coordinates and features.
+
+        Parameters
+        ----------
+        U : Tensor of shape (m, r)
+            Coordinates, such as a decoder's predictions.
+        K : Tensor of shape (c, n)
+            Rows ``k(z, y_j)``.
+        diag : Tensor of shape (c,)
+            ``k(z, z)``.
+        paired : bool
+            Row i with row i (then ``c = m``), or every row with every row.
+
+        Returns
+        -------
+        Tensor of shape (m,) or (m, c)
+        """
+        E = self.encode(K)
+        outside = self.squared_norms(K, diag) - self.factor**2 * (E * E).sum(1)
+        if paired:
+            return (self.factor**2 * ((U - E) ** 2).sum(1) + outside).clamp_min(0.0)
+        cross = (U * U).sum(1)[:, None] - 2.0 * U @ E.mT + (E * E).sum(1)[None, :]
+        return (self.factor**2 * cross + outside[None, :]).clamp_min(0.0)

@@ -1,0 +1,116 @@
+"""Where a kernel autoencoder starts: kernel PCA scores at a good scale, or random codes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
+from rkhs.kernels.stationary import squared_distances, weighted_median
+from rkhs.problems.autoencoder import Autoencoder
+
+__all__ = ["kernel_pca_scores", "layered_start", "normalise_scale"]
+
+_SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+
+
+def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Scores of the training items on the leading ``p`` kernel principal components.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Gram matrix; it is centred here and not changed.
+    p : int
+        Number of components, at most n.
+    weights : Tensor of shape (n,), optional
+        Sample weights that sum to one.
+
+    Returns
+    -------
+    scores : Tensor of shape (n, p)
+        ``z_ij = <phi(x_i) - mean, u_j>``; columns of no variance are zero. The entry of largest modulus in a column is
+        positive.
+    eigenvalues : Tensor of shape (p,)
+        Of the covariance, ``sum_i w_i z_ij^2``, descending, not negative.
+    """
+    n = K.shape[0]
+    C = center_gram(K, weights)
+    root = C.new_full((n,), n**-0.5) if weights is None else weights.sqrt()
+    C.mul_(root[:, None]).mul_(root[None, :])
+    values, vectors = top_eigenpairs(C, p)
+    floor = n * torch.finfo(C.dtype).eps * max(float(values[0]), float(K.diagonal().abs().mean()))
+    values = torch.where(values > floor, values, torch.zeros_like(values))
+    return fix_signs(vectors * values.sqrt() / root[:, None]), values
+
+
+def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Multiply the codes so that their median squared distance is one; constant codes stay as they are."""
+    pairs = None if weights is None else torch.outer(weights, weights)
+    median = weighted_median(squared_distances(Z), pairs)
+    if median <= 0.0:
+        median = 2.0 * float(((Z - Z.mean(0)) ** 2).sum(1).mean())
+    return Z / median**0.5 if median > 0.0 else Z
+
+
+def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) -> tuple[Tensor, int]:
+    """Parameters whose codes are (ridge fits of) the leading columns of ``scores`` in every layer.
+
+    Parameters
+    ----------
+    problem : Autoencoder
+    scores : Tensor of shape (n, at least the largest width)
+        Kernel PCA scores, or random codes.
+    search : bool, default=True
+        Choose the scale of the codes among {1/2, 1, ..., 16} by the objective.
+
+    Returns
+    -------
+    point : Tensor
+    n_evaluations : int
+        Evaluations of the objective that were spent.
+    """
+    targets = [normalise_scale(scores[:, :p], problem.weights) for p in problem.widths]
+    if not search:
+        return _at_scale(problem, targets, 1.0), 0
+    best, best_value = None, float("inf")
+    for scale in _SCALES:
+        point = _at_scale(problem, targets, scale)
+        codes = problem.codes(point)
+        parts = problem.unpack(point)
+        value = problem.decoder(codes[-1]).value + 0.5 * problem.reg[0] * float((parts[0] * parts[0]).sum())
+        for layer in range(1, len(parts)):
+            value += 0.5 * problem.reg[layer] * float((parts[layer] * codes[layer]).sum())
+        if value < best_value or best is None:
+            best, best_value = point, value
+    assert best is not None
+    return best, len(_SCALES)
+
+
+def _at_scale(problem: Autoencoder, targets: list[Tensor], scale: float) -> Tensor:
+    targets = [scale * target for target in targets]
+    parts = [problem.factor.solve(_divide_root(targets[0], problem.operators[0]))]
+    for layer in range(1, len(problem.widths)):
+        codes = problem.codes(problem.pack(_padded(problem, parts)))[layer - 1]
+        K = problem.kernels[layer - 1]._gram(codes)
+        K.diagonal().add_(1e-3 * float(K.diagonal().mean()))
+        L, _ = cholesky(K, name="the Gram matrix of a hidden layer")
+        A = problem.operators[layer]
+        goal = targets[layer] if A is None else targets[layer] @ torch.linalg.pinv(A, hermitian=True)
+        parts.append(torch.cholesky_solve(goal, L))
+    return problem.pack(parts)
+
+
+def _padded(problem: Autoencoder, parts: list[Tensor]) -> list[Tensor]:
+    missing = problem.widths[len(parts) :]
+    return parts + [problem.target.new_zeros(problem.n, p) for p in missing]
+
+
+def _divide_root(Z: Tensor, A: Tensor | None) -> Tensor:
+    """``Z A^(-1/2)`` on the range of ``A``."""
+    if A is None:
+        return Z
+    values, vectors = torch.linalg.eigh(A)
+    good = values > 1e-12 * values[-1]
+    inverse = torch.where(good, values.clamp_min(1e-300) ** -0.5, torch.zeros_like(values))
+    return Z @ ((vectors * inverse) @ vectors.mT)

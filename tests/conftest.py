@@ -1,0 +1,72 @@
+"""A strict session: warnings are errors, one thread, and no test leaves a global setting changed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: torch reads it once
+
+
+def _torch_globals() -> dict[str, object]:
+    """Every setting of torch that a library must leave alone; empty while torch is not imported."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return {}
+    return {
+        "default dtype": torch.get_default_dtype(),
+        "default device": torch.get_default_device(),
+        "threads": torch.get_num_threads(),
+        "gradient mode": torch.is_grad_enabled(),
+        "deterministic mode": torch.are_deterministic_algorithms_enabled(),
+        "random state": torch.get_rng_state().numpy().tobytes(),
+    }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_torch_thread() -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _globals_left_alone() -> Iterator[None]:
+    """Fail a test in which the library or the test changed a global setting or drew from torch's global generator."""
+    before, errors = _torch_globals(), np.geterr()
+    yield
+    after = _torch_globals()
+    changed = [name for name in before if before[name] != after[name]]
+    assert not changed, f"global torch settings changed during the test: {', '.join(changed)}"
+    assert np.geterr() == errors, "numpy's error state changed during the test"
+
+
+@pytest.fixture(autouse=True)
+def _needs_a_gpu(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs a CUDA device")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator of its own for each test, always with the same seed."""
+    return np.random.default_rng(20190417)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of benchmark data named by RKHS_DATA; tests that need it are skipped where there is none."""
+    named = os.environ.get("RKHS_DATA")
+    if not named:
+        pytest.skip("RKHS_DATA is not set: no benchmark data on this machine")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.fail(f"RKHS_DATA names {named}, which is not a folder")
+    return folder
