@@ -89,7 +89,9 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
         If ``X`` is a single string, is not a sequence, or has fewer than ``at_least`` items.
     """
     if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
-        raise InputError(f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list")
+        raise InputError(
+            f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list"
+        )
     items = list(X)
     if len(items) < at_least:
         raise InputError(f"{name} must hold at least {at_least} items; got n_samples={len(items)}")

@@ -107,7 +107,9 @@ def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
 def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
     many = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (layers - 1)
     if len(many) != layers - 1:
-        raise InputError(f"decoder_kernel must be one kernel or {layers - 1}, one for each of the layers 2..{layers}; got {len(many)}")
+        raise InputError(
+            f"decoder_kernel must be one kernel or {layers - 1}, one for each of the layers 2..{layers}; got {len(many)}"
+        )
     kernels = []
     for one in many:
         kernel = default_decoder_kernel() if isinstance(one, str) and one == "auto" else as_kernel(one)
@@ -115,7 +117,9 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)
         if kernel.resolve(probe) is not kernel:
-            raise InputError(f"decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; got {kernel!r}")
+            raise InputError(
+                f"decoder_kernel must have numbers for its bandwidths, since codes have no scale before fit; got {kernel!r}"
+            )
         kernels.append(kernel)
     return tuple(kernels)
 
@@ -139,7 +143,9 @@ def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: 
     if not isinstance(given, (tuple, list)) or len(given) != layers:
         raise InputError(f"operators must be a sequence of {layers} matrices or None, one a layer; got {given!r}")
     if features and given[-1] is not None:
-        raise InputError("operators of the last layer must be None when features are rebuilt: the output space has no finite basis")
+        raise InputError(
+            "operators of the last layer must be None when features are rebuilt: the output space has no finite basis"
+        )
     sizes = (*widths, None)
     checked = []
     for index, (A, size) in enumerate(zip(given, sizes, strict=True)):
@@ -208,7 +214,9 @@ def solve_autoencoder(
     best: Solution | None = None
     for attempt in range(estimator.n_init):
         start = _start(problem, scores, previous, attempt, rng)
-        monitor = Monitor(verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}")
+        monitor = Monitor(
+            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
+        )
         solution = LBFGS(estimator.max_iter, estimator.tol).solve(problem, start, monitor)
         if best is None or solution.value < best.value:
             best = solution
@@ -216,7 +224,9 @@ def solve_autoencoder(
     return _finish(problem, best, settings)
 
 
-def _start(problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: Any) -> Tensor:
+def _start(
+    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: Any
+) -> Tensor:
     if attempt == 0 and previous is not None:
         parts = [problem.factor.solve(previous[0])]
         if len(previous) == 1:

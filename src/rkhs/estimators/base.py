@@ -78,7 +78,9 @@ class KernelEstimator(BaseEstimator):
         )
         limit = np.sqrt(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max) / max(1, array.shape[1])
         if array.size and float(np.abs(array).max()) > limit:
-            raise InputError(f"X must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data")
+            raise InputError(
+                f"X must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
+            )
         return array
 
     def _forget_features(self) -> None:

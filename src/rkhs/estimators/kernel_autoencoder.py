@@ -239,7 +239,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         else:
             array = np.asarray(as_numpy(targets, "targets"), dtype=np.float64)
             if array.ndim != 2 or not np.isfinite(array).all():
-                raise InputError(f"targets must be a finite array of shape (n, q); got shape {array.shape}, or NaN or infinity")
+                raise InputError(
+                    f"targets must be a finite array of shape (n, q); got shape {array.shape}, or NaN or infinity"
+                )
             if settings.features and domain == "gram":
                 array = check_gram(array, "targets (kernel='precomputed')")
             read = to_tensor(array, **self._options)
@@ -329,7 +331,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
         p = self.codes_.shape[1]
         if array.ndim != 2 or array.shape[1] != p or not np.isfinite(array).all():
-            raise InputError(f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}")
+            raise InputError(
+                f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}"
+            )
         return to_tensor(array, **self._options)
 
     def inverse_transform(self, codes: Any) -> Any:
@@ -402,7 +406,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         kernel = self.output_kernel_
         if kernel.domain == "gram":
             if candidates is None:
-                raise InputError("candidates must be kernel values (c, n) with the training items for kernel='precomputed'")
+                raise InputError(
+                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
+                )
             K = self._check_rows(candidates)
             return K, self._gram_diagonal(diag, len(K), K)
         support = self._support() if self.target_items_ is None else self._as_items(self.target_items_)
@@ -421,7 +427,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         array = np.asarray(as_numpy(rows, "candidates"), dtype=np.float64)
         n = self._n_training
         if array.ndim != 2 or array.shape[1] != n or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}")
+            raise InputError(
+                f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}"
+            )
         K = to_tensor(array, **self._options)
         return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
 

@@ -24,6 +24,8 @@ __all__ = [
     "SquaredEpsilonInsensitive",
 ]
 
+_SLACK = 8.0  # roundings by which a projected row may leave its ball
+
 
 class Canonical(Radial):
     """A loss with ``f*(a) = c/2 ||a||^2 + epsilon ||a||`` for ``||a|| <= cap``, infinite beyond.
@@ -47,22 +49,23 @@ class Canonical(Radial):
         """``g(r)`` for ``r >= 0``, any shape."""
         c, epsilon, cap = self.dual_parameters
         t = (r - epsilon).clamp_min(0.0)
-        linear = torch.where(t > 0, cap * t, t) - 0.5 * c * cap * cap if math.isfinite(c * cap) else t
         if math.isinf(cap):
-            return torch.where(t > 0, math.inf, t) if c == 0.0 else t * t / (2.0 * c)
+            slack = _SLACK * torch.finfo(r.dtype).eps * epsilon
+            return t.masked_fill(t > 0, math.inf).masked_fill(t <= slack, 0.0) if c == 0.0 else t * t / (2.0 * c)
+        linear = cap * t - 0.5 * c * cap * cap
         return linear if c == 0.0 else torch.where(t <= c * cap, t * t / (2.0 * c), linear)
 
     def slope(self, r: Tensor) -> Tensor:
         """``g'(r)`` for ``r >= 0``, any shape."""
         c, epsilon, cap = self.dual_parameters
         t = (r - epsilon).clamp_min(0.0)
-        return torch.where(t > 0, cap, 0.0).to(r) if c == 0.0 else (t / c).clamp(max=cap)
+        return t.masked_fill(t > 0, cap) if c == 0.0 else (t / c).clamp(max=cap)
 
     def conjugate_profile(self, s: Tensor) -> Tensor:
         """``c s^2 / 2 + epsilon s`` up to ``cap`` (within rounding), infinite beyond; any shape."""
         c, epsilon, cap = self.dual_parameters
-        slack = 8.0 * torch.finfo(s.dtype).eps
-        return torch.where(s <= cap * (1.0 + slack), 0.5 * c * s * s + epsilon * s, math.inf)
+        inside = s <= cap * (1.0 + _SLACK * torch.finfo(s.dtype).eps)
+        return (0.5 * c * s * s + epsilon * s).masked_fill(~inside, math.inf)
 
     def conjugate_slope(self, s: Tensor) -> Tensor:
         """``c s + epsilon``, any shape."""

@@ -40,6 +40,10 @@ def as_loss(loss: Any, name: str = "loss") -> Loss:
     InputError
         For any other value.
 
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6.
+
     Examples
     --------
     >>> from rkhs.losses.registry import as_loss

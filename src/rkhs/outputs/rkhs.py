@@ -95,7 +95,9 @@ class RKHS(OutputSpace):
     def encode(self, K: Tensor) -> Tensor:
         """Coordinates of the projections of ``phi(z)`` on the training features, from rows ``k(z, y_j)``; shape (m, r)."""
         centred, _ = self._center(K)
-        return torch.linalg.solve_triangular(like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False)
+        return torch.linalg.solve_triangular(
+            like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False
+        )
 
     def squared_norms(self, K: Tensor, diag: Tensor) -> Tensor:
         """``||phi(z) - mean||^2`` from rows ``k(z, y_j)`` and the diagonal ``k(z, z)``; shape (m,)."""
