@@ -146,7 +146,8 @@ def test_float32_and_zero_rows(loss):
     R[0] = 0.0
     inside = 0.1 * R if isinstance(loss, Ball) else R
     for out in (loss.gradient(inside), loss.prox_conjugate(R, 0.5)):
-        assert out.dtype == torch.float32 and bool(torch.isfinite(out).all())
+        assert out.dtype == torch.float32
+        assert bool(torch.isfinite(out).all())
     assert loss.value(R).dtype == torch.float32
     double = loss.prox_conjugate(R.to(torch.float64), 0.5)
     torch.testing.assert_close(loss.prox_conjugate(R, 0.5).to(torch.float64), double, rtol=1e-5, atol=1e-6)

@@ -5,9 +5,9 @@ With outputs in coordinates ``Y`` (n rows, q columns), ``h(x) = sum_t k_t(x, X) 
     P(W) = 1/n sum_i f(h(x_i) - y_i) + reg/2 sum_t <K_t, W A_t W^T>,
     D(W) = 1/2 sum_t <K_t, W A_t W^T> - <W, Y> + 1/tau sum_i f*(-tau W_i),       min P = -reg min D.
 
-``W = alpha / tau`` are the representer coefficients. Sample weights ``w`` go into rows: with ``s = sqrt(w)`` the problem in
-``W / s`` has Gram matrices ``s K s``, targets ``s Y``, thresholds ``s epsilon`` and caps ``s cap / tau``, and the same
-quadratic part, so that equal weights and repeated rows give the same machine.
+``W = alpha / tau`` are the representer coefficients. Sample weights ``w`` go into rows: with ``s = sqrt(w)`` the
+problem in ``W / s`` has Gram matrices ``s K s``, targets ``s Y``, thresholds ``s epsilon`` and caps ``s cap / tau``,
+and the same quadratic part, so that equal weights and repeated rows give the same machine.
 
 A batch holds F folds (Gram matrices of one size) times B settings (loss, reg); all tensors are (F, n, q, B), so that a
 product with a Gram matrix is one wide matrix product and row norms run over contiguous memory.
@@ -31,16 +31,16 @@ __all__ = ["DualProblem", "dual_problem"]
 
 
 class _Basis:
-    """Eigenpairs of the Gram matrices, computed once and shared by every selection from a batch."""
+    """Eigenpairs of the Gram matrices (for sums: of their mixture), computed once and shared by every selection."""
 
-    def __init__(self, K: Tensor) -> None:
-        self._K = K
+    def __init__(self, grams: Sequence[Tensor], factors: Sequence[float]) -> None:
+        self._grams, self._factors = grams, factors
         self._pairs: tuple[Tensor, Tensor] | None = None
 
     def pairs(self) -> tuple[Tensor, Tensor]:
         if self._pairs is None:
-            # LAPACK through NumPy's driver is faster than torch's batched one on the CPU, and exact in float64.
-            values, vectors = torch.linalg.eigh(self._K)
+            terms = [K if factor == 1.0 else factor * K for K, factor in zip(self._grams, self._factors, strict=True)]
+            values, vectors = torch.linalg.eigh(terms[0] if len(terms) == 1 else torch.stack(terms).sum(0))
             self._pairs = values.clamp_min(0.0), vectors
         return self._pairs
 
@@ -63,8 +63,12 @@ class DualProblem:
         Regularisers.
     rows : RowLoss
         The losses.
+    basis : object
+        Eigenpairs of the Gram matrix, shared by selections.
     rotation : Tensor of shape (q, q), optional
         Orthogonal; ``original = rotated @ rotation^T``.
+    first_fold : int, default=0
+        Where the folds of a selection begin in the shared eigenpairs.
 
     References
     ----------
@@ -77,8 +81,8 @@ class DualProblem:
     root_weights: Tensor
     regs: Tensor
     rows: RowLoss
+    basis: _Basis = field(repr=False)
     rotation: Tensor | None = None
-    basis: _Basis | None = field(default=None, repr=False)
     first_fold: int = field(default=0, repr=False)
 
     solvers = ("ADMM", "FISTA", "BlockCoordinate", "ProximalGradient")
@@ -111,6 +115,15 @@ class DualProblem:
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
         """Prox of the non-smooth part of ``D`` with one step a problem, shape (F, B)."""
         return self.rows.prox(U, step)
+
+    def prox_row(self, U: Tensor, step: Tensor, i: int) -> Tensor:
+        """Prox of row ``i`` alone; ``U`` of shape (F, q, B)."""
+        return self.rows.row(i).prox(U[:, None], step)[:, 0]
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every loss is the squared loss."""
+        return self.rows.quadratic
 
     def certificates(self, W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Losses and gaps row by row, shapes (F, n, B), and ``||h||^2``, shape (F, B).
@@ -148,7 +161,7 @@ class DualProblem:
         InputError
             For sums of kernels, whose terms share no basis.
         """
-        if not self.separable or self.basis is None:
+        if not self.separable:
             raise InputError(
                 f"a sum of {len(self.grams)} operator-valued kernels has no common eigenbasis; "
                 "use solver='fista', or solver='direct' with the squared loss"
@@ -158,6 +171,14 @@ class DualProblem:
         a = a[:1] if bool((a == a[0]).all()) else a
         mine = slice(self.first_fold, self.first_fold + self.shape[0])
         return vectors[mine], values[mine][:, :, None] * a
+
+    def mean_basis(self) -> tuple[Tensor, Tensor]:
+        """Eigenpairs, (F, n, n) and (F, n), of the kernel with each operator replaced by its mean eigenvalue."""
+        if self.separable:
+            raise InputError("the mean basis is for sums of kernels; a single term has eigenbasis()")
+        values, vectors = self.basis.pairs()
+        mine = slice(self.first_fold, self.first_fold + self.shape[0])
+        return vectors[mine], values[mine]
 
     def lipschitz(self) -> Tensor:
         """Largest curvature of the smooth part, shape (F, B)."""
@@ -176,8 +197,8 @@ class DualProblem:
             self.root_weights[folds],
             self.regs[columns],
             self.rows.select(folds, columns),
-            self.rotation,
             self.basis,
+            self.rotation,
             self.first_fold + folds.indices(self.shape[0])[0],
         )
 
@@ -223,8 +244,8 @@ def dual_problem(
     regs : float or sequence of B float
         Regularisers > 0.
     weights : Tensor of shape (n,) or (F, n), optional
-        Sample weights >= 0; the sum of a fold plays the part of n. Rows of weight zero are absent, which is how folds of
-        different sizes share a batch. Default: ones.
+        Sample weights >= 0; the sum of a fold plays the part of n. Rows of weight zero are absent, which is how folds
+        of different sizes share a batch. Default: ones.
 
     Returns
     -------
@@ -246,7 +267,10 @@ def dual_problem(
     checked = [check_number(reg, "reg", above=0.0) for reg in many_regs]
     Y3 = Y if Y.ndim == 3 else Y[None]
     grams = [K if K.ndim == 3 else K[None] for K, _ in terms]
-    F = max([Y3.shape[0], *(K.shape[0] for K in grams)] + ([weights.shape[0]] if weights is not None and weights.ndim == 2 else []))
+    F = max(
+        [Y3.shape[0], *(K.shape[0] for K in grams)]
+        + ([weights.shape[0]] if weights is not None and weights.ndim == 2 else [])
+    )
     Y3 = Y3.expand(F, -1, -1)
     n, q = Y3.shape[1:]
     s = Y3.new_ones(F, n) if weights is None else weights.to(Y3).sqrt().expand(F, n)
@@ -256,10 +280,10 @@ def dual_problem(
     grams = [K.expand(F, n, n) for K in grams]
     operators, rotation = _diagonalise([A for _, A in terms], Y3.new_ones(q))
     targets = (Y3 if rotation is None else Y3 @ rotation).contiguous()
-    reg_row = torch.tensor(checked).to(Y3)
+    reg_row = torch.tensor(checked, dtype=Y3.dtype, device=Y3.device)
     rows = build_row_loss(many_losses, s, (s**2).sum(1)[:, None] * reg_row, targets)
-    basis = _Basis(grams[0]) if len(grams) == 1 else None
-    return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, rotation, basis)
+    basis = _Basis(grams, [1.0 if len(operators) == 1 else _mean(A) for A in operators])
+    return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, basis, rotation)
 
 
 def _stretch(values: list[Any], length: int, name: str) -> list[Any]:
@@ -275,6 +299,10 @@ def _diagonalise(operators: list[Tensor | None], ones: Tensor) -> tuple[list[Ten
         values, vectors = torch.linalg.eigh(given[0])
         return [values.clamp_min(0.0)], vectors
     return given, None
+
+
+def _mean(A: Tensor) -> float:
+    return float((A if A.ndim == 1 else A.diagonal()).mean())
 
 
 def _times(W: Tensor, A: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.losses import Canonical, Loss
 
-__all__ = ["RowLoss", "build_row_loss"]
+__all__ = ["build_row_loss"]
 
 
 class RowLoss(ABC):
@@ -54,6 +54,19 @@ class RowLoss(ABC):
     @abstractmethod
     def select(self, folds: slice, columns: Tensor | slice) -> RowLoss:
         """The part for some folds and settings."""
+
+    @abstractmethod
+    def row(self, i: int) -> RowLoss:
+        """The part for row ``i`` alone."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every loss is the squared loss."""
+        return False
+
+    def caps(self) -> Tensor:
+        """Largest norms of rows of ``W``, shape (F, n, B) or broadcastable; infinite where there is no limit."""
+        return torch.full_like(self.tau[:, None, :], math.inf)
 
 
 class CanonicalRows(RowLoss):
@@ -122,6 +135,19 @@ class CanonicalRows(RowLoss):
         tau = self.tau[folds][:, columns]
         return CanonicalRows(self.s[folds], tau, self.c[columns], self.epsilon[columns], self.cap[columns])
 
+    def row(self, i: int) -> CanonicalRows:
+        """The part for row ``i`` alone."""
+        return CanonicalRows(self.s[:, i : i + 1], self.tau, self.c, self.epsilon, self.cap)
+
+    def caps(self) -> Tensor:
+        """``s cap / tau``."""
+        return self._cap_rows
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every loss is the squared loss."""
+        return not self._insensitive and not self._capped and bool((self.c == 1.0).all())
+
 
 class GeneralRows(RowLoss):
     """Any one loss for all settings, through its own closed forms.
@@ -184,6 +210,10 @@ class GeneralRows(RowLoss):
         """The part for some folds and settings."""
         return GeneralRows(self.s[folds], self.tau[folds][:, columns], self.loss, self.targets[folds])
 
+    def row(self, i: int) -> GeneralRows:
+        """The part for row ``i`` alone."""
+        return GeneralRows(self.s[:, i : i + 1], self.tau, self.loss, self.targets[:, i : i + 1])
+
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
     """The row part of a batch with one loss a setting.
@@ -213,10 +243,13 @@ def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, ta
     if all(isinstance(loss, Canonical) for loss in losses):
         table = [loss.dual_parameters for loss in losses if isinstance(loss, Canonical)]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
-            raise InputError("a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive")
-        c, epsilon, cap = (torch.tensor(column).to(tau) for column in zip(*table, strict=True))
+            raise InputError(
+                "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"
+            )
+        c, epsilon, cap = (
+            torch.tensor(column, dtype=tau.dtype, device=tau.device) for column in zip(*table, strict=True)
+        )
         return CanonicalRows(root_weights, tau, c, epsilon, cap)
     if any(loss != losses[0] for loss in losses):
         raise InputError(f"a batch takes different losses only from the four named ones; got {list(losses)!r}")
     return GeneralRows(root_weights, tau, losses[0], targets)
-

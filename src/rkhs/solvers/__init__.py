@@ -1,8 +1,22 @@
 """Algorithms; each is written once against the protocols of :mod:`rkhs.protocols`."""
 
-from rkhs.solvers.base import Solver
 from rkhs.solvers.admm import ADMM
+from rkhs.solvers.base import Solver
 from rkhs.solvers.batched import GapSolver
+from rkhs.solvers.block_coordinate import BlockCoordinate
+from rkhs.solvers.direct import Direct, leave_one_out_residuals
+from rkhs.solvers.fista import FISTA
 from rkhs.solvers.lbfgs import LBFGS
+from rkhs.solvers.proximal_gradient import ProximalGradient
 
-__all__ = ["ADMM", "LBFGS", "GapSolver", "Solver"]
+__all__ = [
+    "ADMM",
+    "FISTA",
+    "LBFGS",
+    "BlockCoordinate",
+    "Direct",
+    "GapSolver",
+    "ProximalGradient",
+    "Solver",
+    "leave_one_out_residuals",
+]
