@@ -28,9 +28,10 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     if isinstance(X, Tensor):
         return X.detach().cpu().numpy()
     if isinstance(X, np.ma.MaskedArray):
-        if np.ma.getmaskarray(X).any():
+        masked = int(np.ma.getmaskarray(X).sum())
+        if masked:
             raise InputError(
-                f"{name} must have no missing values; got a masked array with {int(np.ma.getmaskarray(X).sum())} masked entries. "
+                f"{name} must have no missing values; got a masked array with {masked} masked entries. "
                 "Fill or drop them first"
             )
         return X.data

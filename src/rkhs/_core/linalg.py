@@ -143,8 +143,8 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
     finite = bool(torch.isfinite(A).all())
     smallest = float(torch.linalg.eigvalsh(A)[0]) if finite else float("nan")
     raise InputError(
-        f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not help. "
-        "Use a positive semi-definite kernel, a larger reg, or psd='clip' for a Gram matrix"
+        f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not "
+        "help. Use a positive semi-definite kernel, a larger reg, or psd='clip' for a Gram matrix"
     )
 
 
@@ -153,7 +153,7 @@ def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
 
     Plain Cholesky when the matrix is safely positive definite, otherwise Cholesky with complete pivoting, cut where the
     remaining diagonal falls under ``tol`` times the largest: repeated points and kernels of finite rank need no jitter.
-    Always computed in float64 (the factor of a Gram matrix loses half of its digits) and returned in the dtype of ``K``.
+    Always computed in float64 (a factor loses half of the digits of its matrix) and returned in the dtype of ``K``.
 
     Parameters
     ----------

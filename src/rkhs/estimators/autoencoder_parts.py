@@ -127,7 +127,7 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
 def _read_reg(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:
     if given is None:
         decoder = 1e-3 if features or min(widths) <= 2 else 1e-5
-        return (1e-5 if features else 1e-2,) * (layers - 1) + (decoder,)
+        return (1e-5 if features else 1e-2, *(1e-3,) * (layers - 2), decoder)
     many = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,) * layers
     if len(many) != layers:
         raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")

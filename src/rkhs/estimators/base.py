@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,14 +13,40 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, resolve_device, resolve_dtype, to_tensor
-from rkhs._core.checks import check_gram
+from rkhs._core.checks import check_count, check_gram
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.protocols import Solution
 
-__all__ = ["KernelEstimator"]
+__all__ = ["KernelEstimator", "Ranking", "rank", "take"]
+
+
+class Ranking(NamedTuple):
+    """Candidates in the order of their distance to what the codes decode to.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (m, k)
+        Row numbers of the candidates, nearest first.
+    distances : ndarray of shape (m, k)
+        Squared distances in the output space, ascending.
+
+    References
+    ----------
+    Laforgue et al. (2019), appendix B.7.
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+
+
+def rank(D: Tensor, n_best: int | None) -> Ranking:
+    """Order candidates by squared distances of shape (m, c), ties by row number."""
+    count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
+    order = torch.argsort(D, dim=1, stable=True)[:, :count]
+    return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
 
 
 class KernelEstimator(BaseEstimator):
@@ -125,6 +151,43 @@ class KernelEstimator(BaseEstimator):
     def _store_support(self, items: Any) -> None:
         # A Gram matrix is its own support: new rows arrive as kernel values with the training items.
         self.support_items_ = None if self.kernel_.domain == "gram" else as_numpy(items)
+
+    def _read_codes(self, codes: Any) -> Tensor:
+        check_is_fitted(self)
+        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
+        p = self.codes_.shape[1]
+        if array.ndim != 2 or array.shape[1] != p or not np.isfinite(array).all():
+            raise InputError(
+                f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}"
+            )
+        return to_tensor(array, **self._options)
+
+    def _check_rows(self, rows: Any) -> Tensor:
+        array = np.asarray(as_numpy(rows, "candidates"), dtype=np.float64)
+        n = self._n_training
+        if array.ndim != 2 or array.shape[1] != n or len(array) == 0 or not np.isfinite(array).all():
+            raise InputError(
+                f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}"
+            )
+        K = to_tensor(array, **self._options)
+        return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
+
+    def _gram_diagonal(self, diag: Any, m: int, K: Tensor) -> Tensor:
+        if diag is not None:
+            values = np.broadcast_to(np.asarray(diag, dtype=np.float64), (m,))
+            if not np.isfinite(values).all() or (values < 0).any():
+                raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
+            return to_tensor(values, **self._options)
+        train = self.train_diag_
+        if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
+            return K.new_full((m,), float(train.mean()))
+        warnings.warn(
+            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
+            "settings only; pass diag=",
+            UserWarning,
+            stacklevel=3,
+        )
+        return K.new_zeros(m)
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""

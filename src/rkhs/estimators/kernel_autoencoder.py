@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_gram
+from rkhs._core.checks import check_count, check_gram
 from rkhs._core.errors import CollapseWarning, InputError
-from rkhs._core.linalg import fix_signs
 from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
-from rkhs.estimators.base import KernelEstimator, take
+from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.kernels.base import Kernel
-from rkhs.outputs import RKHS, Euclidean
+from rkhs.outputs import Euclidean
 
-__all__ = ["KernelAutoencoder", "Ranking"]
-
-
-class Ranking(NamedTuple):
-    """Candidates in the order of their distance to what the codes decode to."""
-
-    indices: np.ndarray
-    """Row numbers of the candidates, nearest first, shape (m, k)."""
-    distances: np.ndarray
-    """Squared distances in the output space, ascending, shape (m, k)."""
+__all__ = ["KernelAutoencoder"]
 
 
 class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -57,8 +46,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
         The last one acts on the outputs (vector outputs only).
     reg : float or sequence of float, default=None
-        Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the encoders and ``1e-5`` for the
-        decoder (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``. Relative to the
+        Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the first layer and ``1e-5`` for
+        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``; ``1e-3`` for the
+        layers between. Relative to the
         variance of the targets while ``scale=True``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
@@ -270,7 +260,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         same = self._own_targets and reads_items
         self.target_items_ = as_numpy(goal) if reads_items and not same else None
         diagonal = goal.diagonal() if self.output_kernel_ is not None and not reads_items else None
-        self.target_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
+        self.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
 
     def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
         norms = (coordinates * coordinates).sum(1)
@@ -326,16 +316,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             codes = self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options)
         return codes
 
-    def _read_codes(self, codes: Any) -> Tensor:
-        check_is_fitted(self)
-        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
-        p = self.codes_.shape[1]
-        if array.ndim != 2 or array.shape[1] != p or not np.isfinite(array).all():
-            raise InputError(
-                f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}"
-            )
-        return to_tensor(array, **self._options)
-
     def inverse_transform(self, codes: Any) -> Any:
         """Decode codes.
 
@@ -380,9 +360,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         else:
             K, diagonal = self._target_rows(candidates, diag)
             D = self.output_.squared_distances(U, K, diagonal, paired=False)
-        count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
-        order = torch.argsort(D, dim=1, stable=True)[:, :count]
-        return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
+        return rank(D, n_best)
 
     def _vector_distances(self, U: Tensor, candidates: Any) -> Tensor:
         predicted = self.output_.decode(U)
@@ -422,33 +400,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         if array.ndim != 2 or len(array) == 0 or not np.isfinite(array).all():
             raise InputError(f"candidates must be a finite, non-empty 2-D array; got shape {array.shape}")
         return to_tensor(array, **self._options)
-
-    def _check_rows(self, rows: Any) -> Tensor:
-        array = np.asarray(as_numpy(rows, "candidates"), dtype=np.float64)
-        n = self._n_training
-        if array.ndim != 2 or array.shape[1] != n or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(
-                f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}"
-            )
-        K = to_tensor(array, **self._options)
-        return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
-
-    def _gram_diagonal(self, diag: Any, m: int, K: Tensor) -> Tensor:
-        if diag is not None:
-            values = np.broadcast_to(np.asarray(diag, dtype=np.float64), (m,))
-            if not np.isfinite(values).all() or (values < 0).any():
-                raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
-            return to_tensor(values, **self._options)
-        train = self.target_diag_
-        if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
-            return K.new_full((m,), float(train.mean()))
-        warnings.warn(
-            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
-            "settings only; pass diag=",
-            UserWarning,
-            stacklevel=3,
-        )
-        return K.new_zeros(m)
 
     def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.

@@ -4,21 +4,44 @@
 """
 
 from rkhs.kernels.base import Kernel, VectorKernel
-from rkhs.kernels.combine import Product, Scaled, Sum
+from rkhs.kernels.combine import Composite, Product, Scaled, Sum
+from rkhs.kernels.custom import FromFunction, Precomputed
+from rkhs.kernels.derived import Centered, GaussianOf, Normalized
+from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
-from rkhs.kernels.stationary import Gaussian, Laplacian, Matern, Stationary
+from rkhs.kernels.laplacian import Laplacian
+from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
+from rkhs.kernels.registry import as_kernel, kernel_from_name
+from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
 
 __all__ = [
+    "NTK",
+    "ArcCosine",
+    "Centered",
+    "Composite",
     "DotProduct",
+    "FromFunction",
     "Gaussian",
+    "GaussianOf",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
+    "MinMax",
+    "Normalized",
+    "OperatorKernel",
+    "OperatorSum",
     "Polynomial",
+    "Precomputed",
     "Product",
+    "Radial",
     "Scaled",
+    "Separable",
     "Stationary",
     "Sum",
+    "Tanimoto",
     "VectorKernel",
+    "as_kernel",
+    "kernel_from_name",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import as_numpy
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
@@ -16,7 +17,7 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from rkhs.kernels.combine import Product, Scaled, Sum
 
-__all__ = ["Kernel", "VectorKernel"]
+__all__ = ["Kernel", "VectorKernel", "read_matrix"]
 
 
 class Kernel(Configurable):
@@ -33,7 +34,7 @@ class Kernel(Configurable):
 
     References
     ----------
-    ``MATH.md`` rule numbering is explained in ``docs/notation.md``; Scholkopf and Smola (2002), chapter 2.
+    Scholkopf and Smola (2002), chapter 2.
     """
 
     domain: ClassVar[str] = "objects"
@@ -49,6 +50,11 @@ class Kernel(Configurable):
         """Whether ``k(Qx, Qy) = k(x, y)`` for every orthogonal ``Q``."""
         return False
 
+    @property
+    def known_psd(self) -> bool:
+        """Whether the kernel is positive semi-definite by construction, so that no Gram matrix needs a check."""
+        return True
+
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """Gram matrix ``k(x_i, y_j)``, shape (n, m).
 
@@ -61,12 +67,23 @@ class Kernel(Configurable):
         Returns
         -------
         ndarray or Tensor of shape (n, m)
-            A tensor if ``X`` is one, else an array. A kernel with data-dependent parameters is resolved on ``X`` first.
+            A tensor if ``X`` is one, else an array. A kernel with data-dependent parameters is resolved first, on ``Y``
+            if it is given: scikit-learn passes the training points there, so both of its calls use one bandwidth.
+
+        Raises
+        ------
+        InputError
+            For data that the kernel cannot read, or parameters out of range.
         """
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)
-        kernel = self.resolve(A)
-        K = kernel._gram(A, None if Y is None else kernel.read(Y))
+        B = None if Y is None else self.read(Y)
+        if isinstance(A, Tensor) and isinstance(B, Tensor):
+            if self.domain == "vectors" and A.shape[1] != B.shape[1]:
+                raise InputError(f"X and Y must have as many columns; got shapes {tuple(A.shape)} and {tuple(B.shape)}")
+            dtype = torch.promote_types(A.dtype, B.dtype)
+            A, B = A.to(dtype), B.to(dtype)
+        K = self.resolve(A if B is None else B)._gram(A, B)
         return K if as_tensor else K.cpu().numpy()
 
     def diag(self, X: Any) -> Any:
@@ -148,6 +165,10 @@ class Kernel(Configurable):
     def _diag(self, X: Any) -> Tensor:
         """Diagonal of the Gram matrix."""
 
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        """``k(y, y)`` of the items in the columns of ``_gram(X, Y)``; kernels that read Gram matrices differ here."""
+        return self._diag(X if Y is None else Y)
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         raise InputError(
             f"{type(self).__name__} has no gradient and cannot act on codes; use a Gaussian or Matern kernel"
@@ -179,7 +200,7 @@ class Kernel(Configurable):
 
 
 def _terms(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
-    return kernel.terms if isinstance(kernel, kind) else (kernel,)  # type: ignore[attr-defined]
+    return kernel.terms if isinstance(kernel, kind) else (kernel,)
 
 
 class VectorKernel(Kernel):
@@ -194,21 +215,58 @@ class VectorKernel(Kernel):
 
     def read(self, X: Any) -> Tensor:
         """Turn an array of shape (n, d) into a floating-point tensor; float32 stays float32."""
-        if isinstance(X, Tensor):
-            tensor = X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
-        else:
-            array = np.asarray(X)
-            if array.dtype.kind not in "biuf":
-                raise InputError(
-                    f"{type(self).__name__} reads numbers; got dtype {array.dtype}. "
-                    "Encode the columns as numbers, or use a kernel for objects"
-                )
-            dtype = np.float32 if array.dtype == np.float32 else np.float64
-            array = np.ascontiguousarray(array, dtype=dtype)
-            tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
-        if tensor.ndim != 2:
+        return read_matrix(X, type(self).__name__)
+
+
+def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inputs)") -> Tensor:
+    """Turn a finite numeric matrix into a floating-point tensor; float32 stays float32, read-only memory is copied.
+
+    Parameters
+    ----------
+    X : array, tensor or nested list
+    reader : str
+        Who reads it, for messages.
+    what : str
+        What is expected, for messages.
+
+    Returns
+    -------
+    Tensor of shape (n, d)
+
+    Raises
+    ------
+    InputError
+        For another shape, entries that are not finite real numbers, sparse or masked data.
+    """
+    if isinstance(X, Tensor):
+        if X.dtype.is_complex:
+            raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")
+        tensor = X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
+    else:
+        if hasattr(X, "toarray"):
+            raise InputError(f"{reader} reads dense arrays; got a sparse {type(X).__name__}. Pass X.toarray()")
+        try:
+            array = np.asarray(as_numpy(X))
+        except ValueError:  # rows of different lengths
+            array = np.empty(0, dtype=object)
+        if array.dtype.kind not in "biuf":
             raise InputError(
-                f"{type(self).__name__} reads a 2-D array (n samples, d inputs); got shape {tuple(tensor.shape)}. "
-                "Reshape one feature by X.reshape(-1, 1), one sample by X.reshape(1, -1)"
+                f"{reader} reads numbers; got dtype {array.dtype}. "
+                "Encode the columns as numbers, or use a kernel for objects"
             )
-        return tensor
+        dtype = np.float32 if array.dtype == np.float32 else np.float64
+        array = np.ascontiguousarray(array, dtype=dtype) if array.ndim else array.astype(dtype)
+        tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
+    if tensor.ndim != 2:
+        raise InputError(
+            f"{reader} reads {what}; got shape {tuple(tensor.shape)}. "
+            "Reshape one feature by X.reshape(-1, 1), one sample by X.reshape(1, -1)"
+        )
+    if 0 in tensor.shape:
+        raise InputError(f"{reader} reads {what}; got shape {tuple(tensor.shape)}, which holds no number")
+    if not bool(torch.isfinite(tensor).all()):
+        row = int((~torch.isfinite(tensor)).any(1).nonzero()[0])
+        raise InputError(
+            f"{reader} reads finite numbers; got NaN or infinity in row {row}. Fill or drop such rows first"
+        )
+    return tensor

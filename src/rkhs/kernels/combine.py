@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -13,16 +14,21 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
 
-__all__ = ["Product", "Scaled", "Sum"]
+__all__ = ["Composite", "Product", "Scaled", "Sum"]
 
 
-class _Composite(Kernel):
-    """A kernel made of others; it reads what its parts read."""
+class Composite(Kernel):
+    """A kernel made of others; it reads what its parts read.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), section 13.1.
+    """
 
     @property
+    @abstractmethod
     def parts(self) -> tuple[Kernel, ...]:
-        """The kernels it is made of."""
-        raise InputError(f"{type(self).__name__} must name its parts")
+        """The kernels it is made of, checked."""
 
     @property
     def domain(self) -> str:  # type: ignore[override]
@@ -44,12 +50,18 @@ class _Composite(Kernel):
         """Whether all parts are."""
         return all(part.rotation_invariant for part in self.parts)
 
+    @property
+    def known_psd(self) -> bool:
+        """Whether all parts are."""
+        return all(part.known_psd for part in self.parts)
+
     def read(self, X: Any) -> Any:
-        """As the first part reads it."""
+        """As the first part reads it; parts that read different data are refused."""
+        assert self.domain
         return self.parts[0].read(X)
 
 
-class _Many(_Composite):
+class _Many(Composite):
     def __init__(self, terms: tuple[Kernel, ...]) -> None:
         self.terms = terms
 
@@ -104,6 +116,9 @@ class Sum(_Many):
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).sum(0)
 
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return torch.stack([term._column_diag(X, Y) for term in self.parts]).sum(0)
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         return torch.stack([term._pullback(X, S, None) for term in self.parts]).sum(0)
 
@@ -148,9 +163,12 @@ class Product(_Many):
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).prod(0)
 
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return torch.stack([term._column_diag(X, Y) for term in self.parts]).prod(0)
+
     def _others(self, values: list[Tensor], index: int, S: Tensor) -> Tensor:
         others = [value for i, value in enumerate(values) if i != index]
-        return math.prod(others, start=S)  # type: ignore[arg-type, call-overload, return-value]
+        return math.prod(others, start=S)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         dense = S.dense() if isinstance(S, Outer) else S
@@ -169,7 +187,7 @@ class Product(_Many):
         return torch.stack(parts).sum(0)
 
 
-class Scaled(_Composite):
+class Scaled(Composite):
     """Positive multiple of a kernel, ``k(x, y) = scale base(x, y)``; written ``scale * k``.
 
     Parameters
@@ -217,6 +235,9 @@ class Scaled(_Composite):
 
     def _diag(self, X: Any) -> Tensor:
         return self.base._diag(X) * self.scale
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return self.base._column_diag(X, Y) * self.scale
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         return self.base._pullback(X, S, None).mul_(self.scale)

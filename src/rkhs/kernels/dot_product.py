@@ -31,6 +31,14 @@ class DotProduct(VectorKernel):
         """Inner products are invariant."""
         return True
 
+    scale: float | str
+
+    @property
+    def _scale(self) -> float:
+        if isinstance(self.scale, str):
+            raise InputError(f"{type(self).__name__}.scale is {self.scale!r}: call resolve(X) first")
+        return float(self.scale)
+
     @abstractmethod
     def _value(self, P: Tensor) -> Tensor:
         """``f`` at the inner products ``P``; may overwrite them."""
@@ -134,24 +142,24 @@ class Linear(DotProduct):
         return self._value((A * A).sum(1))
 
     def _value(self, P: Tensor) -> Tensor:
-        return P if self.scale == 1.0 else P.mul_(self.scale)
+        return P if self._scale == 1.0 else P.mul_(self._scale)
 
     def _slope(self, P: Tensor) -> Tensor:
-        return P.fill_(self.scale)
+        return P.fill_(self._scale)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A = self._shift(X, self.offset)
         if isinstance(S, Outer):  # two thin products; the n x n matrix is never formed
             product = S.left @ (S.right.mT @ A)
             other = product if S.left is S.right else S.right @ (S.left.mT @ A)
-            return (product + other).mul_(self.scale)
-        return (S @ A).add_(S.mT @ A).mul_(self.scale)
+            return (product + other).mul_(self._scale)
+        return (S @ A).add_(S.mT @ A).mul_(self._scale)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        return (S @ self._shift(Y, self.offset)).mul_(self.scale)
+        return (S @ self._shift(Y, self.offset)).mul_(self._scale)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self._shift(X, self.offset) * (2.0 * float(self.scale) * s)[:, None]
+        return self._shift(X, self.offset) * (2.0 * self._scale * s)[:, None]
 
 
 class Polynomial(DotProduct):
@@ -203,8 +211,8 @@ class Polynomial(DotProduct):
         return self
 
     def _value(self, P: Tensor) -> Tensor:
-        return P.mul_(self.scale).add_(self.offset).pow_(self.degree)
+        return P.mul_(self._scale).add_(self.offset).pow_(self.degree)
 
     def _slope(self, P: Tensor) -> Tensor:
-        factor = self.degree * float(self.scale)
-        return P.mul_(self.scale).add_(self.offset).pow_(self.degree - 1).mul_(factor)
+        factor = self.degree * self._scale
+        return P.mul_(self._scale).add_(self.offset).pow_(self.degree - 1).mul_(factor)

@@ -1,7 +1,108 @@
-from rkhs.kernels import *
+"""Kernels by name, and anything that users may pass as a kernel."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from rkhs._core.errors import InputError
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.custom import FromFunction, Precomputed
+from rkhs.kernels.discrete import MinMax, Tanimoto
+from rkhs.kernels.dot_product import Linear, Polynomial
+from rkhs.kernels.laplacian import Laplacian
+from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.stationary import Gaussian, Matern
+
+__all__ = ["as_kernel", "kernel_from_name"]
+
+_BY_NAME: dict[str, Callable[[], Kernel]] = {
+    "gaussian": Gaussian,
+    "rbf": Gaussian,
+    "laplacian": Laplacian,
+    "matern": Matern,
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "poly": Polynomial,
+    "arccosine": ArcCosine,
+    "ntk": NTK,
+    "tanimoto": Tanimoto,
+    "minmax": MinMax,
+    "precomputed": Precomputed,
+}
 
 
-def as_kernel(k):
-    if isinstance(k, str):
-        return {"gaussian": Gaussian(), "linear": Linear()}[k]
-    return k
+def kernel_from_name(name: str) -> Kernel:
+    """Return the kernel of that name with its default parameters.
+
+    Parameters
+    ----------
+    name : str
+        "gaussian" or "rbf", "laplacian", "matern", "linear", "polynomial" or "poly", "arccosine", "ntk", "tanimoto",
+        "minmax", "precomputed".
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    InputError
+        For another name, listing all of them.
+
+    References
+    ----------
+    The names are scikit-learn's (``sklearn.metrics.pairwise.KERNEL_PARAMS``) where it has the kernel.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import kernel_from_name
+    >>> kernel_from_name("rbf")
+    Gaussian()
+    """
+    if isinstance(name, str) and name in _BY_NAME:
+        return _BY_NAME[name]()
+    near = difflib.get_close_matches(name.lower(), _BY_NAME, 1) if isinstance(name, str) else []
+    hint = f". Did you mean {near[0]!r}?" if near else ". Pass a Kernel for anything else"
+    raise InputError(f"kernel must be one of {', '.join(repr(known) for known in _BY_NAME)}; got {name!r}{hint}")
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return the kernel that a user's argument means.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, and a plain function of two items
+        becomes a :class:`FromFunction`.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    InputError
+        For an unknown name or anything else.
+
+    References
+    ----------
+    As :func:`kernel_from_name`.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import as_kernel
+    >>> as_kernel(lambda x, y: float(x == y))(["a", "b"])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        return kernel_from_name(kernel)
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
+    if callable(kernel):
+        return FromFunction(kernel)
+    raise InputError(f"kernel must be a Kernel, a name or a function of two items; got {kernel!r}")

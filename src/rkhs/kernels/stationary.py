@@ -1,6 +1,6 @@
-"""Radial kernels ``k(x, y) = f(||x - y||^2)`` and the L1 Laplacian.
+"""Kernels of the difference, radial kernels ``k(x, y) = f(||x - y||^2)``, and the Gaussian.
 
-All of them centre the data before the expanded square ``||x||^2 + ||y||^2 - 2 x.y``: without it float32 loses every
+Radial kernels centre the data before the expanded square ``||x||^2 + ||y||^2 - 2 x.y``: without it float32 loses every
 digit at an offset of 1000.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -18,10 +19,10 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
-__all__ = ["Gaussian", "Laplacian", "Matern", "Stationary"]
+__all__ = ["Gaussian", "Matern", "Radial", "Stationary", "median_bandwidth", "squared_distances", "weighted_median"]
 
-_LOG2E = math.log2(math.e)
-_ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
+LOG2E = math.log2(math.e)
+ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
 
 
 def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
@@ -59,6 +60,18 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     upper = int(torch.searchsorted(cumulative, half + slack))
     last = len(ordered) - 1
     return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
+
+
+def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
+    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
+
+    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
+    do, the answer is 1.
+    """
+    scale = weighted_median(D, None if weights is None else torch.outer(weights, weights))
+    if scale <= 0.0:
+        scale = float(D.mean() if weights is None else weights @ D @ weights)
+    return 1.0 if scale <= 0.0 else 1.0 / scale
 
 
 class Stationary(VectorKernel):
@@ -112,11 +125,7 @@ class Stationary(VectorKernel):
             # The rule is for squared distances; kernels of the plain distance take its root.
             return 1.0 if spread <= 0.0 else spread ** (-0.5 * self._power)
         if rule == "median":
-            median = weighted_median(self._distances(X), None if weights is None else torch.outer(weights, weights))
-            if median <= 0.0:  # more than half of the pairs coincide: the mean still has a scale
-                D = self._distances(X)
-                median = float(D.mean() if weights is None else weights @ D @ weights)
-            return 1.0 if median <= 0.0 else 1.0 / median
+            return median_bandwidth(self._distances(X), weights)
         raise InputError(f"{type(self).__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got {rule!r}")
 
     _power = 1
@@ -132,6 +141,31 @@ class Stationary(VectorKernel):
             raise InputError(f"{type(self).__name__}.gamma is {self.gamma!r}: call resolve(X) first")
         return float(self.gamma)
 
+    @abstractmethod
+    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
+        """Derivative with respect to ``gamma`` of a function of ``k(X, X)``: ``<S, dK/dgamma>`` with ``S = dJ/dK``.
+
+        Parameters
+        ----------
+        X : Tensor of shape (n, d)
+        S : Tensor of shape (n, n), or Outer
+        K : Tensor of shape (n, n), optional
+            The Gram matrix at ``X`` if it is at hand.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InputError
+            If ``gamma`` is not resolved.
+
+        Notes
+        -----
+        In row blocks: O(n^2 d) work and O(n) memory beside ``S``.
+        """
+
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_ones(X.shape[0])
 
@@ -139,8 +173,13 @@ class Stationary(VectorKernel):
         return torch.zeros_like(X)
 
 
-class _Radial(Stationary):
-    """``k = f(D)`` with ``D`` the squared distance: profile and slope are all that differs between kernels."""
+class Radial(Stationary):
+    """``k = f(D)`` with ``D`` the squared distance: profile and slope are all that differs between kernels.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), section 4.4.1.
+    """
 
     @abstractmethod
     def _profile(self, D: Tensor) -> Tensor:
@@ -153,21 +192,32 @@ class _Radial(Stationary):
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self._profile(squared_distances(X, Y))
 
+    @staticmethod
+    def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
+        """Squared distances between centred rows, block of rows by block, with an exact zero diagonal."""
+        norms = (A * A).sum(1)
+        for start in range(0, A.shape[0], ROWS):
+            stop = min(start + ROWS, A.shape[0])
+            D = torch.addmm(norms[None, :], A[start:stop], A.mT, alpha=-2.0)
+            D.add_(norms[start:stop, None]).clamp_min_(0.0)
+            D[torch.arange(stop - start), torch.arange(start, stop)] = 0.0
+            yield slice(start, stop), D
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A = X - X.mean(dim=0)
-        norms = (A * A).sum(1)
         G = torch.empty_like(A)
-        for start in range(0, A.shape[0], _ROWS):
-            stop = min(start + _ROWS, A.shape[0])
-            D = (
-                torch.addmm(norms[None, :], A[start:stop], A.mT, alpha=-2.0)
-                .add_(norms[start:stop, None])
-                .clamp_min_(0.0)
-            )
-            D[torch.arange(stop - start), torch.arange(start, stop)] = 0.0
-            M = self._slope(D).mul_(symmetric_rows(S, start, stop))
-            G[start:stop] = 2.0 * (M.sum(1, keepdim=True) * A[start:stop] - M @ A)
+        for rows, D in self._sweep(A):
+            M = self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop))
+            G[rows] = 2.0 * (M.sum(1, keepdim=True) * A[rows] - M @ A)
         return G
+
+    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
+        """See :meth:`Stationary.bandwidth_gradient`."""
+        total = 0.0
+        for rows, D in self._sweep(X - X.mean(dim=0)):
+            M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
+            total += float(M.mul_(symmetric_rows(S, rows.start, rows.stop)).sum())
+        return total / (self._power * self._gamma)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         M = self._slope(squared_distances(X, Y)) * S
@@ -175,7 +225,7 @@ class _Radial(Stationary):
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
 
-class Gaussian(_Radial):
+class Gaussian(Radial):
     """Gaussian kernel ``k(x, y) = exp(-gamma ||x - y||^2)``, ``gamma = 1 / (2 sigma^2)``.
 
     Parameters
@@ -212,22 +262,26 @@ class Gaussian(_Radial):
         self.gamma = gamma
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        c = self._gamma * _LOG2E
+        c = self._gamma * LOG2E
         center = (X if Y is None else Y).mean(dim=0)
         A = X - center
         B = A if Y is None else Y - center
         a = (A * A).sum(1, keepdim=True).mul_(-c)
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
-        # One product makes the exponent 2c x.y - c|x|^2 - c|y|^2, one sweep in place the kernel.
-        K = torch.cat([A * (2.0 * c), a, ones_a], 1) @ torch.cat([B, ones_b, b], 1).mT
-        K.clamp_max_(0.0).exp2_()
+        left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
+        K = A.new_empty(A.shape[0], B.shape[0])
+        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached.
+        for start in range(0, A.shape[0], ROWS):
+            part = K[start : start + ROWS]
+            torch.mm(left[start : start + ROWS], right, out=part)
+            part.clamp_max_(0.0).exp2_()
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
 
     def _profile(self, D: Tensor) -> Tensor:
-        return D.mul_(-self._gamma * _LOG2E).exp2_()
+        return D.mul_(-self._gamma * LOG2E).exp2_()
 
     def _slope(self, D: Tensor) -> Tensor:
         return self._profile(D).mul_(-self._gamma)
@@ -237,14 +291,14 @@ class Gaussian(_Radial):
             return super()._pullback(X, S, None)
         A = X - X.mean(dim=0)
         G = torch.empty_like(A)
-        for start in range(0, A.shape[0], _ROWS):
-            stop = min(start + _ROWS, A.shape[0])
+        for start in range(0, A.shape[0], ROWS):
+            stop = min(start + ROWS, A.shape[0])
             M = symmetric_rows(S, start, stop).mul_(K[start:stop])
             G[start:stop] = (M.sum(1, keepdim=True) * A[start:stop]).sub_(M @ A)
         return G.mul_(-2.0 * self._gamma)
 
 
-class Matern(_Radial):
+class Matern(Radial):
     """Matern kernel of smoothness 1/2, 3/2 or 5/2.
 
     With ``a = sqrt(2 nu) gamma ||x - y||``: ``exp(-a)``, ``(1 + a) exp(-a)`` or ``(1 + a + a^2 / 3) exp(-a)``.
@@ -285,7 +339,7 @@ class Matern(_Radial):
 
     def _profile(self, D: Tensor) -> Tensor:
         a = D.mul_(2.0 * self.nu * self._gamma**2).sqrt_()
-        E = (a * -_LOG2E).exp2_()
+        E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
             return E
         if self.nu == 1.5:
@@ -295,88 +349,9 @@ class Matern(_Radial):
     def _slope(self, D: Tensor) -> Tensor:
         g2 = self._gamma**2
         a = D.mul_(2.0 * self.nu * g2).sqrt_()
-        E = (a * -_LOG2E).exp2_()
+        E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
             return torch.where(a > 0.0, E.mul_(-0.5 * g2) / a, torch.zeros_like(a))
         if self.nu == 1.5:
             return E.mul_(-1.5 * g2)
         return a.add_(1.0).mul_(E).mul_(-5.0 / 6.0 * g2)
-
-
-class Laplacian(_Radial):
-    """Laplacian kernel ``k(x, y) = exp(-gamma ||x - y||)`` with the L1 or the L2 norm.
-
-    Parameters
-    ----------
-    norm : {"l1", "l2"}, default="l1"
-        The distance; ``"l2"`` is the Matern kernel of smoothness 1/2.
-    gamma : float or {"median", "scale", "1/d"}, default="median"
-        Multiplies the distance.
-
-    Raises
-    ------
-    InputError
-        At the first use, if ``norm`` is unknown or ``gamma`` is not positive and finite.
-
-    Notes
-    -----
-    The L1 distance has no matrix-product form: O(n m d) elementwise work in row blocks. At coincident points both
-    gradients are set to zero.
-
-    References
-    ----------
-    Esser et al. (2024), section 5 (norm not stated there; L1 as in ``sklearn.metrics.pairwise.laplacian_kernel``).
-
-    Examples
-    --------
-    >>> from rkhs.kernels import Laplacian
-    >>> float(Laplacian("l1", gamma=0.5)([[0.0, 0.0]], [[1.0, 1.0]])[0, 0])
-    0.36787944117144233
-    """
-
-    def __init__(self, norm: str = "l1", gamma: float | str = "median") -> None:
-        self.norm = norm
-        self.gamma = gamma
-
-    @property
-    def rotation_invariant(self) -> bool:
-        """True for the L2 norm."""
-        return self.norm == "l2"
-
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
-        """As :meth:`Stationary.resolve`, and checks ``norm``."""
-        if self.norm not in ("l1", "l2"):
-            raise InputError(f"Laplacian.norm must be 'l1' or 'l2'; got {self.norm!r}")
-        return super().resolve(X, weights)
-
-    def _distances(self, X: Tensor) -> Tensor:
-        return torch.cdist(X, X, p=1.0) if self.norm == "l1" else super()._distances(X)
-
-    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        if self.norm == "l2":
-            return super()._gram(X, Y)
-        return torch.cdist(X, X if Y is None else Y, p=1.0).mul_(-self._gamma * _LOG2E).exp2_()
-
-    def _profile(self, D: Tensor) -> Tensor:
-        return D.sqrt_().mul_(-self._gamma * _LOG2E).exp2_()
-
-    def _slope(self, D: Tensor) -> Tensor:
-        r = D.sqrt_()
-        E = (r * (-self._gamma * _LOG2E)).exp2_()
-        return torch.where(r > 0.0, E.mul_(-0.5 * self._gamma) / r, torch.zeros_like(r))
-
-    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        if self.norm == "l2":
-            return super()._pullback(X, S, K)
-        G = torch.empty_like(X)
-        for start in range(0, X.shape[0], _ROWS):
-            stop = min(start + _ROWS, X.shape[0])
-            G[start:stop] = self._cross_pullback(X[start:stop], X, symmetric_rows(S, start, stop))
-        return G
-
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        if self.norm == "l2":
-            return super()._cross_pullback(X, Y, S)
-        M = self._gram(X, Y).mul_(S)
-        columns = [(torch.sign(X[:, j, None] - Y[None, :, j]) * M).sum(1) for j in range(X.shape[1])]
-        return torch.stack(columns, 1).mul_(-self._gamma)

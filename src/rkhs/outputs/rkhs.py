@@ -36,7 +36,7 @@ class RKHS(OutputSpace):
 
     References
     ----------
-    Laforgue et al. (2019), section 2.5 (K2AE); ``MATH.md`` 2.4.
+    Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.
     """
 
     def __init__(self, mean: Any, gram_mean: Any, total: float, factor: float, triangle: Any, pivots: Any) -> None:
@@ -93,7 +93,7 @@ class RKHS(OutputSpace):
         return centred, with_mean
 
     def encode(self, K: Tensor) -> Tensor:
-        """Coordinates of the projections of ``phi(z)`` on the training features, from rows ``k(z, y_j)``; shape (m, r)."""
+        """Coordinates of the projections of ``phi(z)`` on the training features from rows ``k(z, y_j)``, (m, r)."""
         centred, _ = self._center(K)
         return torch.linalg.solve_triangular(
             like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False

@@ -5,7 +5,7 @@ With ``X_l = K_l Phi_l A_l`` for the layers ``l = 1..L`` and targets ``T`` in co
     J = sum_i w_i 1/2 ||t_i - x_i^(L)||^2 + sum_l reg_l / 2 <K_l, Phi_l A_l Phi_l^T>,   sum_i w_i = 1.
 
 For fixed codes the last layer solves a linear system, so the first ``L - 1`` layers see one smooth reduced function
-(``MATH.md`` 2.3, halved). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
+(half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
 ``reg_1 / 2 ||V||^2``.
 """
 
@@ -65,7 +65,8 @@ class Autoencoder:
 
     References
     ----------
-    Laforgue et al. (2019), equation 8, section 4.2 and appendix B; ``MATH.md`` 2.1 to 2.4.
+    Laforgue et al. (2019), equation 8, section 4.2 and appendix B. The elimination of
+    the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
     """
 
     factor: Factor

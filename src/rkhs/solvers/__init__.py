@@ -7,6 +7,7 @@ from rkhs.solvers.block_coordinate import BlockCoordinate
 from rkhs.solvers.direct import Direct, leave_one_out_residuals
 from rkhs.solvers.fista import FISTA
 from rkhs.solvers.lbfgs import LBFGS
+from rkhs.solvers.preimage import PreimageDescent
 from rkhs.solvers.proximal_gradient import ProximalGradient
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "BlockCoordinate",
     "Direct",
     "GapSolver",
+    "PreimageDescent",
     "ProximalGradient",
     "Solver",
     "leave_one_out_residuals",

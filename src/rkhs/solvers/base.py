@@ -54,7 +54,8 @@ class Solver(Configurable):
         for protocol in self.requires:
             if not isinstance(problem, protocol):
                 raise InputError(
-                    f"{type(self).__name__} needs a problem that meets {protocol.__name__}; {type(problem).__name__} does not. "
+                    f"{type(self).__name__} needs a problem that meets {protocol.__name__}; "
+                    f"{type(problem).__name__} does not. "
                     f"Solvers that fit it: {', '.join(getattr(problem, 'solvers', ())) or 'see its documentation'}"
                 )
 

@@ -1,0 +1,50 @@
+"""What the gallery scripts share: toy data of the papers, colours, and where figures go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+CIRCLE_RADII = (1.0, 2.0, 3.0)
+
+
+def save(figure: Any, name: str) -> Path:
+    """Write a figure to the folder ``RKHS_OUTPUT`` (default ``examples/output``) and print where."""
+    folder = Path(os.environ.get("RKHS_OUTPUT", Path(__file__).parent / "output"))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+    plt.close(figure)
+    print(f"figure: {path}")
+    return path
+
+
+def circles(n: int, seed: int, noise: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
+    """Three noisy concentric circles, shape (n, 2), and the circle of each point."""
+    rng = np.random.default_rng(seed)
+    label = np.arange(n) % 3
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    radius = np.asarray(CIRCLE_RADII)[label] + noise * rng.normal(size=n)
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)], label
+
+
+def clusters(n: int, centres: Any, seed: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian clusters of one standard deviation around the rows of ``centres``."""
+    rng = np.random.default_rng(seed)
+    centres = np.atleast_2d(np.asarray(centres, dtype=float))
+    label = np.arange(n) % len(centres)
+    return centres[label] + spread * rng.normal(size=(n, centres.shape[1])), label
+
+
+def scatter(axes: Any, X: np.ndarray, values: np.ndarray, title: str, cmap: str = "viridis") -> None:
+    """Scatter plot of 2-D points with equal axes."""
+    axes.scatter(X[:, 0], X[:, 1], c=values, cmap=cmap, s=14)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_title(title, fontsize=10)

@@ -1,0 +1,50 @@
+"""Digits through ten numbers and back, with defaults only; codes, rebuilt images, and the way through the code space."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from gallery import save
+from sklearn.datasets import load_digits
+
+from rkhs import KernelAutoencoder, KernelPCA
+
+
+def main(n: int = 1200) -> dict[str, float]:
+    digits = load_digits()
+    X = digits.data / 16.0
+    train, test = X[:n], X[1200:]
+    spread = float(((test - train.mean(0)) ** 2).sum(1).mean())
+    ten = KernelAutoencoder(10).fit(train)
+    two = KernelAutoencoder(2).fit(train)
+    result = {
+        "kernel autoencoder, 10 components": float(ten.reconstruction_error(test).mean()) / spread,
+        "kernel PCA, 10 components": float(KernelPCA(10).fit(train).reconstruction_error(test).mean()) / spread,
+        "kernel autoencoder, 2 components": float(two.reconstruction_error(test).mean()) / spread,
+        "kernel PCA, 2 components": float(KernelPCA(2).fit(train).reconstruction_error(test).mean()) / spread,
+    }
+    for name, error in result.items():
+        print(f"{name}: share of variance not rebuilt on held-out digits {error:.3f}")
+    figure = plt.figure(figsize=(12, 5))
+    left, right = figure.subfigures(1, 2)
+    axis = left.subplots()
+    codes = two.transform(test)
+    points = axis.scatter(codes[:, 0], codes[:, 1], c=digits.target[1200:], cmap="tab10", s=12)
+    axis.set_title("2-D codes of held-out digits", fontsize=10)
+    left.colorbar(points, ax=axis, ticks=range(10))
+    rows = [test[:10], ten.inverse_transform(ten.transform(test[:10]))]
+    ends = ten.transform(test[[0, 3]])
+    rows.append(ten.inverse_transform(ends[0] + np.linspace(0.0, 1.0, 10)[:, None] * (ends[1] - ends[0])))
+    for row, (axes, images) in enumerate(zip(right.subplots(3, 10), rows, strict=True)):
+        for ax, image in zip(axes, images, strict=True):
+            ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0.0, vmax=1.0)
+            ax.set_axis_off()
+        axes[0].set_title(
+            ("held out", "rebuilt from 10 numbers", "from the first to the fourth code")[row], fontsize=9, loc="left"
+        )
+    save(figure, "digits")
+    return result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Reading tables, Gram matrices and molecules, writing codes, and a small bundled real set.
+
+Only the ground floor of the library is needed here; pandas (parquet) and RDKit (fingerprints) are imported when asked
+for.
+"""
+
+from rkhs.data.bundled import Molecules, load_molecules
+from rkhs.data.dataset import Dataset, SkippedRow
+from rkhs.data.fingerprints import Fingerprints, morgan_fingerprints
+from rkhs.data.readers import read_table
+from rkhs.data.writers import write_codes
+
+__all__ = [
+    "Dataset",
+    "Fingerprints",
+    "Molecules",
+    "SkippedRow",
+    "load_molecules",
+    "morgan_fingerprints",
+    "read_table",
+    "write_codes",
+]

@@ -1,0 +1,308 @@
+"""What a reader returns, and the checks that every format shares."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+
+__all__ = ["Dataset", "SkippedRow"]
+
+Kind = Literal["vectors", "gram", "molecules"]
+
+
+@dataclass(frozen=True)
+class SkippedRow:
+    """A row that was left out, and why.
+
+    Parameters
+    ----------
+    row : int
+        Number of the row among the data rows of the file, counted from 1 (a header is not counted).
+    text : str
+        What stood there.
+    reason : str
+        Why it could not be used.
+    """
+
+    row: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table read from a file, ready to be given to an estimator.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
+        "gram"; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always finite.
+    kind : {"vectors", "gram", "molecules"}
+        What a row of `X` is.
+    row_names : tuple of str or None
+        n names, or None if the file has none.
+    column_names : tuple of str or None
+        d names, or None if the file has none.
+    source : str
+        The path that was read.
+    smiles : tuple of str or None, default=None
+        The n SMILES of kind "molecules".
+    skipped : tuple of SkippedRow, default=()
+        Rows left out at the user's request (``on_error="skip"``).
+    """
+
+    X: np.ndarray
+    kind: Kind
+    row_names: tuple[str, ...] | None
+    column_names: tuple[str, ...] | None
+    source: str
+    smiles: tuple[str, ...] | None = None
+    skipped: tuple[SkippedRow, ...] = field(default=())
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of `X`."""
+        return int(self.X.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers with the names found beside them; what each file format is turned into first."""
+
+    values: np.ndarray
+    row_names: tuple[str, ...] | None
+    column_names: tuple[str, ...] | None
+
+
+def listed(items: Sequence[object], limit: int = 5) -> str:
+    """Write the first few items for a message, and how many were left out."""
+    text = ", ".join(str(item) for item in items[:limit])
+    return text if len(items) <= limit else f"{text} and {len(items) - limit} more"
+
+
+def column_label(names: Sequence[str] | None, position: int) -> str:
+    """Name a column in a message: its name if it has one, else its position counted from 0."""
+    return f"column {position}" if names is None or not names[position] else f"column {names[position]!r}"
+
+
+def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
+    """Position of the column that a name or an integer asks for.
+
+    Parameters
+    ----------
+    wanted : str or int
+        A column name, or a position counted from 0.
+    names : sequence of str or None
+        The names there are.
+    width : int
+        Number of columns.
+    argument : str
+        The argument `wanted` came in, for the message.
+
+    Returns
+    -------
+    int
+        The position, counted from 0.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+    """
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+        if 0 <= wanted < width:
+            return int(wanted)
+        raise InputError(
+            f"`{argument}` must be a position from 0 to {width - 1}; got {wanted}; the file has {width} columns"
+        )
+    if not isinstance(wanted, str):
+        raise InputError(f"`{argument}` must hold column names or positions; got {wanted!r}; write a str or an int")
+    if names is None:
+        raise InputError(
+            f"`{argument}` names a column, so the file must have column names; got {wanted!r} and a file without "
+            "names; give the position of the column, counted from 0"
+        )
+    if wanted in names:
+        return names.index(wanted)
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"the columns are {listed([repr(name) for name in names], 10)}"
+    raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
+
+
+def locate_all(wanted: Sequence[object] | None, names: Sequence[str] | None, width: int) -> list[int] | None:
+    """Positions of the columns that ``columns=`` asks for, or None if it asks for all.
+
+    Parameters
+    ----------
+    wanted : sequence of str or int, or None
+        Column names or positions counted from 0.
+    names : sequence of str or None
+        The names there are.
+    width : int
+        Number of columns.
+
+    Returns
+    -------
+    list of int or None
+        Positions in the order asked for.
+
+    Raises
+    ------
+    InputError
+        If the list is a single string, empty, repeats a column or asks for one that is not there.
+    """
+    if wanted is None:
+        return None
+    if isinstance(wanted, (str, bytes)):
+        raise InputError(
+            f"`columns` must be a list of column names; got the single string {wanted!r}; write [{wanted!r}]"
+        )
+    positions = [locate(item, names, width, "columns") for item in wanted]
+    if not positions:
+        raise InputError("`columns` must name at least one column; got an empty list; leave it out to read all columns")
+    if len(set(positions)) < len(positions):
+        raise InputError(f"`columns` must name each column once; got {list(wanted)!r}; remove the repeated one")
+    return positions
+
+
+def check_unique_names(names: Sequence[str], source: str) -> None:
+    """Refuse column names that are empty (but for the first) or occur twice."""
+    for position, name in enumerate(names):
+        if position > 0 and not name:
+            raise InputError(
+                f"{source}: every column must have a name; got an empty name for column {position} (counted from 0); "
+                "name it in the first row, or pass header=False if the first row is data"
+            )
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if list(names).count(name) > 1})
+        raise InputError(
+            f"{source}: column names must differ; got {listed([repr(name) for name in repeated])} more than once; "
+            "rename the columns, or pass header=False if the first row is data"
+        )
+
+
+def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
+    """Turn a stored array into a C-ordered float array in the machine's byte order.
+
+    Parameters
+    ----------
+    array : ndarray
+        Booleans, integers or floats. float32 stays float32; everything else becomes float64.
+    source : str
+        Where it came from, for the message.
+
+    Returns
+    -------
+    ndarray
+        The same numbers.
+
+    Raises
+    ------
+    InputError
+        If the array is complex, text, dates, structured, or holds integers that float64 cannot represent.
+    """
+    kind = array.dtype.kind
+    if kind == "c":
+        raise InputError(
+            f"{source}: expected real numbers; got complex ones ({array.dtype}); save the real part, the modulus, or "
+            "real and imaginary parts as two columns"
+        )
+    if kind not in "buif":
+        raise InputError(
+            f"{source}: expected an array of numbers; got dtype {array.dtype}; save an array of float64, float32, "
+            "integers or booleans"
+        )
+    target = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
+    numbers = np.asarray(array, dtype=target, order="C")
+    if kind in "ui" and array.size and max(abs(int(array.max())), abs(int(array.min()))) > 2**53:
+        raise InputError(
+            f"{source}: expected integers up to 2**53, which float64 holds exactly; got larger ones in dtype "
+            f"{array.dtype}; these look like identifiers: leave their column out, or rescale it"
+        )
+    return numbers
+
+
+def check_finite(table: Table, source: str) -> None:
+    """Refuse missing and infinite values, naming the first row and column that has one.
+
+    Parameters
+    ----------
+    table : Table
+        The numbers and their names.
+    source : str
+        Where they came from, for the message.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    bad = ~np.isfinite(table.values)
+    if not bad.any():
+        return
+    row, column = (int(i) for i in np.argwhere(bad)[0])
+    where = f"row {row + 1}" if table.row_names is None else f"row {row + 1} ({table.row_names[row]!r})"
+    raise InputError(
+        f"{source}: expected a finite number in every cell; got {table.values[row, column]} in {where}, "
+        f"{column_label(table.column_names, column)} ({int(bad.sum())} such cells in all); "
+        "drop these rows or fill the cells before reading"
+    )
+
+
+def check_size(values: np.ndarray, source: str) -> None:
+    """Refuse a table that is not two-dimensional or has no row or no column."""
+    if values.ndim != 2:
+        advice = "reshape(-1, 1) makes it one column" if values.ndim == 1 else "reshape(n, -1) makes one row a sample"
+        raise InputError(f"{source}: expected a table of shape (n, d); got shape {values.shape}; {advice}")
+    if 0 in values.shape:
+        raise InputError(
+            f"{source}: expected at least one row and one column; got shape {values.shape}; check the file"
+        )
+
+
+def gram_names(table: Table, gram: Any, source: str) -> Table:
+    """Check the shape of a Gram matrix and give its rows the names of its columns if they have none.
+
+    Parameters
+    ----------
+    table : Table
+        The matrix and the names found beside it.
+    gram : True or "cross"
+        "cross" is a matrix between new rows and known columns: it need not be square and its names are independent.
+    source : str
+        Where it came from, for the message.
+
+    Returns
+    -------
+    Table
+        The matrix with its names.
+
+    Raises
+    ------
+    InputError
+        If a Gram matrix is not square, or its rows and columns have different names.
+    """
+    if gram == "cross":
+        return table
+    n_rows, n_columns = table.values.shape
+    if n_rows != n_columns:
+        advice = 'pass gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
+        if n_rows + 1 == n_columns or n_columns + 1 == n_rows:
+            headers = "one too many may be a header row (header=True) or a column of row names (index_column=)"
+            advice = f"{headers}; otherwise {advice}"
+        raise InputError(f"{source}: a Gram matrix must be square; got shape {table.values.shape}; {advice}")
+    rows, columns = table.row_names, table.column_names
+    if rows is not None and columns is not None and rows != columns:
+        position = next(i for i in range(n_rows) if rows[i] != columns[i])
+        raise InputError(
+            f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
+            f"{rows[position]!r} against column {columns[position]!r} at position {position + 1}; reorder one of them"
+        )
+    return Table(table.values, rows if rows is not None else columns, columns if columns is not None else rows)

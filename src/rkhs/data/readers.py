@@ -1,0 +1,206 @@
+"""One function that reads a table, a Gram matrix or molecules from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
+from rkhs.data.arrays import read_npy, read_npz
+from rkhs.data.dataset import Dataset, Table, gram_names
+from rkhs.data.fingerprints import OnError
+from rkhs.data.molecule_files import molecule_dataset, read_smi
+from rkhs.data.parquet import read_parquet_numbers, read_parquet_text
+from rkhs.data.text import open_text, read_numbers, read_text_columns
+
+__all__ = ["EXTENSIONS", "read_table"]
+
+_TEXT = frozenset({"columns", "index_column", "smiles_column", "gram", "header", "delimiter", "encoding", "on_error"})
+# What each extension can use; an argument that would be ignored is refused instead.
+_USES: dict[str, frozenset[str]] = {
+    ".csv": _TEXT,
+    ".tsv": _TEXT,
+    ".parquet": frozenset({"columns", "index_column", "smiles_column", "gram", "on_error"}),
+    ".npy": frozenset({"columns", "gram"}),
+    ".npz": frozenset({"columns", "gram", "key"}),
+    ".smi": frozenset({"encoding", "on_error"}),
+}
+EXTENSIONS = tuple(_USES)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of `read_table`, with their defaults."""
+
+    columns: Sequence[str | int] | None = None
+    index_column: str | int | None = None
+    smiles_column: str | int | None = None
+    gram: bool | Literal["cross"] = False
+    key: str | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    on_error: OnError = "raise"
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str | int] | None = None,
+    index_column: str | int | None = None,
+    smiles_column: str | int | None = None,
+    gram: bool | Literal["cross"] = False,
+    key: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    on_error: OnError = "raise",
+) -> Dataset:
+    """Read vectors, a Gram matrix or molecules from a file; its extension says the format.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.npy``, ``.npz`` or ``.smi`` file.
+    columns : sequence of str or int, default=None
+        Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all.
+    index_column : str or int, default=None
+        Column of row names. None takes a first column without a header (as R and pandas write it), or a first column
+        that holds only text, all different. A first column of numbers with a header is data unless named here.
+    smiles_column : str or int, default=None
+        Column of SMILES; the result is then of kind "molecules". A ``.smi`` file needs none.
+    gram : bool or "cross", default=False
+        True: a square Gram matrix. "cross": a matrix between new rows and known columns.
+    key : str, default=None
+        Which array of a ``.npz`` file; None if it holds one.
+    header : bool, default=None
+        Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers;
+        a mixture, or equally spaced numbers (which may name a grid), is refused with the request to say it.
+    delimiter : str, default=None
+        One character between cells; None is a comma in ``.csv`` and a tabulator in ``.tsv``.
+    encoding : str, default="utf-8"
+        Of a text file.
+    on_error : {"raise", "skip"}, default="raise"
+        For SMILES that cannot be read: an error that names their rows, or leave them out and report them in `skipped`.
+
+    Returns
+    -------
+    Dataset
+        `X` of shape (n, d), finite, with `kind`, `row_names`, `column_names` and `source`. Vectors are float64, or
+        float32 if the file stores float32; fingerprints (Morgan, radius 2, 2048 bits) are uint8.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, damaged, of another format, or holds anything but finite real numbers where these are
+        expected.
+    MissingExtraError
+        If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
+    """
+    wanted = columns if columns is None or isinstance(columns, (str, bytes)) else list(columns)
+    options = _Options(wanted, index_column, smiles_column, gram, key, header, delimiter, encoding, on_error)
+    file, extension = _check_path(path)
+    _check_options(options, extension)
+    return _read(file, extension, options)
+
+
+def _read(file: Path, extension: str, options: _Options) -> Dataset:
+    source = str(file)
+    if extension == ".smi":
+        smiles, names = read_smi(file, encoding=options.encoding)
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
+    if options.smiles_column is not None:
+        smiles, names = _read_smiles(file, extension, options.smiles_column, options)
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
+    table = _read_numbers(file, extension, options)
+    if options.gram:
+        table = gram_names(table, options.gram, source)
+    return Dataset(table.values, "gram" if options.gram else "vectors", table.row_names, table.column_names, source)
+
+
+def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(
+            f"`path` must be a file name; got {type(path).__name__}; pass arrays to the estimator directly"
+        )
+    file = Path(path)
+    extension = file.suffix.lower()
+    if file.is_dir():
+        raise InputError(f"`path` must name a file; got the folder {str(file)!r}; name one file in it")
+    if not file.exists():
+        raise InputError(
+            f"`path` must name a file that exists; got {str(file)!r}, which does not; check folder and spelling"
+        )
+    if extension not in _USES:
+        raise InputError(
+            f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; convert the file, or rename it if its "
+            "content is one of these"
+        )
+    return file, extension
+
+
+def _check_options(options: _Options, extension: str) -> None:
+    check_choice(options.on_error, "on_error", ("raise", "skip"))
+    if options.gram not in (True, False, "cross"):
+        raise InputError(f'`gram` must be True, False or "cross"; got {options.gram!r}; choose one of them')
+    if options.header not in (True, False, None):
+        raise InputError(f"`header` must be True, False or None; got {options.header!r}; choose one of them")
+    if options.delimiter is not None and (not isinstance(options.delimiter, str) or len(options.delimiter) != 1):
+        raise InputError(f"`delimiter` must be one character; got {options.delimiter!r}; for example ';'")
+    defaults = _Options()
+    unused = [
+        name
+        for name in vars(defaults)
+        if getattr(options, name) != getattr(defaults, name) and name not in _USES[extension]
+    ]
+    if unused:
+        raise InputError(
+            f"a {extension} file takes the arguments {', '.join(sorted(_USES[extension]))}; got {', '.join(unused)}; "
+            "leave it out"
+        )
+    if options.smiles_column is not None and (options.gram or options.columns is not None):
+        other = "gram" if options.gram else "columns"
+        raise InputError(
+            f"`smiles_column` makes fingerprints the only columns; got `{other}` too; leave one out, and read other "
+            "columns with a second call"
+        )
+    if options.on_error == "skip" and options.smiles_column is None and extension != ".smi":
+        raise InputError(
+            '`on_error="skip"` is for SMILES; got it without `smiles_column`; leave it out or name the column'
+        )
+
+
+def _delimiter(options: _Options, extension: str) -> str:
+    if options.delimiter is not None:
+        return options.delimiter
+    return "\t" if extension == ".tsv" else ","
+
+
+def _read_smiles(
+    file: Path, extension: str, column: str | int, options: _Options
+) -> tuple[list[str], tuple[str, ...] | None]:
+    if extension == ".parquet":
+        return read_parquet_text(file, column=column, index_column=options.index_column, argument="smiles_column")
+    # A column asked for by name implies a header, so a first row of mixed cells is then no riddle.
+    header = True if options.header is None and isinstance(column, str) else options.header
+    delimiter = _delimiter(options, extension)
+    opened = open_text(file, delimiter=delimiter, header=header, encoding=options.encoding)
+    return read_text_columns(opened, column=column, index_column=options.index_column, argument="smiles_column")
+
+
+def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
+    if extension == ".npy":
+        return read_npy(file, columns=options.columns)
+    if extension == ".npz":
+        return read_npz(file, key=options.key, columns=options.columns)
+    if extension == ".parquet":
+        return read_parquet_numbers(file, columns=options.columns, index_column=options.index_column)
+    named = any(isinstance(item, str) for item in [*(options.columns or ()), options.index_column])
+    header = True if options.header is None and named else options.header
+    delimiter = _delimiter(options, extension)
+    opened = open_text(file, delimiter=delimiter, header=header, encoding=options.encoding)
+    return read_numbers(opened, columns=options.columns, index_column=options.index_column)

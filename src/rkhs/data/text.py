@@ -1,0 +1,393 @@
+"""Tables in text files (csv, tsv), read row by row with the standard library alone.
+
+One parser is used whatever is installed, so a file gives the same numbers and the same errors everywhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import Table, check_unique_names, column_label, listed, locate, locate_all
+
+__all__ = ["TextFile", "open_text", "read_numbers", "read_text_columns"]
+
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+_BLOCK = 8192  # rows turned into one array at a time, so that the Python floats of a long file are never all alive
+
+
+class Row(NamedTuple):
+    """A data row: its number among the data rows and its last line in the file, both from 1, and its cells."""
+
+    number: int
+    line: int
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """An open table, read from its first data row on.
+
+    Parameters
+    ----------
+    source : str
+        The path.
+    names : tuple of str or None
+        The column names; None without a header.
+    width : int
+        Number of columns.
+    rows : iterator of Row
+        The data rows still to be read.
+    """
+
+    source: str
+    names: tuple[str, ...] | None
+    width: int
+    rows: Iterator[Row]
+
+
+def number_in(text: str) -> float | None:
+    """Return the number a cell spells (NaN for a missing value), or None if it spells none."""
+    if text.strip().lower() in MISSING:
+        return math.nan
+    if "_" in text:  # Python would read 1_000 as a number; in a table it is a name
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str) -> TextFile:
+    """Open a delimited file and decide whether its first row holds column names.
+
+    Parameters
+    ----------
+    path : Path
+    delimiter : str
+        One character.
+    header : bool or None
+        None decides by rule: names if all cells are text, data if all are numbers, and refuses when it is neither or
+        when the numbers are equally spaced (a grid of wavelengths or 0, 1, 2... can be names).
+    encoding : str
+
+    Returns
+    -------
+    TextFile
+
+    Raises
+    ------
+    InputError
+        If the file is empty, has no data rows, or its first row is ambiguous.
+    """
+    source = str(path)
+    lines = _lines(path, delimiter, encoding)
+    first = next(lines, None)
+    if first is None:
+        raise InputError(f"{source}: expected a table; got an empty file; check that it was written to the end")
+    cells = first[1]
+    width = len(cells)
+    has_names = _first_row_is_names(cells, source) if header is None else header
+    if has_names:
+        names = tuple(cell.strip() for cell in cells)
+        check_unique_names(names, source)
+        rows = _rows(lines, None, width, source, delimiter)
+    else:
+        names = None
+        rows = _rows(lines, first, width, source, delimiter)
+    second = next(rows, None)
+    if second is None:
+        raise InputError(
+            f"{source}: expected data rows below the column names; got the names only; "
+            "check the file, or pass header=False if its one row is data"
+        )
+    return TextFile(source, names, width, _chain(second, rows))
+
+
+def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_column: str | int | None) -> Table:
+    """Read the numeric columns of an open table.
+
+    Parameters
+    ----------
+    file : TextFile
+    columns : sequence of str or int, or None
+        The columns to read; None reads all.
+    index_column : str, int or None
+        The column of row names. None takes the first column if its header is empty, or if it holds only text, all
+        different.
+
+    Returns
+    -------
+    Table
+        ``(n, d)`` float64 with the names found.
+
+    Raises
+    ------
+    InputError
+        If a cell is missing, infinite or not a number, naming its row and column.
+    """
+    wanted = locate_all(columns, file.names, file.width)
+    index = _index_position(file, wanted, index_column)
+    positions = wanted if wanted is not None else [i for i in range(file.width) if i != index]
+    maybe_index = index is None and 0 not in (wanted or []) and file.width > 1
+    if maybe_index and wanted is None:
+        positions = positions[1:]
+    if not positions:
+        raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
+    first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
+    row_names: tuple[str, ...] | None = tuple(first_cells) if index is not None else None
+    if maybe_index:
+        row_names = _text_index(first_cells, file, required=wanted is None)
+        if row_names is None and wanted is None:
+            column = _first_column(first_cells, file)
+            numbers = np.concatenate([column[:, None], numbers], axis=1)
+            positions = [0, *positions]
+    column_names = None if file.names is None else tuple(file.names[i] for i in positions)
+    return Table(numbers, row_names, column_names)
+
+
+def read_text_columns(
+    file: TextFile, *, column: str | int, index_column: str | int | None, argument: str
+) -> tuple[list[str], tuple[str, ...] | None]:
+    """Read one column as text, and the row names.
+
+    Parameters
+    ----------
+    file : TextFile
+    column : str or int
+        The column to read.
+    index_column : str, int or None
+        As in :func:`read_numbers`.
+    argument : str
+        The argument `column` came in, for the message.
+
+    Returns
+    -------
+    texts : list of str
+        n cells without the white space around them.
+    row_names : tuple of str or None
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or a row has the wrong number of cells.
+    """
+    position = locate(column, file.names, file.width, argument)
+    index = _index_position(file, [position], index_column)
+    texts, names = [], []
+    for row in file.rows:
+        texts.append(row.cells[position].strip())
+        names.append(row.cells[index or 0].strip())
+    if index is not None:
+        return texts, tuple(names)
+    return texts, None if position == 0 else _text_index(names, file, required=False)
+
+
+def _lines(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
+    try:
+        with open(
+            path, encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline=""
+        ) as handle:
+            reader = csv.reader(handle, delimiter=delimiter, strict=True)
+            for cells in reader:
+                yield reader.line_num, cells
+    except LookupError as error:
+        raise InputError(
+            f"`encoding` must be one that Python knows; got {encoding!r}; try 'utf-8' or 'latin-1'"
+        ) from error
+    except UnicodeError as error:
+        raise InputError(
+            f"{path}: expected text in {encoding}; got bytes that are not ({error}); pass encoding=, for example "
+            "'latin-1', or check that this is a text file"
+        ) from error
+    except csv.Error as error:
+        raise InputError(
+            f"{path}: expected a table with {delimiter!r} between cells; got one that cannot be split ({error}, line "
+            f"{reader.line_num}); check its quotation marks"
+        ) from error
+
+
+def _rows(
+    lines: Iterator[tuple[int, list[str]]], first: tuple[int, list[str]] | None, width: int, source: str, delimiter: str
+) -> Iterator[Row]:
+    number, blank = 0, 0
+    if first is not None:
+        number = 1
+        yield Row(1, *first)
+    for line, cells in lines:
+        if not cells:
+            blank = blank or line  # blank lines at the end are harmless; between rows they may stand for a lost row
+            continue
+        if blank or len(cells) != width:
+            got = f"a blank line {blank}" if blank else f"{len(cells)} in row {number + 1} (line {line})"
+            raise InputError(
+                f"{source}: expected {width} cells in every row, as in the first one; got {got}; correct that row, "
+                f"or pass delimiter= if {delimiter!r} does not separate the cells"
+            )
+        number += 1
+        yield Row(number, line, cells)
+
+
+def _chain(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
+    yield first
+    yield from rest
+
+
+def _first_row_is_names(cells: list[str], source: str) -> bool:
+    if not cells:
+        raise InputError(f"{source}: expected a table; got a blank first line; remove it")
+    values = [number_in(cell) for cell in cells]
+    text = [value is None for value in values]
+    unnamed_index = not cells[0].strip() and len(cells) > 1
+    if all(text[1:]) and (text[0] or unnamed_index):
+        return True
+    if unnamed_index and _is_grid(values[1:]):
+        return True
+    if not any(text) and not unnamed_index and not _is_grid(values):
+        return False
+    raise InputError(
+        f"{source}: expected a first row that is clearly names or clearly data; got {listed(cells)}; "
+        "pass header=True if these are column names, header=False if they are data"
+    )
+
+
+def _is_grid(values: Sequence[float | None]) -> bool:
+    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid."""
+    grid = np.array([math.nan if value is None else value for value in values])
+    if len(grid) < 3:
+        return bool(np.array_equal(grid, np.arange(len(grid))))
+    steps = np.diff(grid)
+    return bool(np.all(steps > 0) and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0))
+
+
+def _index_position(file: TextFile, wanted: list[int] | None, index_column: str | int | None) -> int | None:
+    if index_column is not None:
+        index = locate(index_column, file.names, file.width, "index_column")
+        if index in (wanted or []):
+            raise InputError(
+                f"`index_column` must not be among the columns read; got {index_column!r} in both; remove it from "
+                "one of them"
+            )
+        return index
+    unnamed = file.names is not None and file.width > 1 and not file.names[0]
+    return 0 if unnamed and 0 not in (wanted or []) else None
+
+
+def _parse(file: TextFile, positions: list[int], index: int | None) -> tuple[list[str], np.ndarray]:
+    index_cells: list[str] = []
+    blocks: list[np.ndarray] = []
+    block: list[list[float]] = []
+    troubles = _Troubles(file)
+    for row in file.rows:
+        cells = [row.cells[i] for i in positions]
+        if index is not None:
+            index_cells.append(row.cells[index].strip())
+        try:
+            numbers = [float(cell) for cell in cells]
+        except ValueError:
+            troubles.note(row, positions)
+            continue
+        if not math.isfinite(sum(numbers)) or any("_" in cell for cell in cells):
+            troubles.note(row, positions)
+        block.append(numbers)
+        if len(block) == _BLOCK:
+            blocks.append(np.array(block, dtype=np.float64))
+            block = []
+    troubles.raise_if_any()
+    blocks.append(np.array(block, dtype=np.float64).reshape(len(block), len(positions)))
+    return index_cells, np.concatenate(blocks)
+
+
+class _Troubles:
+    """The cells that are no finite number, gathered over the file so that one message can name every text column."""
+
+    def __init__(self, file: TextFile) -> None:
+        self.file = file
+        self.text: dict[int, tuple[Row, str, int]] = {}
+        self.missing: tuple[Row, int, str] | None = None
+        self.n_missing = 0
+
+    def note(self, row: Row, positions: Sequence[int]) -> None:
+        for position in positions:
+            cell = row.cells[position]
+            value = number_in(cell)
+            if value is None:
+                where, example, count = self.text.get(position, (row, cell, 0))
+                self.text[position] = (where, example, count + 1)
+            elif not math.isfinite(value):
+                self.n_missing += 1
+                self.missing = self.missing or (row, position, cell)
+
+    def raise_if_any(self) -> None:
+        names, source = self.file.names, self.file.source
+        if self.text:
+            shown = [
+                f"{column_label(names, i)} ({count} cells, first {example!r} in row {row.number}, line {row.line})"
+                for i, (row, example, count) in sorted(self.text.items())
+            ]
+            raise InputError(
+                f"{source}: expected numbers in every column read; got text in {listed(shown)}; name the numeric "
+                "columns with "
+                "columns=[...], turn text into numbers first, or pass index_column= for row names, smiles_column= "
+                "for molecules, delimiter= if the cells were not split"
+            )
+        if self.missing is not None:
+            row, position, cell = self.missing
+            raise InputError(
+                f"{source}: expected a finite number in every cell; got {cell!r} in row {row.number} (line "
+                f"{row.line}), "
+                f"{column_label(names, position)} ({self.n_missing} such cells in all); drop these rows or fill the "
+                "cells before reading"
+            )
+
+
+def _text_index(cells: list[str], file: TextFile, *, required: bool) -> tuple[str, ...] | None:
+    """The first column as row names if it holds text; `required` says that it must then be usable."""
+    numeric = [number_in(cell) is not None for cell in cells]
+    if all(numeric):
+        return None
+    label = column_label(file.names, 0)
+    if required and any(numeric):
+        # One mistyped number must not turn a column of data into names.
+        position = numeric.index(False)
+        raise InputError(
+            f"{file.source}: expected the first column to be all numbers or all names; got both, {cells[position]!r} "
+            f"in row {position + 1} of {label}; correct it, or pass index_column=0 if they are names"
+        )
+    repeated = _first_repeated(cells)
+    if repeated is None:
+        return tuple(cells)
+    if not required:
+        return None
+    raise InputError(
+        f"{file.source}: a first column of text is taken for row names, which must differ; got {repeated!r} more "
+        f"than once in {label}; pass columns=[...] to leave it out, or index_column=0 to use it nevertheless"
+    )
+
+
+def _first_repeated(cells: list[str]) -> str | None:
+    seen: set[str] = set()
+    for cell in cells:
+        if cell in seen:
+            return cell
+        seen.add(cell)
+    return None
+
+
+def _first_column(cells: list[str], file: TextFile) -> np.ndarray:
+    values = np.array([number_in(cell) for cell in cells], dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InputError(
+            f"{file.source}: expected a finite number in every cell; got {cells[bad[0]]!r} in row {bad[0] + 1}, "
+            f"{column_label(file.names, 0)} ({bad.size} such cells in all); drop these rows or fill the cells before "
+            "reading"
+        )
+    return values

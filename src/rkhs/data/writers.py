@@ -1,0 +1,117 @@
+"""Writing codes to a file that is complete or not there."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs._core.files import atomic_path
+from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
+from rkhs.data.parquet import import_pandas
+
+__all__ = ["write_codes"]
+
+_EXTENSIONS = (".csv", ".parquet", ".npy")
+
+
+def write_codes(
+    path: str | os.PathLike[str],
+    codes: Any,
+    row_names: Sequence[str] | None = None,
+    column_names: Sequence[str] | None = None,
+) -> None:
+    """Write codes to a csv, parquet or npy file; :func:`read_table` gives back the same numbers and names.
+
+    The file is written under another name in the same folder and then moved into place, so a crash leaves the old file
+    or none.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.csv``, ``.parquet`` or ``.npy``.
+    codes : array-like of shape (n, p)
+        Finite numbers.
+    row_names : sequence of str, default=None
+        n names; written as a first column without a header in csv and as the index in parquet.
+    column_names : sequence of str, default=None
+        p names; None writes ``code0``, ``code1``, ... (nothing in npy).
+
+    Raises
+    ------
+    InputError
+        If the extension is another one, the codes are not finite numbers of shape (n, p), the names do not fit, names
+        are given for npy (which cannot hold them), or the folder does not exist.
+    MissingExtraError
+        If parquet is asked for without the extra ``tables``.
+    """
+    target = Path(path)
+    extension = target.suffix.lower()
+    if extension not in _EXTENSIONS:
+        raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
+    values = _check_codes(codes)
+    rows = _names(row_names, values.shape[0], "row_names")
+    columns = _names(column_names, values.shape[1], "column_names")
+    if extension == ".npy":
+        if rows is not None or columns is not None:
+            raise InputError(
+                "a npy file holds numbers only; got row_names or column_names; leave them out or write csv"
+            )
+        with atomic_path(target) as temporary:
+            np.save(temporary, values, allow_pickle=False)
+        return
+    if columns is None:
+        columns = [f"code{i}" for i in range(values.shape[1])]
+    if "" in columns:
+        raise InputError(f"`column_names` must not be empty; got {columns!r}; name every column")
+    check_unique_names(columns, "column_names")
+    if extension == ".csv":
+        _write_csv(target, values, rows, columns)
+    else:
+        _write_parquet(target, values, rows, columns)
+
+
+def _check_codes(codes: Any) -> np.ndarray:
+    try:
+        array = np.asarray(codes)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"`codes` must be an array of shape (n, p); got a {type(codes).__name__} that is none ({error}); "
+            "give every row the same length, and move tensors to the CPU"
+        ) from error
+    values = as_numbers(array, "codes")
+    check_size(values, "codes")
+    check_finite(Table(values, None, None), "codes")
+    return values
+
+
+def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise InputError(f"`{argument}` must be a list of {expected} names; got the string {names!r}; write a list")
+    texts = [str(name) for name in names]
+    if len(texts) != expected:
+        raise InputError(f"`{argument}` must hold {expected} names; got {len(texts)}; give one a {argument[:-6]}")
+    return texts
+
+
+def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:
+    with atomic_path(target) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(columns if rows is None else ["", *columns])
+        # tolist() gives Python floats, whose text form reads back to the same bits, for float32 too.
+        for i, numbers in enumerate(values.tolist()):
+            writer.writerow(numbers if rows is None else [rows[i], *numbers])
+
+
+def _write_parquet(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:
+    pandas = import_pandas()
+    frame = pandas.DataFrame(values, columns=columns, index=None if rows is None else pandas.Index(rows, dtype="str"))
+    with atomic_path(target) as temporary:
+        frame.to_parquet(temporary, engine="pyarrow")

@@ -1,0 +1,72 @@
+"""What a stored Gram matrix can do for problems and solvers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor
+
+from rkhs._core.linalg import Factor
+
+__all__ = ["Gram"]
+
+
+class Gram(ABC):
+    """A positive semi-definite matrix that one can multiply by, whatever its storage.
+
+    References
+    ----------
+    ``docs/design.md``, central abstractions.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """``(n, n)``."""
+
+    @abstractmethod
+    def matmul(self, V: Tensor) -> Tensor:
+        """``K V`` for ``V`` of shape (n, p)."""
+
+    @abstractmethod
+    def diag(self) -> Tensor:
+        """Diagonal, shape (n,)."""
+
+    @abstractmethod
+    def block(self, rows: slice) -> Tensor:
+        """Rows of the matrix, shape (len, n)."""
+
+    @abstractmethod
+    def dense(self) -> Tensor:
+        """The matrix itself, shape (n, n); the caller must not change it."""
+
+    @abstractmethod
+    def factor(self) -> Factor:
+        """A factor ``F`` with ``F F^T = K``."""
+
+    @abstractmethod
+    def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+        """Leading eigenpairs of the weighted, centred matrix ``W^(1/2) C K C^T W^(1/2)``.
+
+        Parameters
+        ----------
+        k : int
+            Number of pairs, at most n.
+        weights : Tensor of shape (n,), optional
+            Weights that sum to one; default ``1/n``.
+        center : bool, default=True
+            Centre the features first.
+
+        Returns
+        -------
+        values : Tensor of shape (k,)
+            Descending: the variances of the principal components.
+        vectors : Tensor of shape (n, k)
+            Orthonormal columns.
+        """
+
+    def norm_bound(self) -> float:
+        """An upper bound of the largest eigenvalue: the largest absolute row sum."""
+        n, step = self.shape[0], 1024
+        sums = [float(self.block(slice(i, min(i + step, n))).abs().sum(1).max()) for i in range(0, n, step)]
+        return max(sums, default=0.0)

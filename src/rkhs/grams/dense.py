@@ -1,0 +1,67 @@
+"""A Gram matrix held in memory."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from rkhs._core.linalg import Factor, center_gram, factorize, top_eigenpairs
+from rkhs.grams.base import Gram
+
+__all__ = ["Dense"]
+
+
+class Dense(Gram):
+    """The matrix itself.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Symmetric positive semi-definite; kept, not copied.
+
+    Raises
+    ------
+    InputError
+        From :meth:`factor`, never for a positive semi-definite matrix.
+
+    References
+    ----------
+    ``docs/design.md``, idea 9.
+    """
+
+    def __init__(self, K: Tensor) -> None:
+        self._K = K
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, n)``."""
+        return (self._K.shape[0], self._K.shape[1])
+
+    def matmul(self, V: Tensor) -> Tensor:
+        """``K V``."""
+        return self._K @ V
+
+    def diag(self) -> Tensor:
+        """Diagonal, shape (n,)."""
+        return self._K.diagonal()
+
+    def block(self, rows: slice) -> Tensor:
+        """Rows of the matrix."""
+        return self._K[rows]
+
+    def dense(self) -> Tensor:
+        """The matrix itself."""
+        return self._K
+
+    def factor(self) -> Factor:
+        """Cholesky factor, pivoted where the matrix is not safely positive definite. O(n^3 / 3)."""
+        return factorize(self._K)
+
+    def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos."""
+        C = center_gram(self._K, weights) if center else self._K.clone()
+        if weights is None:
+            C.div_(C.shape[0])
+        else:
+            root = weights.sqrt()
+            C.mul_(root[:, None]).mul_(root[None, :])
+        return top_eigenpairs(C, k)

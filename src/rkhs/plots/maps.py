@@ -1,0 +1,226 @@
+"""Maps: scatter plots of two-dimensional codes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.files import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["code_map", "save_figure"]
+
+# The palette of Okabe and Ito without its yellow, which vanishes on white, then three of Tol's muted scheme: ten
+# colours that stay apart for colour-blind readers.
+_COLORS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255", "#999933", "#888888",
+)  # fmt: skip
+# With eight markers the pairs only repeat after 40 classes, and neighbours in the legend differ in shape as well as in
+# colour: the map can be read in grey.
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MAX_CLASSES = 20
+_EXTENSIONS = (".png", ".svg", ".pdf")
+
+
+def code_map(
+    codes: Any,
+    values: Any = None,
+    labels: Any = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+    *,
+    value_name: str | None = None,
+) -> Axes:
+    """Draw codes as points in the plane, both axes on the same scale.
+
+    Parameters
+    ----------
+    codes : array-like of shape (n, 2)
+        Finite coordinates.
+    values : array-like of shape (n,), default=None
+        Numbers shown by colour, with a colour bar; a NaN is drawn in grey.
+    labels : array-like of shape (n,), default=None
+        Classes, at most 20, shown by marker and named in a legend; without `values` by colour too.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a new figure.
+    title : str, default=None
+        Title of the axes.
+    value_name : str, default=None
+        What `values` are, with their unit; written beside the colour bar.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on; ``ax.figure`` is their figure.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit, a code is not finite, or there are too many classes.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Notes
+    -----
+    Colours of classes: M. Okabe, K. Ito, Color Universal Design (2008); P. Tol, Colour Schemes (2021).
+    """
+    points = _check_codes(codes)
+    n = len(points)
+    numbers = None if values is None else _check_values(values, n)
+    classes = None if labels is None else _check_labels(labels, n)
+    if ax is None:
+        ax = _new_axes()
+    groups = [("", np.ones(n, dtype=bool))] if classes is None else _groups(classes)
+    _draw(ax, points, numbers, groups, value_name)
+    if classes is not None:
+        _legend(ax, numbers is not None)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("code 1")
+    ax.set_ylabel("code 2")
+    ax.margins(0.05)
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> None:
+    """Save a figure; the same figure gives the same bytes, and a crash leaves the old file or none.
+
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+        The figure.
+    path : str or path
+        Ends in ``.png``, ``.svg`` or ``.pdf``.
+    dpi : int, default=150
+        Dots per inch of a png, and of rasterized parts.
+
+    Raises
+    ------
+    InputError
+        If the extension is another one or the folder does not exist.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plots") from error
+    target = Path(path)
+    extension = target.suffix.lower()
+    if extension not in _EXTENSIONS:
+        raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
+    # Without a date and with a fixed salt for svg identifiers two runs can be compared byte by byte.
+    metadata: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[extension]
+    with atomic_path(target) as temporary, matplotlib.rc_context({"svg.hashsalt": "rkhs"}):
+        fig.savefig(temporary, dpi=dpi, bbox_inches="tight", facecolor="white", metadata=metadata)
+
+
+def _check_codes(codes: Any) -> np.ndarray:
+    try:
+        points = np.asarray(codes, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`codes` must be numbers of shape (n, 2); got {type(codes).__name__} ({error})") from error
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        advice = "choose two columns, for example codes[:, :2]" if points.ndim == 2 else "pass one row a sample"
+        raise InputError(f"`codes` must have shape (n, 2) with n >= 1; got {points.shape}; {advice}")
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"`codes` must be finite; got NaN or infinity in {bad.size} rows, first row {bad[0]}; drop them"
+        )
+    return points
+
+
+def _check_values(values: Any, n: int) -> np.ndarray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`values` must be numbers; got others ({error}); pass classes as labels=") from error
+    if numbers.shape != (n,):
+        raise InputError(f"`values` must have shape ({n},), one a code; got {numbers.shape}; check their order")
+    if not np.isfinite(numbers).any():
+        raise InputError("`values` must hold a finite number; got none; leave them out")
+    return numbers
+
+
+def _check_labels(labels: Any, n: int) -> np.ndarray:
+    classes = np.asarray(labels)
+    if classes.shape != (n,):
+        raise InputError(f"`labels` must have shape ({n},), one a code; got {classes.shape}; check their order")
+    n_classes = len({str(item) for item in classes.tolist()})
+    if n_classes > _MAX_CLASSES:
+        raise InputError(
+            f"`labels` must hold at most {_MAX_CLASSES} classes, which a legend can show; got {n_classes}; "
+            "pass numbers as values=, or join rare classes"
+        )
+    return classes
+
+
+def _groups(classes: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    items = np.unique(classes) if classes.dtype.kind != "O" else sorted(set(classes.tolist()), key=str)
+    return [(str(item), classes == item) for item in items]
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plots") from error
+    _, ax = pyplot.subplots(figsize=(6.4, 5.2), layout="constrained")
+    return ax
+
+
+def _draw(
+    ax: Axes,
+    points: np.ndarray,
+    numbers: np.ndarray | None,
+    groups: list[tuple[str, np.ndarray]],
+    value_name: str | None,
+) -> None:
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    n = len(points)
+    # Smaller, fainter marks as they get more: about a constant share of ink. A thin edge keeps light colours visible.
+    style: dict[str, Any] = {
+        "s": float(np.clip(10000 / n, 9, 36)),
+        "alpha": 0.85 if n <= 2000 else 0.5,
+        "linewidths": 0.3 if n <= 2000 else 0.0,
+        "edgecolors": "#444444",
+        "rasterized": n > 5000,
+    }
+    scale = None
+    if numbers is not None:
+        finite = numbers[np.isfinite(numbers)]
+        colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
+        scale = ScalarMappable(Normalize(float(finite.min()), float(finite.max())), colormap)
+    for i, (name, rows) in enumerate(groups):
+        color = _COLORS[i % len(_COLORS)] if scale is None or numbers is None else scale.to_rgba(_masked(numbers[rows]))
+        marker = _MARKERS[i % len(_MARKERS)]
+        ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, **style)
+    if scale is not None:
+        figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
+        figure.colorbar(scale, ax=ax, label=value_name or "")
+
+
+def _masked(numbers: np.ndarray) -> np.ndarray:
+    return np.ma.masked_invalid(numbers)
+
+
+def _legend(ax: Axes, grey: bool) -> None:
+    legend = ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False, ncols=4, fontsize="small")
+    handles: list[Any] = list(legend.legend_handles)  # one collection of marks a class
+    for handle in handles:
+        handle.set_alpha(1.0)
+        handle.set_sizes([36.0])
+        if grey:  # the colour shows a value there; only the shape tells the class
+            handle.set_facecolor("#555555")

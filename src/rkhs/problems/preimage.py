@@ -1,0 +1,66 @@
+"""The pre-image problem: the vector whose feature is nearest to a combination of features.
+
+r(x) = k(x, x) - 2 sum_j b_j k(x, x_j) + const,   one problem a row of ``b``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.stationary import Gaussian
+
+__all__ = ["Preimage"]
+
+
+@dataclass(frozen=True)
+class Preimage:
+    """Pre-images of ``sum_j b_ij phi(x_j)``, all rows at once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Differentiable, resolved.
+    X : Tensor of shape (n, d)
+        The points that the combinations are made of.
+    weights : Tensor of shape (m, n)
+        One combination a row.
+
+    References
+    ----------
+    Mika et al. (1999), "Kernel PCA and de-noising in feature spaces", equation 10.
+    """
+
+    kernel: Kernel
+    X: Tensor
+    weights: Tensor
+
+    def values(self, Y: Tensor) -> Tensor:
+        """``r`` at the rows of ``Y`` up to a constant of each row, shape (m,)."""
+        return self.kernel._diag(Y) - 2.0 * (self.kernel._gram(Y, self.X) * self.weights).sum(1)
+
+    def values_and_grads(self, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """``r`` and its gradient at the rows of ``Y``, shapes (m,) and (m, d)."""
+        grad = self.kernel.cross_pullback(Y, self.X, -2.0 * self.weights)
+        grad += self.kernel.diag_pullback(Y, Y.new_ones(Y.shape[0]))
+        return self.values(Y), grad
+
+    def fixed_point(self, Y: Tensor) -> Tensor | None:
+        """One step of Mika's iteration ``y <- sum b k x / sum b k`` for the Gaussian kernel; None for others.
+
+        Rows whose denominator vanishes come back as NaN, for the solver to treat.
+        """
+        if not isinstance(self.kernel, Gaussian):
+            return None
+        M = self.kernel._gram(Y, self.X) * self.weights
+        total = M.sum(1, keepdim=True)
+        good = total.abs() > 1e-12
+        return torch.where(good, (M @ self.X) / torch.where(good, total, torch.ones_like(total)), torch.nan)
+
+    def nearest(self) -> Tensor:
+        """Row numbers of the best points of ``X`` itself, shape (m,)."""
+        cross = self.weights @ self.kernel._gram(self.X)
+        return torch.argmin(self.kernel._diag(self.X)[None, :] - 2.0 * cross, dim=1)

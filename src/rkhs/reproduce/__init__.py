@@ -1,0 +1,3 @@
+"""Tables and figures of the papers, one module each, with the baselines that they are compared with."""
+
+__all__: list[str] = []

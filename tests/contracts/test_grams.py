@@ -1,0 +1,79 @@
+"""One contract for every way to store a Gram matrix, against the dense matrix in plain NumPy."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+import rkhs.grams
+from rkhs._core.linalg import center_gram
+from rkhs.grams import Dense, Factored, Gram
+
+N = 23
+
+
+def features(rank: int, seed: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=(N, rank)))
+
+
+MAKERS = {
+    Dense: lambda F: Dense(F @ F.mT),
+    Factored: Factored,
+}
+
+
+def test_every_public_storage_has_a_maker() -> None:
+    public = {c for n, c in vars(rkhs.grams).items() if n in rkhs.grams.__all__ and not inspect.isabstract(c)}
+    assert public == set(MAKERS)
+
+
+@pytest.fixture(params=[(cls, rank, seed) for cls in MAKERS for rank in (3, N, 40) for seed in (0, 1)], ids=str)
+def pair(request: pytest.FixtureRequest) -> tuple[Gram, torch.Tensor]:
+    cls, rank, seed = request.param
+    F = features(rank, seed)
+    return MAKERS[cls](F), F @ F.mT
+
+
+def test_products_blocks_and_diagonal(pair: tuple[Gram, torch.Tensor]) -> None:
+    gram, K = pair
+    V = torch.linspace(-1.0, 1.0, 2 * N, dtype=torch.float64).reshape(N, 2)
+    assert gram.shape == (N, N)
+    torch.testing.assert_close(gram.matmul(V), K @ V)
+    torch.testing.assert_close(gram.diag(), K.diagonal())
+    torch.testing.assert_close(gram.block(slice(4, 9)), K[4:9])
+    torch.testing.assert_close(gram.dense(), K)
+
+
+def test_factor_is_a_factor_with_triangular_pivots(pair: tuple[Gram, torch.Tensor]) -> None:
+    gram, K = pair
+    factor = gram.factor()
+    torch.testing.assert_close(factor.matrix @ factor.matrix.mT, K, rtol=1e-10, atol=1e-10)
+    triangle = factor.triangle
+    torch.testing.assert_close(triangle, triangle.tril())
+    V = torch.ones(factor.matrix.shape[1], 2, dtype=torch.float64)
+    torch.testing.assert_close(K @ factor.coefficients(V), factor.matrix @ V, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(factor.solve(factor.matrix @ V), V, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+def test_leading_eigenpairs(pair: tuple[Gram, torch.Tensor], weighted: bool, center: bool) -> None:
+    gram, K = pair
+    w = torch.arange(1.0, N + 1.0, dtype=torch.float64) if weighted else torch.ones(N, dtype=torch.float64)
+    w = w / w.sum()
+    C = center_gram(K, w) if center else K
+    S = w.sqrt()[:, None] * C * w.sqrt()[None, :]
+    expected = torch.linalg.eigvalsh(S).flip(0)[:5]
+    values, vectors = gram.top_eigenpairs(5, w if weighted else None, center=center)
+    torch.testing.assert_close(values, expected, rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(vectors.mT @ vectors, torch.eye(5, dtype=torch.float64), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(S @ vectors, vectors * values, rtol=1e-8, atol=1e-8)
+
+
+def test_norm_bound_holds(pair: tuple[Gram, torch.Tensor]) -> None:
+    gram, K = pair
+    largest = float(torch.linalg.eigvalsh(K)[-1])
+    assert largest <= gram.norm_bound() <= N * largest

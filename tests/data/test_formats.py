@@ -1,0 +1,249 @@
+"""Reading npy, npz, parquet and molecules: the same numbers and names as from text, and the same care."""
+
+import builtins
+import zipfile
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError, MissingExtraError
+from rkhs.data import read_table
+
+X = np.array([[1.5, -2.0, 3e-7], [0.1, 1e300, 4.0]])
+NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
+NEEDS_CHEM = "fingerprints need RDKit (extra `chem`)"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return _write
+
+
+def _hide(monkeypatch, package):
+    """Make one package impossible to import, whether or not it was imported before."""
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+
+
+# --- npy and npz ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", ">f8", "float32", "float16", "int64", "uint8", "bool"])
+def test_npy_keeps_the_numbers(tmp_path, dtype):
+    values = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
+    np.save(tmp_path / "a.npy", np.asfortranarray(values))
+    data = read_table(tmp_path / "a.npy")
+    np.testing.assert_array_equal(data.X, values)
+    assert data.X.dtype == (np.float32 if dtype == "float32" else np.float64)
+    assert data.X.dtype.isnative
+    assert data.X.flags.c_contiguous
+    np.testing.assert_array_equal(read_table(tmp_path / "a.npy", columns=[2, 0]).X, values[:, [2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(3), r"got shape \(3,\); reshape\(-1, 1\)"),
+        (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
+        (np.zeros((0, 3)), "at least one row and one column"),
+        (np.float64(1.0), r"got shape \(\)"),
+        (np.zeros((2, 2), dtype=complex), "got complex ones"),
+        (np.array([["a", "b"]]), "got dtype <U1"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), "got dtype datetime64"),
+        (np.zeros(2, dtype=[("a", float)]), "expected an array of numbers"),
+        (np.array([[2**60, 1]]), "look like identifiers"),
+        (np.array([[1.0, np.nan], [np.inf, 1.0]]), r"got nan in row 1, column 1 \(2 such cells in all\)"),
+        (np.array([[object()]], dtype=object), "got Python objects, which would have to be unpickled"),
+    ],
+)
+def test_arrays_that_are_not_right_are_refused(tmp_path, array, message):
+    np.save(tmp_path / "a.npy", array, allow_pickle=True)
+    np.savez(tmp_path / "a.npz", array, allow_pickle=True)
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(InputError, match=message):
+            read_table(tmp_path / name, **({"key": "arr_0"} if name == "a.npz" else {}))
+
+
+def test_npz_takes_the_only_array_or_the_named_one(tmp_path):
+    np.savez(tmp_path / "one.npz", a=X)
+    np.savez_compressed(tmp_path / "two.npz", a=X, b=X + 1)
+    np.testing.assert_array_equal(read_table(tmp_path / "one.npz").X, X)
+    np.testing.assert_array_equal(read_table(tmp_path / "two.npz", key="b").X, X + 1)
+    with pytest.raises(InputError, match="got 2 arrays and no key; the arrays are a, b"):
+        read_table(tmp_path / "two.npz")
+    with pytest.raises(InputError, match="got 'c'; the arrays are a, b"):
+        read_table(tmp_path / "two.npz", key="c")
+    with zipfile.ZipFile(tmp_path / "none.npz", "w"):
+        pass
+    with pytest.raises(InputError, match="got 0 arrays"):
+        read_table(tmp_path / "none.npz")
+
+
+def test_damaged_and_misnamed_arrays_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    np.savez(tmp_path / "b.npz", a=X)
+    whole = {name: (tmp_path / name).read_bytes() for name in ("a.npy", "b.npz")}
+    for name, content in whole.items():
+        for damaged in (b"", b"hello", content[: len(content) // 2], content[:-10]):
+            (tmp_path / name).write_bytes(damaged)
+            with pytest.raises(InputError, match=r"cannot be read|unpickled"):
+                read_table(tmp_path / name)
+    (tmp_path / "a.npy").write_bytes(whole["b.npz"])
+    with pytest.raises(InputError, match=r"rename it to end in \.npz"):
+        read_table(tmp_path / "a.npy")
+    (tmp_path / "b.npz").write_bytes(whole["a.npy"])
+    with pytest.raises(InputError, match=r"rename it to end in \.npy"):
+        read_table(tmp_path / "b.npz")
+    (tmp_path / "a.npy").write_bytes(whole["a.npy"])
+    with pytest.raises(InputError, match=r"a \.npy file takes the arguments columns, gram; got header"):
+        read_table(tmp_path / "a.npy", header=False)
+    with pytest.raises(InputError, match="file without names"):
+        read_table(tmp_path / "a.npy", columns=["a"])
+
+
+# --- parquet ----------------------------------------------------------------------------------------------------------
+
+
+def test_parquet_gives_what_csv_gives(tmp_path):
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    frame = pandas.DataFrame({"id": ["r1", "r2"], "a": [1.5, 2.5], "b": [1, 2], "c": [True, False], "d": ["u", "v"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    chosen = read_table(tmp_path / "t.parquet", columns=["b", "a"])
+    other = read_table(tmp_path / "t.csv", columns=["b", "a"])
+    np.testing.assert_array_equal(chosen.X, other.X)
+    assert (chosen.row_names, chosen.column_names) == (other.row_names, other.column_names)
+    np.testing.assert_array_equal(read_table(tmp_path / "t.parquet", columns=["c"]).X, [[1], [0]])
+    with pytest.raises(InputError, match=r"other types in column 'd' \(.*columns="):
+        read_table(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", columns=["a"], index_column="d").row_names == ("u", "v")
+
+
+def test_parquet_keeps_a_stored_index_and_float32(tmp_path):
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    pandas.DataFrame(np.zeros((2, 3), "float32"), index=["p", "q"], columns=list("abc")).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    data = read_table(tmp_path / "t.parquet")
+    assert (data.row_names, data.column_names, data.X.dtype) == (("p", "q"), ("a", "b", "c"), np.float32)
+    assert data.X.flags.c_contiguous
+    np.testing.assert_array_equal(read_table(tmp_path / "t.parquet", columns=["a"]).X, [[0], [0]])
+
+
+def test_parquet_that_is_not_right_is_refused(tmp_path):
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    path = tmp_path / "t.parquet"
+
+    def refused(frame, message):
+        frame.to_parquet(path)
+        with pytest.raises(InputError, match=message):
+            read_table(path)
+
+    refused(pandas.DataFrame({"a": [1.0, None]}), r"got nan in row 2, column 'a'")
+    refused(pandas.DataFrame({"a": pandas.array([None, 2], dtype="Int64")}), r"got nan in row 1, column 'a'")
+    refused(pandas.DataFrame({"a": [1.0], "b": [np.inf]}, index=["r"]), r"got inf in row 1 \('r'\), column 'b'")
+    refused(pandas.DataFrame({"a": pandas.to_datetime(["2020-01-01"])}), r"column 'a' \(datetime64")
+    refused(pandas.DataFrame({"a": [1.0]}).iloc[:0], "at least one row")
+    refused(pandas.DataFrame({"a": [2**60]}), "column 'a'.*identifiers")
+    path.write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match="complete parquet file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_parquet_without_the_extra_names_it(write, monkeypatch, package):
+    path = write(b"", "t.parquet")
+    _hide(monkeypatch, package)
+    with pytest.raises(MissingExtraError, match=rf"{package}.*pip install \"rkhs\[tables\]\""):
+        read_table(path)
+
+
+# --- molecules --------------------------------------------------------------------------------------------------------
+
+
+def test_smi_and_csv_and_parquet_give_the_same_fingerprints(write, tmp_path):
+    pytest.importorskip("rdkit", reason=NEEDS_CHEM)
+    data = read_table(write("# comment\nCCO ethanol\n\nc1ccccc1\tbenzene ring\n", "m.smi"))
+    assert (data.kind, data.X.shape, data.X.dtype) == ("molecules", (2, 2048), np.uint8)
+    assert data.smiles == ("CCO", "c1ccccc1")
+    assert data.row_names == ("ethanol", "benzene ring")
+    other = read_table(write("name,mass,smiles\nethanol,46,CCO\nbenzene ring,78,c1ccccc1\n"), smiles_column="smiles")
+    np.testing.assert_array_equal(other.X, data.X)
+    assert (other.smiles, other.row_names) == (data.smiles, data.row_names)
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pandas.DataFrame({"name": data.row_names, "smiles": data.smiles}).to_parquet(tmp_path / "m.parquet")
+    third = read_table(tmp_path / "m.parquet", smiles_column="smiles")
+    np.testing.assert_array_equal(third.X, data.X)
+    assert third.row_names == data.row_names
+
+
+def test_smi_without_all_names_has_none(write):
+    pytest.importorskip("rdkit", reason=NEEDS_CHEM)
+    assert read_table(write("CCO ethanol\nCC\n", "m.smi")).row_names is None
+    data = read_table(write("CCO\nCC\n", "m.csv"), smiles_column=0, header=False)
+    assert (data.smiles, data.row_names) == (("CCO", "CC"), None)
+    data = read_table(write("smiles,id\nCCO,7\nCC,7\n", "m.csv"), smiles_column="smiles", index_column="id")
+    assert data.row_names == ("7", "7")
+
+
+def test_unreadable_smiles_are_named_or_skipped_and_reported(write):
+    pytest.importorskip("rdkit", reason=NEEDS_CHEM)
+    path = write("id,smiles\na,CCO\nb,oops\nc,\nd,CC\n")
+    with pytest.raises(
+        InputError, match=r"table.csv.*2 of 4.*row 2 \('oops'.*row 3 \('': missing\).*on_error=\"skip\""
+    ):
+        read_table(path, smiles_column="smiles")
+    data = read_table(path, smiles_column="smiles", on_error="skip")
+    assert (data.smiles, data.row_names, data.n_samples) == (("CCO", "CC"), ("a", "d"), 2)
+    assert [(bad.row, bad.text, bad.reason) for bad in data.skipped] == [
+        (2, "oops", "not a valid SMILES"),
+        (3, "", "missing"),
+    ]
+
+
+def test_missing_smiles_in_parquet_are_reported(tmp_path):
+    pytest.importorskip("rdkit", reason=NEEDS_CHEM)
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pandas.DataFrame({"smiles": ["CC", None], "n": [1, 2]}).to_parquet(tmp_path / "m.parquet")
+    data = read_table(tmp_path / "m.parquet", smiles_column="smiles", on_error="skip")
+    assert [(bad.row, bad.reason) for bad in data.skipped] == [(2, "missing")]
+    with pytest.raises(InputError, match="check that this is the SMILES column"):
+        read_table(tmp_path / "m.parquet", smiles_column="n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "message"),
+    [
+        ("m.smi", "\n# only a comment\n", {}, "got an empty file"),
+        ("m.smi", b"\xff\xfe", {}, "expected text in utf-8"),
+        ("m.smi", "CC\n", {"columns": ["a"]}, "a .smi file takes the arguments encoding, on_error; got columns"),
+        ("m.csv", "a,b\nCC,1\n", {"smiles_column": "smiles"}, "`smiles_column` must name a column"),
+        ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "columns": ["b"]}, "got `columns` too"),
+        ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "gram": True}, "got `gram` too"),
+        ("m.csv", "smiles,b\nCC\n", {"smiles_column": "smiles"}, "expected 2 cells"),
+    ],
+)
+def test_molecule_files_that_are_not_right_are_refused(write, name, content, arguments, message):
+    with pytest.raises(InputError, match=message):
+        read_table(write(content, name), **arguments)
+
+
+def test_molecules_without_the_extra_name_it(write, monkeypatch):
+    path = write("CCO\n", "m.smi")
+    _hide(monkeypatch, "rdkit")
+    with pytest.raises(MissingExtraError, match=r"rdkit.*pip install \"rkhs\[chem\]\""):
+        read_table(path)

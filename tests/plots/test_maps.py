@@ -1,0 +1,139 @@
+"""The map of codes: what is drawn, what is refused, and the saved file."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError, MissingExtraError
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from rkhs.plots import code_map, save_figure  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    pyplot.close("all")
+
+
+def _codes(n=30):
+    return np.random.default_rng(0).normal(size=(n, 2)) * [3.0, 1.0]
+
+
+def test_every_code_is_drawn_once_at_its_place():
+    codes = _codes()
+    ax = code_map(codes, title="all")
+    np.testing.assert_array_equal(ax.collections[0].get_offsets(), codes)
+    assert ax.get_aspect() == 1.0
+    assert ax.get_title() == "all"
+    assert ax.get_legend() is None
+
+
+def test_labels_get_their_own_colour_and_marker_and_a_legend():
+    codes, labels = _codes(40), np.arange(40) % 20
+    ax = code_map(codes, labels=labels)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [str(i) for i in range(20)]
+    looks = set()
+    for i, drawn in enumerate(ax.collections):
+        np.testing.assert_array_equal(drawn.get_offsets(), codes[labels == i])
+        looks.add((tuple(drawn.get_facecolor()[0]), drawn.get_paths()[0].vertices.tobytes()))
+    assert len(looks) == 20
+
+
+def test_labels_of_mixed_types_are_drawn():
+    ax = code_map(_codes(3), labels=np.array(["a", 1, None], dtype=object))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["1", "None", "a"]
+
+
+def test_values_are_shown_by_colour_with_a_named_bar_and_missing_ones_in_grey():
+    values = np.arange(30.0)
+    values[3] = np.nan
+    ax = code_map(_codes(), values=values, value_name="mass (u)")
+    colors = ax.collections[0].get_facecolor()
+    np.testing.assert_allclose(colors[3, :3], np.full(3, 0xBB / 255))
+    assert len(np.unique(colors, axis=0)) == 30
+    bar = ax.figure.axes[1]
+    assert bar.get_ylabel() == "mass (u)"
+    assert bar.get_ylim() == (0.0, 29.0)
+
+
+def test_values_and_labels_together_use_one_colour_scale_for_all_classes():
+    values = np.linspace(0, 1, 30)
+    labels = np.where(values < 0.5, "low", "high")
+    ax = code_map(_codes(), values=values, labels=labels)
+    assert len(ax.figure.axes) == 2
+    high, low = (drawn.get_facecolor() for drawn in ax.collections)
+    assert not {tuple(color) for color in high} & {tuple(color) for color in low}
+
+
+def test_a_given_axes_is_used_and_returned():
+    figure = Figure()
+    ax = figure.subplots()
+    assert code_map(_codes(), ax=ax) is ax
+    assert pyplot.get_fignums() == []
+
+
+def test_one_point_and_many_points_are_drawn():
+    assert len(code_map(np.zeros((1, 2))).collections[0].get_offsets()) == 1
+    assert code_map(_codes(6000)).collections[0].get_rasterized()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"codes": np.zeros((3, 5))}, r"`codes` must have shape \(n, 2\).*got \(3, 5\).*choose two columns"),
+        ({"codes": np.zeros(4)}, r"`codes` must have shape \(n, 2\).*got \(4,\)"),
+        ({"codes": np.zeros((0, 2))}, r"with n >= 1; got \(0, 2\)"),
+        ({"codes": [["a", "b"]]}, "`codes` must be numbers"),
+        ({"codes": [[0.0, np.nan]]}, "`codes` must be finite.*1 rows, first row 0"),
+        ({"values": np.zeros(3)}, r"`values` must have shape \(30,\).*got \(3,\)"),
+        ({"values": ["a"] * 30}, "`values` must be numbers.*labels="),
+        ({"values": np.full(30, np.nan)}, "`values` must hold a finite number"),
+        ({"labels": ["a"]}, r"`labels` must have shape \(30,\)"),
+        ({"labels": np.arange(30)}, "at most 20 classes.*got 30.*values="),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        code_map(**{"codes": _codes(), **arguments})
+
+
+@pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
+def test_the_saved_file_is_complete_and_the_same_each_time(tmp_path, extension):
+    saved = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.{extension}"
+        save_figure(code_map(_codes(), labels=np.arange(30) % 3).figure, path)
+        saved.append(path.read_bytes())
+    assert saved[0] == saved[1]
+    assert saved[0].startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[extension])
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"first.{extension}", f"second.{extension}"]
+
+
+def test_saving_refuses_other_extensions_and_missing_folders(tmp_path):
+    figure = code_map(_codes()).figure
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf; got 'map.gif'"):
+        save_figure(figure, tmp_path / "map.gif")
+    with pytest.raises(InputError, match="folder does not exist"):
+        save_figure(figure, tmp_path / "nowhere" / "map.png")
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch, tmp_path):
+    figure = Figure()
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtraError, match=r"rkhs\[plots\]"):
+        code_map(_codes())
+    with pytest.raises(MissingExtraError, match=r"rkhs\[plots\]"):
+        save_figure(figure, tmp_path / "map.png")

@@ -1,0 +1,37 @@
+"""The neural baseline must be a fair one: it learns what is easy to learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.reproduce.baselines import NetworkAutoencoder
+
+
+def test_it_reaches_the_error_of_pca_on_a_linear_subspace() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 8)) + 0.05 * rng.normal(size=(300, 8))
+    model = NetworkAutoencoder(2, (), max_epochs=300, learning_rates=(1e-2,), batch_size=32).fit(X[:200])
+    s = np.linalg.svd(X[:200] - X[:200].mean(0), compute_uv=False)
+    assert model.reconstruction_error(X[200:]).mean() < 1.5 * (s[2:] ** 2).sum() / 200
+    assert model.transform(X[200:]).shape == (100, 2)
+
+
+def test_it_folds_a_curve_that_pca_cannot() -> None:
+    t = np.random.default_rng(1).uniform(-2, 2, 400)
+    X = np.c_[t, t**2, np.sin(2 * t)]
+    model = NetworkAutoencoder(1, (32, 32), learning_rates=(1e-2,), max_epochs=300).fit(X[:300])
+    s = np.linalg.svd(X[:300] - X[:300].mean(0), compute_uv=False)
+    assert model.reconstruction_error(X[300:]).mean() < 0.1 * (s[1:] ** 2).sum() / 300
+
+
+def test_same_seed_same_network() -> None:
+    X = np.random.default_rng(2).normal(size=(60, 3))
+    fits = [NetworkAutoencoder(1, (8,), max_epochs=5).fit(X).transform(X) for _ in range(2)]
+    np.testing.assert_array_equal(*fits)
+
+
+def test_unknown_activation() -> None:
+    with pytest.raises(InputError, match="activation must be one of"):
+        NetworkAutoencoder(activation="step").fit(np.zeros((20, 2)))

@@ -1,0 +1,51 @@
+"""Every gallery script runs, writes its figure, and keeps its promise on a small sample."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+# script -> the sizes that keep the test quick, and what must hold for its numbers
+CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
+    "circles": (
+        {"n": 120, "epochs": 60},
+        lambda r: r["kernel 2-2-2, new points"] < r["kernel 2-1-2, new points"] < 0.5,
+    ),
+    "clusters_1d": ({"n": 40}, lambda r: r["200 iterations"] <= r["1 iterations"] and r["200 iterations"] < 0.02),
+    "digits": (
+        {"n": 300},
+        lambda r: r["kernel autoencoder, 10 components"] < r["kernel PCA, 10 components"],
+    ),
+    "gaussian_clusters": ({"n": 60}, lambda r: min(r.values()) > 0.5),
+    "moons": ({"n": 120}, lambda r: r["2-2-2"] < r["2-1-2"] < 0.1),
+    "nonconvexity": ({"n": 201}, lambda r: all(0.0 <= gap < 1e-3 for gap in r.values())),
+}
+
+
+def test_every_script_is_checked() -> None:
+    assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("plot_*.py")} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="the gallery needs the extra 'plots'")
+    monkeypatch.setenv("RKHS_OUTPUT", str(tmp_path))
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    spec = importlib.util.spec_from_file_location(f"gallery_{name}", EXAMPLES / f"plot_{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    sizes, promise = CHECKS[name]
+    result = module.main(**sizes)
+    assert all(np.isfinite(value) for value in result.values())
+    assert promise(result), result
+    figures = list(tmp_path.glob("*.png"))
+    assert [f.stem for f in figures] == [name] and figures[0].stat().st_size > 10_000

@@ -1,0 +1,118 @@
+"""Make the molecules bundled with the library from the MassBank compounds of the benchmark data.
+
+Usage: RKHS_DATA=<folder with massbank_pos/> python tools/make_molecules.py
+
+Rule: all compounds whose every record is CC0, then compounds whose every record is CC BY, drawn without replacement by
+``numpy.random.default_rng(0)``, up to 500; the order of the source file (first InChIKey block) is kept. RDKit must
+read the SMILES.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from rkhs.data.fingerprints import N_BITS, RADIUS, morgan_fingerprints
+
+N_MOLECULES = 500
+SEED = 0
+FIELDS = ("accession", "inchikey1", "formula", "smiles", "licence", "contributor")
+RECORDS = "https://github.com/MassBank/MassBank-data, commit 13484d415d98f3e8517c34c1e3faa35917cc4d07"
+
+
+def choose(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Apply the rule of the module docstring."""
+    readable = set(morgan_fingerprints([row["smiles"] for row in rows], on_error="skip").kept.tolist())
+    free = [i for i, row in enumerate(rows) if row["licence"] == "CC0" and i in readable]
+    credited = [i for i, row in enumerate(rows) if row["licence"] == "CC BY" and i in readable]
+    n_more = max(0, N_MOLECULES - len(free))
+    drawn = np.random.default_rng(SEED).choice(credited, size=n_more, replace=False)
+    return [rows[i] for i in sorted([*free[:N_MOLECULES], *drawn.tolist()])]
+
+
+def write_csv(rows: list[dict[str, str]], path: Path) -> None:
+    """Write the chosen rows with the columns of `FIELDS`."""
+    with open(path, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, FIELDS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_npz(arrays: dict[str, np.ndarray], path: Path) -> None:
+    """Write arrays as npz with a fixed date, so that the same arrays give the same bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.save(buffer, array, allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            archive.writestr(entry, buffer.getvalue(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=9)
+
+
+def write_provenance(rows: list[dict[str, str]], source_sha256: str, folder: Path) -> None:
+    """Write licence, source, credits, recipe and checksums."""
+    licences = Counter(row["licence"] for row in rows)
+    credits = Counter((row["contributor"], row["licence"]) for row in rows)
+    lines = [
+        "# Bundled molecules",
+        "",
+        f"{len(rows)} small molecules (drugs, natural products, pollutants) from MassBank, with Morgan fingerprints.",
+        "",
+        f"- Source: MassBank, {RECORDS}.",
+        f"- Licence: {licences['CC0']} molecules from records under CC0, {licences['CC BY']} from records under CC "
+        "BY (the source table "
+        "states no version; the column `licence` says which). The rest of the library has its own licence.",
+        "- Credit: MassBank and the contributors below; `accession` names the record and `contributor` who gave it.",
+        "- Changes made: accession, first InChIKey block, molecular formula and SMILES were kept; no spectrum.",
+        f"- Made by `tools/make_molecules.py` from `massbank_pos/compounds.csv` (sha256 `{source_sha256}`), one row "
+        "a compound (first",
+        "  InChIKey block, single-fragment SMILES, at least 5 heavy atoms, mass up to 1000).",
+        f"- Rule: every compound whose records are all CC0; then compounds whose records are all CC BY, drawn by "
+        f"`numpy.random.default_rng({SEED})`",
+        f"  up to {N_MOLECULES} in all. Records under other or mixed licences were left out.",
+        f"- Fingerprints: RDKit Morgan, radius {RADIUS}, {N_BITS} bits, without chirality; "
+        "`np.unpackbits(bits, axis=1, count=n_bits)`.",
+        "",
+        "| contributor | licence | molecules |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {licence} | {count} |" for (name, licence), count in sorted(credits.items())),
+        "",
+        "| file | bytes | sha256 |",
+        "| --- | --- | --- |",
+    ]
+    for name in ("molecules.csv", "fingerprints.npz"):
+        content = (folder / name).read_bytes()
+        lines.append(f"| {name} | {len(content)} | `{hashlib.sha256(content).hexdigest()}` |")
+    (folder / "PROVENANCE.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Make the three files."""
+    root = os.environ.get("RKHS_DATA")
+    if not root:
+        print(
+            "RKHS_DATA must name the folder that holds massbank_pos/; it is not set; export it first", file=sys.stderr
+        )
+        return 2
+    source = Path(root) / "massbank_pos" / "compounds.csv"
+    content = source.read_bytes()
+    rows = choose(list(csv.DictReader(io.StringIO(content.decode("utf-8")))))
+    folder = Path(__file__).resolve().parents[1] / "src" / "rkhs" / "data" / "molecules"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(rows, folder / "molecules.csv")
+    bits = morgan_fingerprints([row["smiles"] for row in rows]).bits
+    write_npz({"bits": np.packbits(bits, axis=1), "n_bits": np.asarray(N_BITS)}, folder / "fingerprints.npz")
+    write_provenance(rows, hashlib.sha256(content).hexdigest(), folder)
+    print(f"{len(rows)} molecules in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
