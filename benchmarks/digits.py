@@ -59,9 +59,8 @@ def main() -> None:
         for name, model in models.items():
             errors[name] = float(((model.inverse_transform(model.transform(test)) - test) ** 2).sum(1).mean())
             print(f"  {name:34s} {errors[name]:7.4f} ({errors[name] / spread:.3f})  {describe(times[name])}")
-        print(
-            f"  {'KernelPCA of scikit-learn, best':34s} {theirs:7.4f} ({theirs / spread:.3f})  gamma {gamma:.3g}, alpha {alpha:.3g}"
-        )
+        label = f"at gamma {gamma:.3g}, alpha {alpha:.3g}"
+        print(f"  {'KernelPCA of scikit-learn, best':34s} {theirs:7.4f} ({theirs / spread:.3f})  {label}")
         ours = errors["KernelAutoencoder, defaults"]
         if p == 10:
             quicker = ratio(times["KernelAutoencoder, defaults"], times["network, best of 3 rates"])

@@ -37,7 +37,8 @@ def main() -> None:
             "scikit-learn auto": TheirKernelPCA(10, eigen_solver="auto", **common),
         }
         rounds = arguments.rounds if n < 4000 else min(arguments.rounds, 2)
-        times = interleaved({name: (lambda m=model: m.fit(X)) for name, model in models.items()}, rounds, warm_up=False)
+        fits = {name: (lambda m=model, X=X: m.fit(X)) for name, model in models.items()}
+        times = interleaved(fits, rounds, warm_up=False)
         print(f"\nn = {n}, 10 components with inverse")
         for name, values in times.items():
             print(f"  {name:26s} {describe(values)}")

@@ -1,4 +1,4 @@
-"""Digits through ten numbers and back, with defaults only; codes, rebuilt images, and the way through the code space."""
+"""Digits through ten numbers and back, with defaults only: codes, rebuilt images, a way through the code space."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Two and three Gaussian clusters in the plane and their one-dimensional codes (Figure 6 of the kernel autoencoder paper).
+"""Gaussian clusters in the plane and their one-dimensional codes (Figure 6 of the kernel autoencoder paper).
 
 Points are coloured by their code: it finds the direction that separates the clusters, and varies inside each.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +20,7 @@ CENTRES = {"two": [[0.0, 0.0], [2.0, 2.0]], "three": [[0.0, 0.0], [2.5, 0.0], [1
 def separation(codes: np.ndarray, label: np.ndarray) -> float:
     """Smallest gap between neighbouring clusters on the line, over the largest standard deviation inside one."""
     groups = sorted((codes[label == k] for k in np.unique(label)), key=np.mean)
-    gaps = [b.min() - a.max() for a, b in zip(groups[:-1], groups[1:], strict=True)]
+    gaps = [b.min() - a.max() for a, b in itertools.pairwise(groups)]
     return float(min(gaps) / max(g.std() for g in groups))
 
 

@@ -1,7 +1,7 @@
 """The objective is not convex (Figure 4 of the kernel autoencoder paper, with the corrected penalty).
 
-One sample ``x = 1``, linear kernels, scalar coefficients ``a`` (encoder) and ``b`` (decoder). The norm of the decoder is
-``k(f(1), f(1)) b^2 = a^2 b^2``, not ``b^2`` as printed, so that
+One sample ``x = 1``, linear kernels, scalar coefficients ``a`` (encoder) and ``b`` (decoder). The norm of the decoder
+is ``k(f(1), f(1)) b^2 = a^2 b^2``, not ``b^2`` as printed, so that
 
     P(a, b) = (1 - a^2 b)^2 + reg_1 a^2 + reg_2 a^2 b^2.
 

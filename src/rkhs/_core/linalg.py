@@ -6,6 +6,7 @@ Every routine reports what it had to change (jitter added, rank kept) and none f
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +24,11 @@ __all__ = [
     "cholesky",
     "factorize",
     "fix_signs",
+    "lanczos",
+    "new_matrix",
     "polar",
     "positive_part",
+    "prefers_lanczos",
     "symmetric_rows",
     "top_eigenpairs",
 ]
@@ -90,6 +94,18 @@ class Outer:
     def dense(self) -> Tensor:
         """The matrix itself, shape (n, n)."""
         return self.left @ self.right.mT
+
+
+def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
+    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``.
+
+    On the CPU the memory is NumPy's: NumPy asks the system for huge pages and torch does not, and at n = 5000 the page
+    faults of a fresh Gram matrix cost as much as its matrix product.
+    """
+    dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)
+    if like.device.type != "cpu" or dtype is None:
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=dtype))
 
 
 def symmetric_rows(S: Tensor | Outer, start: int, stop: int) -> Tensor:
@@ -220,24 +236,53 @@ def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
     vectors : Tensor of shape (n, k)
         Orthonormal columns.
     """
-    n = K.shape[0]
-    if n < _LANCZOS_FROM or k > n // 8 or K.device.type != "cpu":
-        values, vectors = torch.linalg.eigh(K)
-        return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
-    array = K.to(torch.float64).numpy()
+    if prefers_lanczos(K, k):
+        return lanczos(lambda v: K @ v, K, k)
+    values, vectors = torch.linalg.eigh(K)
+    return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
+
+
+def prefers_lanczos(K: Tensor, k: int) -> bool:
+    """Whether Lanczos finds ``k`` eigenpairs of a matrix like ``K`` sooner than a dense eigendecomposition."""
+    return K.shape[0] >= _LANCZOS_FROM and k <= K.shape[0] // 8 and K.device.type == "cpu"
+
+
+def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Largest ``k`` eigenpairs of a symmetric matrix known by its product with a vector.
+
+    Parameters
+    ----------
+    product : callable
+        Maps a vector of shape (n,) to a vector of shape (n,).
+    like : Tensor of shape (n, n)
+        Gives the size and the dtype.
+    k : int
+        Number of pairs, less than n.
+
+    Returns
+    -------
+    values : Tensor of shape (k,)
+        In descending order.
+    vectors : Tensor of shape (n, k)
+        Orthonormal columns with a fixed sign.
+    """
+    n = like.shape[0]
+
+    def multiply(v: np.ndarray) -> np.ndarray:
+        return product(torch.from_numpy(np.ascontiguousarray(v).reshape(-1)).to(like.dtype)).numpy().astype(np.float64)
+
+    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=multiply, dtype=np.float64)
     # A fixed start makes the result a function of the matrix alone; the ramp keeps it off symmetric null directions.
     start = np.cos(np.arange(n)) + 1.0
-    ncv = min(n, max(2 * k + 1, 40))
+    tol = 1e-12 if like.dtype == torch.float64 else 1e-6
     try:
-        values_, vectors_ = scipy.sparse.linalg.eigsh(array, k=k, which="LA", v0=start, tol=1e-12, ncv=ncv)
+        found = scipy.sparse.linalg.eigsh(operator, k=k, which="LA", v0=start, tol=tol, ncv=min(n, max(2 * k + 1, 40)))
     except scipy.sparse.linalg.ArpackNoConvergence:  # clusters of equal eigenvalues
-        values_, vectors_ = scipy.linalg.eigh(array, subset_by_index=[n - k, n - 1])
-    order = np.argsort(values_)[::-1]
-    values, vectors = (
-        torch.from_numpy(values_[order].copy()),
-        torch.from_numpy(np.ascontiguousarray(vectors_[:, order])),
-    )
-    return values.to(K.dtype), fix_signs(vectors.to(K.dtype))
+        columns = np.stack([multiply(column) for column in np.eye(n)], axis=1)
+        found = scipy.linalg.eigh((columns + columns.T) / 2, subset_by_index=[n - k, n - 1])
+    order = np.argsort(found[0])[::-1]
+    values, vectors = torch.from_numpy(found[0][order]), torch.from_numpy(np.ascontiguousarray(found[1][:, order]))
+    return values.to(like.dtype), fix_signs(vectors.to(like.dtype))
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:

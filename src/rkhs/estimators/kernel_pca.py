@@ -12,8 +12,9 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
+from rkhs._core.linalg import cholesky, fix_signs
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.grams import Dense, Gram
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Matern
@@ -175,17 +176,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             check_count(self.n_components, "n_components")
 
     def _fit_components(self, K: Tensor, weights: Tensor | None) -> None:
-        n = K.shape[0]
+        n, gram = K.shape[0], Dense(K)
         mean = K.new_full((n,), 1.0 / n) if weights is None else weights
         root = mean.sqrt()
         gram_mean = K @ mean if self.center else K.new_zeros(n)
         total = float(gram_mean @ mean)
-        C = center_gram(K, weights) if self.center else K.clone()
         spread = float(K.diagonal().abs().mean())
-        C.mul_(root[:, None]).mul_(root[None, :])
-        variance = float(C.diagonal().sum())
-        values, vectors = self._leading(C, variance, spread)
-        floor = n * torch.finfo(C.dtype).eps * max(float(values[0]), spread)
+        variance = max(float(mean @ K.diagonal()) - total, 0.0)
+        values, vectors = self._leading(gram, weights, variance)
+        floor = n * torch.finfo(K.dtype).eps * max(float(values[0]), spread)
         positive = values > floor
         if self.n_components is None:
             keep = max(1, int(positive.sum()))
@@ -208,16 +207,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.mean_weights_ = mean.cpu().numpy() if self.center else None
         self.gram_mean_, self.total_ = gram_mean.cpu().numpy(), total
 
-    def _leading(self, C: Tensor, variance: float, spread: float) -> tuple[Tensor, Tensor]:
+    def _leading(self, gram: Gram, weights: Tensor | None, variance: float) -> tuple[Tensor, Tensor]:
         """As many eigenpairs as were asked for."""
-        n, asked = C.shape[0], self.n_components
+        n, asked = gram.shape[0], self.n_components
         if asked is None:
-            return top_eigenpairs(C, n)
+            return gram.top_eigenpairs(n, weights, center=self.center)
         if not isinstance(asked, float):
-            return top_eigenpairs(C, int(asked))
+            return gram.top_eigenpairs(int(asked), weights, center=self.center)
         k = min(n, 16)
         while True:
-            values, vectors = top_eigenpairs(C, k)
+            values, vectors = gram.top_eigenpairs(k, weights, center=self.center)
             reached = torch.cumsum(values, 0) >= asked * variance
             if bool(reached.any()) or k == n:
                 count = int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from rkhs._core.linalg import Factor, center_gram, factorize, top_eigenpairs
+from rkhs._core.linalg import Factor, center_gram, factorize, lanczos, prefers_lanczos, top_eigenpairs
 from rkhs.grams.base import Gram
 
 __all__ = ["Dense"]
@@ -57,11 +57,21 @@ class Dense(Gram):
         return factorize(self._K)
 
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
-        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos."""
-        C = center_gram(self._K, weights) if center else self._K.clone()
-        if weights is None:
-            C.div_(C.shape[0])
-        else:
-            root = weights.sqrt()
-            C.mul_(root[:, None]).mul_(root[None, :])
-        return top_eigenpairs(C, k)
+        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos, which forms no second matrix."""
+        n = self._K.shape[0]
+        mean = self._K.new_full((n,), 1.0 / n) if weights is None else weights
+        root = mean.sqrt()
+        if not prefers_lanczos(self._K, k):
+            C = center_gram(self._K, weights) if center else self._K.clone()
+            return top_eigenpairs(C.mul_(root[:, None]).mul_(root[None, :]), k)
+
+        def product(v: Tensor) -> Tensor:
+            u = root * v
+            if center:
+                u = u - mean * u.sum()
+            u = self._K @ u
+            if center:
+                u = u - (mean * u).sum()
+            return root * u
+
+        return lanczos(product, self._K, k)

@@ -59,7 +59,6 @@ class Factored(Gram):
 
     def factor(self) -> Factor:
         """A factor with a lower-triangular block of pivot rows, from a pivoted QR factorisation of ``F^T``. O(n r^2)."""
-
         # F^T P = Q R gives F[P] = R^T Q^T: rotating the features by Q makes the leading pivot rows triangular.
         R, pivots = scipy.linalg.qr(self._F.mT.to(torch.float64).cpu().numpy(), mode="r", pivoting=True)
         n, r = self._F.shape

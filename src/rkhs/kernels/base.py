@@ -245,8 +245,9 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
     else:
         if hasattr(X, "toarray"):
             raise InputError(f"{reader} reads dense arrays; got a sparse {type(X).__name__}. Pass X.toarray()")
+        plain = as_numpy(X)
         try:
-            array = np.asarray(as_numpy(X))
+            array = np.asarray(plain)
         except ValueError:  # rows of different lengths
             array = np.empty(0, dtype=object)
         if array.dtype.kind not in "biuf":

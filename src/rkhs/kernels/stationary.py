@@ -11,12 +11,13 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, symmetric_rows
+from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary", "median_bandwidth", "squared_distances", "weighted_median"]
@@ -29,13 +30,15 @@ def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
     """Squared Euclidean distances by one matrix product on centred data, clamped at zero; shape (n, m)."""
     center = (X if Y is None else Y).mean(dim=0)
     A = X - center
+    B = A if Y is None else Y - center
     a = (A * A).sum(1)
-    if Y is None:
-        D = torch.addmm(a[None, :], A, A.mT, alpha=-2.0).add_(a[:, None]).clamp_min_(0.0)
-        D.fill_diagonal_(0.0)
-        return D
-    B = Y - center
-    return torch.addmm((B * B).sum(1)[None, :], A, B.mT, alpha=-2.0).add_(a[:, None]).clamp_min_(0.0)
+    b = a if Y is None else (B * B).sum(1)
+    D = new_matrix(A.shape[0], B.shape[0], A)
+    for start in range(0, A.shape[0], ROWS):
+        rows = slice(start, min(start + ROWS, A.shape[0]))
+        torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
+        D[rows].add_(a[rows, None]).clamp_min_(0.0)
+    return D.fill_diagonal_(0.0) if Y is None else D
 
 
 def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
@@ -46,9 +49,7 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     """
     flat = values.reshape(-1)
     if weights is None:
-        n = flat.numel()
-        lower = float(torch.kthvalue(flat, (n + 1) // 2).values)
-        return lower if n % 2 else (lower + float(torch.kthvalue(flat, n // 2 + 1).values)) / 2
+        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
     order = torch.argsort(flat)
     ordered, w = flat[order], weights.reshape(-1)[order]
     kept = w > 0
@@ -62,13 +63,25 @@ def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
     return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
 
 
+def pair_median(D: Tensor) -> float:
+    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
+    n = D.shape[0]
+    array = D.cpu().numpy()
+    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
+    # Sorted, the entries are n zeros and then every pair twice.
+    middle = [k for k in {(n * n - 1) // 2, n * n // 2}]
+    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
+    found = np.partition(pairs, ranks) if ranks else pairs
+    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
+
+
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
     """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
 
     Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
     do, the answer is 1.
     """
-    scale = weighted_median(D, None if weights is None else torch.outer(weights, weights))
+    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:
         scale = float(D.mean() if weights is None else weights @ D @ weights)
     return 1.0 if scale <= 0.0 else 1.0 / scale
@@ -190,7 +203,10 @@ class Radial(Stationary):
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        return self._profile(squared_distances(X, Y))
+        D = squared_distances(X, Y)
+        for start in range(0, D.shape[0], ROWS):
+            D[start : start + ROWS] = self._profile(D[start : start + ROWS])
+        return D
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -270,12 +286,16 @@ class Gaussian(Radial):
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = A.new_empty(A.shape[0], B.shape[0])
-        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached.
+        K = new_matrix(A.shape[0], B.shape[0], A)
+        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached,
+        # and within one set of points only right of the diagonal: the rest is a mirror image.
         for start in range(0, A.shape[0], ROWS):
-            part = K[start : start + ROWS]
-            torch.mm(left[start : start + ROWS], right, out=part)
-            part.clamp_max_(0.0).exp2_()
+            stop = min(start + ROWS, A.shape[0])
+            first = start if Y is None else 0
+            part = torch.mm(left[start:stop], right[:, first:]).clamp_max_(0.0).exp2_()
+            K[start:stop, first:] = part
+            if Y is None:
+                K[stop:, start:stop] = part[:, stop - start :].mT
         if Y is None:
             K.fill_diagonal_(1.0)
         return K

@@ -1,0 +1,95 @@
+"""Objects described by their parameters: equality, clone, and the JSON form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from rkhs._core.config import Configurable, decode, encode
+from rkhs._core.errors import InputError
+
+
+class Box(Configurable):
+    def __init__(self, content: Any = None, label: str = "box") -> None:
+        self.content = content
+        self.label = label
+
+
+class Bag(Box):
+    pass
+
+
+def round_trip(value: Any) -> Any:
+    arrays: dict[str, np.ndarray] = {}
+    text = json.dumps(encode(value, arrays), allow_nan=False)
+    return decode(json.loads(text), arrays, lambda name: {"Box": Box, "Bag": Bag}[name])
+
+
+VALUES: list[Any] = [
+    None, True, 3, -2.5, "text", [1, "a"], (1.0, None), {"a": 1, "$float": (2,)}, {"$array": "b"}, [], (), {},
+    Box(), Box(np.arange(3.0)), Box((Bag(1), [Box("x")]), label="outer"), Box({"deep": Bag(np.eye(2))}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_round_trip(value: Any) -> None:
+    back = round_trip(value)
+    assert type(back) is type(value)
+    assert back == value
+
+
+@pytest.mark.parametrize("value", [float("inf"), -float("inf")])
+def test_infinity(value: float) -> None:
+    assert round_trip(value) == value
+    assert np.isnan(round_trip(float("nan")))
+
+
+def test_arrays_keep_type_and_values() -> None:
+    for array in (np.arange(6, dtype=np.int32).reshape(2, 3).T, np.array([True, False]), np.float32([1.5])):
+        back = round_trip(array)
+        assert back.dtype == array.dtype
+        np.testing.assert_array_equal(back, array)
+    words = round_trip(np.array(["a", "bc"]))
+    assert words.dtype.kind == "U"
+    assert words.tolist() == ["a", "bc"]
+    assert round_trip(np.array(["a"], dtype=object)).dtype == object
+    assert isinstance(round_trip(torch.ones(2)), np.ndarray)
+    assert round_trip(np.float64(2.0)) == 2.0
+    assert round_trip(np.int64(2)) == 2
+    arrays: dict[str, np.ndarray] = {}
+    source = np.zeros(2)
+    encode(source, arrays)
+    source += 1.0
+    assert not arrays["array0"].any()
+
+
+def test_what_cannot_be_written() -> None:
+    for value in (lambda x: x, {1: 2}, object(), 1j, np.array([object()])):
+        with pytest.raises(InputError, match=r"^cannot write a \w+ to a model file; expected numbers"):
+            encode(Box(value), {})
+
+
+@pytest.mark.parametrize("value", [{"$array": "absent"}, {"unknown": 1}, {}, object()])
+def test_damaged_descriptions(value: Any) -> None:
+    with pytest.raises(InputError, match=r"^the description of a stored object is damaged"):
+        decode(value, {}, lambda name: Box)
+
+
+def test_equality_and_clone() -> None:
+    one = Box(np.arange(3.0))
+    assert one == Box(np.arange(3.0))
+    assert one != Box(np.arange(4.0))
+    assert one != Bag(np.arange(3.0))
+    assert one != "box"
+    assert Box([np.ones(1)]) == Box([np.ones(1)])
+    assert Box([np.ones(1)]) != Box([np.ones(1), 2])
+    assert clone(one) == one
+    assert clone(one) is not one
+    assert Box(Bag(1)).get_params()["content__content"] == 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)

@@ -1,0 +1,170 @@
+# ruff: noqa: E501 (messages stand in one piece)
+"""Every wrong argument meets a typed error with a known message."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from rkhs._core.errors import InputError
+from rkhs.kernels import (
+    NTK,
+    ArcCosine,
+    Centered,
+    FromFunction,
+    Gaussian,
+    GaussianOf,
+    Laplacian,
+    Linear,
+    Matern,
+    MinMax,
+    Normalized,
+    Polynomial,
+    Precomputed,
+    Product,
+    Scaled,
+    Sum,
+    Tanimoto,
+    as_kernel,
+    kernel_from_name,
+)
+
+X = np.arange(6.0).reshape(3, 2)
+BANDWIDTHS = [-1.0, 0.0, math.nan, math.inf, None, True, "1"]
+
+
+@pytest.mark.parametrize("gamma", BANDWIDTHS[:-1])
+@pytest.mark.parametrize("cls", [Gaussian, Laplacian, Matern])
+def test_bandwidth(cls: Any, gamma: Any) -> None:
+    message = f"{cls.__name__}.gamma must be > 0 or 'median' or 'scale' or '1/d'; got {gamma!r}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        cls(gamma=gamma)(X)
+
+
+@pytest.mark.parametrize("cls", [Gaussian, Laplacian, Matern])
+def test_bandwidth_name(cls: Any) -> None:
+    message = f"{cls.__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got 'medain'"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        cls(gamma="medain")(X)
+
+
+@pytest.mark.parametrize("gamma", BANDWIDTHS)
+def test_bandwidth_of_derived_gaussian(gamma: Any) -> None:
+    message = f"GaussianOf.gamma must be > 0 or 'median'; got {gamma!r}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        GaussianOf(Linear(), gamma)(X)
+
+
+FUNCTION = "the function of FromFunction must "
+CASES: list[tuple[Any, Any, str]] = [
+    (Matern(2.0), X, "Matern.nu must be 0.5, 1.5 or 2.5; got 2.0"),
+    (Laplacian("l3"), X, "Laplacian.norm must be 'l1' or 'l2'; got 'l3'"),
+    (Linear("big"), X, "Linear.scale must be > 0 or 'mean_norm'; got 'big'"),
+    (Linear(-2.0), X, "Linear.scale must be > 0 or 'mean_norm'; got -2.0"),
+    (Linear(offset="median"), X, "Linear.offset must be None, 'mean' or an array of shape (d,); got 'median'"),
+    (Linear(offset=[1.0]), X, "Linear.offset must have shape (2,), one value a column; got (1,)"),
+    (Polynomial(0), X, "Polynomial.degree must be an integer >= 1; got 0"),
+    (Polynomial(1.5), X, "Polynomial.degree must be an integer >= 1; got 1.5"),
+    (Polynomial(2, "d"), X, "Polynomial.scale must be > 0 or '1/d'; got 'd'"),
+    (Polynomial(2, 1.0, -1.0), X, "Polynomial.offset must be >= 0; got -1.0"),
+    (ArcCosine(2), X, "ArcCosine.order must be 0 or 1; got 2"),
+    (ArcCosine("1"), X, "ArcCosine.order must be 0 or 1; got '1'"),
+    (ArcCosine(1, 0), X, "ArcCosine.depth must be an integer >= 1; got 0"),
+    (NTK(1.5), X, "NTK.depth must be an integer >= 1; got 1.5"),
+    (NTK(1, "yes"), X, "NTK.bias must be True or False; got 'yes'"),
+    (MinMax(), -X, "MinMax reads numbers >= 0; got -1 in row 0. Shift the columns to be non-negative, or use Tanimoto"),
+    (Scaled(Linear(), 0.0), X, "Scaled.scale must be > 0; got 0.0"),
+    (Scaled("rbf", 1.0), X, "Scaled.base must be a kernel; got 'rbf'"),
+    (Sum(()), X, "Sum.terms must be a tuple of at least one kernel; got ()"),
+    (Product((1,)), X, "Product.terms must be kernels; got 1"),
+    (Normalized("rbf"), X, "Normalized.base must be a kernel; got 'rbf'"),
+    (Centered(None), X, "Centered.base must be a kernel; got None"),
+    (GaussianOf(3), X, "GaussianOf.base must be a kernel; got 3"),
+    (Gaussian() + Precomputed(), X, "Sum mixes kernels on ['gram', 'vectors']; its parts must read the same data"),
+    (Gaussian() * FromFunction(max), X, "Product mixes kernels on ['objects', 'vectors']; its parts must read the same data"),
+    (Precomputed(-1.0), X @ X.T, "Precomputed.new_diag must be >= 0; got -1.0"),
+    (Precomputed(), X, "Precomputed reads a square Gram matrix (n training items by n training items) first; got shape (3, 2)"),
+    (Precomputed(train_diag=[1.0]), X @ X.T, "Precomputed.train_diag must have shape (3,), one value a training item; got (1,). Leave it out: resolve writes it down"),
+    (FromFunction(3), ["a"], "FromFunction.function must be a function of two items; got 3"),
+    (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
+    (FromFunction(max), "abc", "FromFunction reads a list of objects; got a str. Wrap one object in a list"),
+    (FromFunction(lambda x, y: math.nan), ["a"], FUNCTION + "return finite numbers; got nan for items 0 and 0"),
+    (FromFunction(lambda x, y: "a"), ["a"], FUNCTION + "return a number for two items; got 'a' for items 0 and 0. Use vectorized=True for a function of two lists"),
+    (FromFunction(lambda x, y: [[1.0]], True), ["a", "b"], FUNCTION + "return a matrix of shape (2, 2) for 2 and 2 items; got (1, 1). Use vectorized=False for a function of two items"),
+    (FromFunction(lambda x, y: x - y), [1, 2], FUNCTION + "be symmetric; got values that differ by 2 when the items are swapped. Pass lambda x, y: (f(x, y) + f(y, x)) / 2 if that is meant"),
+    (Gaussian(), [1.0, 2.0], "Gaussian reads a 2-D array (n samples, d inputs); got shape (2,). Reshape one feature by X.reshape(-1, 1), one sample by X.reshape(1, -1)"),
+    (Gaussian(), [["a"]], "Gaussian reads numbers; got dtype <U1. Encode the columns as numbers, or use a kernel for objects"),
+    (Gaussian(), [[1.0], [1.0, 2.0]], "Gaussian reads numbers; got dtype object. Encode the columns as numbers, or use a kernel for objects"),
+    (Tanimoto(), X * 1j, "Tanimoto reads numbers; got dtype complex128. Encode the columns as numbers, or use a kernel for objects"),
+    (Gaussian(), X * np.nan, "Gaussian reads finite numbers; got NaN or infinity in row 0. Fill or drop such rows first"),
+    (NTK(), np.empty((0, 3)), "NTK reads a 2-D array (n samples, d inputs); got shape (0, 3), which holds no number"),
+    (Linear(), scipy.sparse.csr_array(X), "Linear reads dense arrays; got a sparse csr_array. Pass X.toarray()"),
+    (Gaussian(), np.ma.masked_equal(X, 1.0), "X must have no missing values; got a masked array with 1 masked entries. Fill or drop them first"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "data", "message"), CASES)
+def test_exact_messages(kernel: Any, data: Any, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kernel(data)
+    assert str(caught.value) == message
+
+
+def test_two_widths() -> None:
+    with pytest.raises(InputError, match=r"^X and Y must have as many columns; got shapes \(3, 2\) and \(3, 1\)$"):
+        Gaussian(1.0)(X, X[:, :1])
+
+
+def test_unresolved_kernels_do_not_compute() -> None:
+    import torch
+
+    T = torch.from_numpy(X)
+    for kernel in (Gaussian(), Linear("mean_norm"), Polynomial(), GaussianOf(Linear())):
+        with pytest.raises(InputError, match=r"call resolve\(X\) first"):
+            kernel._gram(T)
+    with pytest.raises(InputError, match="no centre yet"):
+        Centered(Linear())._gram(T, T)
+
+
+def test_order_zero_cannot_act_on_codes() -> None:
+    import torch
+
+    with pytest.raises(InputError, match=r"^ArcCosine of order 0 has no gradient where points coincide"):
+        ArcCosine(0).pullback(torch.ones(2, 2), torch.ones(2, 2))
+    assert not ArcCosine(0).differentiable
+    assert not (ArcCosine(0) + Linear()).differentiable
+
+
+def test_names() -> None:
+    for name, cls in [("gaussian", Gaussian), ("rbf", Gaussian), ("poly", Polynomial), ("precomputed", Precomputed)]:
+        assert as_kernel(name) == kernel_from_name(name) == cls()
+    for name in ("laplacian", "matern", "linear", "polynomial", "arccosine", "ntk", "tanimoto", "minmax"):
+        assert kernel_from_name(name).domain == "vectors"
+    names = "'gaussian', 'rbf', 'laplacian', 'matern', 'linear', 'polynomial', 'poly', 'arccosine', 'ntk', 'tanimoto', 'minmax', 'precomputed'"
+    with pytest.raises(InputError) as caught:
+        kernel_from_name("gausian")
+    assert str(caught.value) == f"kernel must be one of {names}; got 'gausian'. Did you mean 'gaussian'?"
+    with pytest.raises(InputError, match=r"got 'graph'\. Pass a Kernel for anything else$"):
+        as_kernel("graph")
+    with pytest.raises(InputError, match=r"^kernel must be an instance; got the class Gaussian\. Write Gaussian\(\)$"):
+        as_kernel(Gaussian)
+    with pytest.raises(InputError, match=r"^kernel must be a Kernel, a name or a function of two items; got 3$"):
+        as_kernel(3)
+    kernel = Gaussian(2.0)
+    assert as_kernel(kernel) is kernel
+
+
+def test_a_function_is_asked_for_half_of_the_pairs() -> None:
+    calls: list[tuple[int, int]] = []
+
+    def product(x: int, y: int) -> int:
+        calls.append((x, y))
+        return x * y
+
+    FromFunction(product)([1, 2, 3, 4])
+    assert len(calls) == 4 * 5 // 2 + 1  # and one mirror image, to find asymmetric functions
