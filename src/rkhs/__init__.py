@@ -9,15 +9,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
+    from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+    from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
+    from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
 
 __version__ = "0.1.0"
 
 # name -> the module that defines it
 _NAMES = {
+    "FunctionalKernelRegressor": "rkhs.estimators.functional_regressor",
+    "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelPCA": "rkhs.estimators.kernel_pca",
+    "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
+    "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
 }
 _SUBMODULES = ("kernels", "losses")
 

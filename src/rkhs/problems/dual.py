@@ -220,7 +220,8 @@ class DualProblem:
         return torch.where(s > 0, C / s.clamp_min(torch.finfo(s.dtype).tiny), 0.0).permute(0, 2, 3, 1).contiguous()
 
     def _flat(self, W: Tensor) -> Tensor:
-        return W.reshape(W.shape[0], W.shape[1], -1)
+        F, n, q, B = W.shape
+        return W.reshape(F, n, q * B)
 
 
 def dual_problem(
