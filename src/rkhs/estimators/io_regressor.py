@@ -256,9 +256,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         if candidates is None or len(candidates) != len(U):
             raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
         diags = [None] * len(U) if diag is None else diag
-        return [
-            -self._distances(U[i : i + 1], candidates[i], diags[i])[0].cpu().numpy() for i in range(len(U))
-        ]
+        return [-self._distances(U[i : i + 1], candidates[i], diags[i])[0].cpu().numpy() for i in range(len(U))]
 
     def _distances(self, U: Tensor, candidates: Any, diag: Any) -> Tensor:
         K, diagonal = self._candidate_kernel(candidates, diag)
