@@ -34,8 +34,8 @@ class FunctionalKernelRegressor(DualRegressor):
         On input curves: ``"functional_laplacian"``, ``"functional_gaussian"`` (median bandwidth, quadrature on
         ``input_times``), any kernel on vectors, or ``"precomputed"``.
     input_times, output_times : array, default=None
-        Strictly increasing times of the columns of X and of Y; None: the grid of the data if they carry one (scikit-fda's
-        FDataGrid), else equally spaced on [0, 1].
+        Strictly increasing times of the columns of X and of Y; None: the grid of the data if they carry one
+        (scikit-fda's FDataGrid), else equally spaced on [0, 1].
     basis : str or Kernel, default="fourier"
         ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
         :func:`rkhs.outputs.basis_functions`.
@@ -57,7 +57,7 @@ class FunctionalKernelRegressor(DualRegressor):
     output_ : Functional
         Mean, functions, eigenvalues and quadrature weights.
     dual_coef_ : ndarray of shape (n, m)
-    kernel_, objective_, gap_, support_, saturated_, certificates_, kkt_residuals_, n_iter_, converged_, reason_, history_
+    kernel_, objective_, gap_, support_, saturated_, certificates_, kkt_residuals_, n_iter_, converged_
         As in :class:`OperatorKernelRegressor`.
 
     Raises
@@ -126,7 +126,7 @@ class FunctionalKernelRegressor(DualRegressor):
         curves, input_times = _curves(X, self.input_times)
         targets, output_times = _curves(y, self.output_times)
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
-        items = self._read_training(curves, kernel, at_least=1)  # type: ignore[arg-type]
+        items = self._read_training(curves, kernel, at_least=1)
         Y, self._one_output = read_targets(self, targets, len(items))
         _, weights = self._read_all_weights(sample_weight, len(items))
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
@@ -176,8 +176,8 @@ class FunctionalKernelRegressor(DualRegressor):
         Returns
         -------
         ndarray of shape (S,)
-            Mean over curves of the squared L2 distance between ``y_i`` and the machine fitted without curve ``i``; the mean
-            curve and an empirical basis are those of all curves.
+            Mean over curves of the squared L2 distance between ``y_i`` and the machine fitted without curve ``i``; the
+            mean curve and an empirical basis are those of all curves.
         """
         U, weights = self._prepare(X, y, None)
         problem = self._problem(U, weights, Squared(), list(np.atleast_1d(regs)))
@@ -195,6 +195,6 @@ def _curves(X: Any, times: Any) -> tuple[Any, Any]:
     values, grids = np.asarray(X.data_matrix), X.grid_points
     if len(grids) != 1 or values.ndim != 3 or values.shape[2] != 1:
         raise InputError(
-            f"curves must be real functions of one variable; got data_matrix of shape {values.shape} on {len(grids)} axes"
+            f"curves must be real functions of one variable; got values of shape {values.shape} on {len(grids)} axes"
         )
     return values[:, :, 0], np.asarray(grids[0]) if times is None else times

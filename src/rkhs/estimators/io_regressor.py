@@ -38,8 +38,8 @@ class InputOutputKernelRegressor(KernelEstimator):
     kernel : str, Kernel, OperatorKernel, or list of pairs (kernel, operator), default="gaussian"
         Acts on the inputs; ``"precomputed"`` as in :class:`OperatorKernelRegressor`.
     output_kernel : str, Kernel or callable, default="linear"
-        Acts on the outputs; ``"precomputed"``: fit takes their Gram matrix, and candidates are rows of kernel values with
-        the training outputs.
+        Acts on the outputs; ``"precomputed"``: fit takes their Gram matrix, and candidates are rows of kernel values
+        with the training outputs.
     operator : None or "covariance", default=None
         The identity, or the empirical covariance of the output features (which keeps their span, assumption 3).
     loss : str or Loss, default="squared"
@@ -93,6 +93,9 @@ class InputOutputKernelRegressor(KernelEstimator):
     >>> model.predict([[0.05], [1.05]], candidates=["bird", "dogs", "cat"])
     ['cat', 'dogs']
     """
+
+    train_outputs_: Any
+    _outputs_given: Any
 
     def __init__(
         self,
@@ -151,7 +154,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         check_choice(self.psd, "psd", ("clip", "raise"))
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
-        items = self._read_training(X, kernel, at_least=1)  # type: ignore[arg-type]
+        items = self._read_training(X, kernel, at_least=1)
         n = len(items)
         kept, weights = self._read_weights(sample_weight, n)
         if kept is not None:
@@ -193,6 +196,8 @@ class InputOutputKernelRegressor(KernelEstimator):
                     "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
                     f"infinity; got dtype {array.dtype}, shape {array.shape}"
                 )
+            if len(array) == 0:
+                raise InputError("candidates must not be empty")
             array = array.reshape(len(array), -1)
             if kernel.domain == "gram" and n is not None:
                 array = check_gram(array, "y (output_kernel='precomputed')")
@@ -242,7 +247,7 @@ class InputOutputKernelRegressor(KernelEstimator):
             Outputs, or kernel values (c, n) with the training outputs for ``output_kernel="precomputed"``; with
             ``per_sample=True`` a sequence of m such sets. None: the training outputs.
         diag : float or array of shape (c,), optional
-            ``k(z, z)`` for ``output_kernel="precomputed"``; default 1, or the training diagonal for the training outputs.
+            ``k(z, z)`` for ``output_kernel="precomputed"``; default 1, as for every normalised kernel.
         per_sample : bool, default=False
             Whether every sample has its own candidates.
 
@@ -291,8 +296,8 @@ class InputOutputKernelRegressor(KernelEstimator):
         ----------
         X : array (m, d), kernel values (m, n), or list of m objects
         candidates : items, default=None
-            One set for all samples, or with ``per_sample=True`` one set a sample. None: label vectors if ``multilabel_``,
-            else the training outputs.
+            One set for all samples, or with ``per_sample=True`` one set a sample. None: label vectors if
+            ``multilabel_``, else the training outputs.
         diag, per_sample
             As in :meth:`scores`.
 

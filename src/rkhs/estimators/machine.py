@@ -87,7 +87,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
     ) -> RegressionPath:
         """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition.
 
-        The estimator itself is prepared for prediction by the path but gets no coefficients: choose a setting, then fit.
+        The estimator keeps kernel, supports and output space for the path but gets no coefficients: choose, then fit.
 
         Parameters
         ----------

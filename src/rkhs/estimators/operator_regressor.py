@@ -18,15 +18,15 @@ __all__ = ["OperatorKernelRegressor"]
 class OperatorKernelRegressor(DualRegressor):
     """Regression of vectors in the space of an operator-valued kernel ``K(x, x') = sum_t k_t(x, x') A_t``.
 
-    Minimises ``1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` by its dual: ridge, epsilon-insensitive ridge, vector-valued
-    support vector regression, Huber regression, and any other convex loss of the residual. ``gap_`` bounds how far
-    ``objective_`` is from the optimum.
+    Minimises ``1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` by its dual: ridge, epsilon-insensitive ridge,
+    vector-valued support vector regression, Huber regression, and any other convex loss of the residual. ``gap_``
+    bounds how far ``objective_`` is from the optimum.
 
     Parameters
     ----------
     kernel : str, Kernel, OperatorKernel, or list of pairs (kernel, operator), default="gaussian"
-        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n), predict rows of kernel values (m, n). A list
-        of pairs, or ``Separable(k1, A1) + Separable(k2, A2)``, is a sum.
+        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n), predict rows of kernel values (m, n). A
+        list of pairs, or ``Separable(k1, A1) + Separable(k2, A2)``, is a sum.
     operator : None, "covariance" or array of shape (q, q), default=None
         ``A`` for one kernel: the identity; the empirical covariance of the outputs, learned in fit; a positive
         semi-definite matrix.
@@ -63,7 +63,7 @@ class OperatorKernelRegressor(DualRegressor):
     support_, saturated_ : ndarray of int
         Samples with a non-zero dual variable; samples where the loss is linear.
     certificates_, kkt_residuals_ : ndarray of shape (n,)
-        Parts of the gap sample by sample (their weighted mean is ``gap_``), and distances from the optimality conditions.
+        Parts of the gap sample by sample (their mean is ``gap_``), and distances from the optimality conditions.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
     n_features_in_, feature_names_in_
@@ -80,8 +80,8 @@ class OperatorKernelRegressor(DualRegressor):
 
     References
     ----------
-    Laforgue et al. (2020), "Duality in RKHSs with infinite dimensional outputs: application to robust losses": problem (1),
-    theorems 3, 4 and 6.
+    Laforgue et al. (2020), "Duality in RKHSs with infinite dimensional outputs: application to robust losses": problem
+    (1), theorems 3, 4 and 6.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class OperatorKernelRegressor(DualRegressor):
         """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""
         check_choice(self.psd, "psd", ("clip", "raise"))
         kernel = read_operator_kernel(self.kernel, self.operator)
-        items = self._read_training(X, kernel, at_least=1)  # type: ignore[arg-type]
+        items = self._read_training(X, kernel, at_least=1)
         Y, self._one_output = read_targets(self, y, len(items))
         _, weights = self._read_all_weights(sample_weight, len(items))
         resolved = kernel.resolve(items, weights, Y.shape[1])

@@ -29,7 +29,7 @@ _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 
 
 class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstimator):
-    """:class:`OperatorKernelRegressor` with ``reg``, ``epsilon`` or ``kappa``, and ``gamma`` chosen by cross-validation.
+    """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
     For each bandwidth one Gram matrix is made, for each fold one eigendecomposition, and all regularisers and loss
     parameters are solved in one batch: nothing is fitted from scratch.
@@ -43,8 +43,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     regs : sequence of float, default=None
         None: 1e-6, 1e-5, ..., 10.
     epsilons, kappas : sequence of float, default=None
-        Parameters of the epsilon-insensitive losses, or of the Huber loss. None: shares 0.03, 0.1, 0.3, 0.6 and 1 of the root
-        mean squared norm of the centred outputs.
+        Parameters of the epsilon-insensitive losses, or of the Huber loss. None: shares 0.03, 0.1, 0.3, 0.6 and 1 of
+        the root mean squared norm of the centred outputs.
     gammas : sequence of float or str, default=None
         Bandwidths of the kernel, which must have one; None: the kernel as it is.
     cv : int, splitter or iterable, default=5
@@ -153,7 +153,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         if not regs:
             raise InputError("regs must not be empty")
         kernels = self._kernels()
-        items = self._read_training(X, kernels[0], at_least=2)  # type: ignore[arg-type]
+        items = self._read_training(X, kernels[0], at_least=2)
         Y, _ = read_targets(self, y, len(items))
         kept, weights = self._read_weights(sample_weight, len(items))
         full = torch.ones(len(items), **self._options)
@@ -214,7 +214,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     def _errors(
         self, kernel: OperatorKernel, items: Any, Y: Tensor, weights: Tensor, regs: list[float], folds: list[Any]
     ) -> np.ndarray:
-        """Held-out errors of every setting, shape (regs, losses, folds); the bandwidth is that of all training items."""
+        """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
         resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
         grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
         out = np.empty((len(regs), len(self.losses_), len(folds)))

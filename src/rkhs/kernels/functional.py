@@ -93,7 +93,7 @@ class _Functional(VectorKernel):
         if self.gamma == "median" and isinstance(self.gamma, str):
             pairs = None if weights is None else torch.outer(weights, weights)
             median = weighted_median(self._distances(X), pairs)
-            return type(self)(1.0 / median if median > 0.0 else 1.0, self.times, self.rule)  # type: ignore[call-arg]
+            return type(self)(1.0 / median if median > 0.0 else 1.0, self.times, self.rule)
         check_number(self.gamma, f"{name}.gamma", above=0.0, names=("median",))
         return self
 

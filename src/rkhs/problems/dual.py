@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -261,7 +262,7 @@ def dual_problem(
     ----------
     ``MATH.md`` 6.2.
     """
-    many_regs = [regs] if isinstance(regs, (int, float)) else list(regs)
+    many_regs = list(regs) if isinstance(regs, (list, tuple, np.ndarray)) else [regs]
     many_losses = [losses] if isinstance(losses, Loss) else list(losses)
     B = max(len(many_regs), len(many_losses))
     many_regs, many_losses = _stretch(many_regs, B, "regs"), _stretch(many_losses, B, "losses")

@@ -141,7 +141,7 @@ class _State:
     def _scale(self) -> Tensor:
         if not self.radial:
             return self.V[:, :, 0]
-        return self.problem.rows.scale(torch.linalg.vector_norm(self.V, dim=2), 1.0 / self.rho)
+        return self.problem.rows.scale(self.problem.rows.norms(self.V), 1.0 / self.rho)
 
     def _general_step(self, measure: bool) -> None:
         Z = self.Z
@@ -160,10 +160,10 @@ class _State:
 
     def _measure(self, X: Tensor, Z: Tensor, old: Tensor | None) -> None:
         assert old is not None
-        scale = torch.linalg.vector_norm(X, dim=(1, 2))
-        self.primal = torch.linalg.vector_norm(X - Z, dim=(1, 2)) / scale
-        multiplier = torch.linalg.vector_norm(self.V - Z, dim=(1, 2))
-        self.dual = torch.linalg.vector_norm(Z - old, dim=(1, 2)) / torch.maximum(multiplier, scale)
+        scale = _size(X)
+        self.primal = _size(X - Z) / scale
+        multiplier = _size(self.V - Z)
+        self.dual = _size(Z - old) / torch.maximum(multiplier, scale)
 
     def feasible(self) -> Tensor:
         """The points that satisfy every constraint, ``Z``."""
@@ -195,3 +195,8 @@ class _State:
         self.primal, self.dual = self.primal[:, columns], self.dual[:, columns]
         self.Z = None if self.Z is None else self.Z[..., columns]
         self.inverse = self.inverse[..., columns]
+
+
+def _size(W: Tensor) -> Tensor:
+    """Norm of each problem's point, shape (F, B)."""
+    return torch.linalg.vecdot(W, W, dim=2).sum(1).sqrt_()
