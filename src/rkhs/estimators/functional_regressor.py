@@ -33,7 +33,7 @@ class FunctionalKernelRegressor(DualRegressor):
     kernel : str, Kernel or callable, default="functional_laplacian"
         On input curves: ``"functional_laplacian"``, ``"functional_gaussian"`` (median bandwidth, quadrature on
         ``input_times``), any kernel on vectors, or ``"precomputed"``.
-    input_times, output_times : array, default=None
+    input_times, output_times : array of shape (T,), default=None
         Strictly increasing times of the columns of X and of Y; None: the grid of the data if they carry one
         (scikit-fda's FDataGrid), else equally spaced on [0, 1].
     basis : str or Kernel, default="fourier"
@@ -49,8 +49,15 @@ class FunctionalKernelRegressor(DualRegressor):
     convention : {"orthonormal", "reference"}, default="orthonormal"
         ``"reference"`` reproduces the published figure: ``basis="cosine_sine"``, plain means in place of quadrature, no
         centring, whatever the other parameters say.
-    solver, tol, max_iter, psd, device, dtype, verbose
-        As in :class:`OperatorKernelRegressor`.
+    solver : str or GapSolver, default="auto"
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=None
+    psd : {"clip", "raise"}, default="clip"
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+    verbose : int, default=0
+        These as in :class:`OperatorKernelRegressor`.
 
     Attributes
     ----------

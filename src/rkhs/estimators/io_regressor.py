@@ -51,8 +51,11 @@ class InputOutputKernelRegressor(KernelEstimator):
         How :meth:`predict` works without candidates: search the training outputs, or, for a linear kernel on vectors of
         zeros and ones, compare the predicted vector with one half, which is the nearest of all ``2^q`` label vectors.
         ``"auto"`` takes labels where it can.
-    solver, tol, max_iter
-        As in :class:`OperatorKernelRegressor`.
+    solver : str or GapSolver, default="auto"
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=None
+        These as in :class:`OperatorKernelRegressor`.
     psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
@@ -65,7 +68,7 @@ class InputOutputKernelRegressor(KernelEstimator):
     kernel_, output_kernel_ : OperatorKernel, Kernel
         Resolved.
     objective_, gap_ : float
-    support_, saturated_ : ndarray of int
+    support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
     multilabel_ : bool
         Whether :meth:`predict` without candidates thresholds labels.
     n_iter_, n_evaluations_, converged_, reason_, history_

@@ -60,7 +60,7 @@ class OperatorKernelRegressor(DualRegressor):
         Resolved: every bandwidth a number, every operator a matrix in these coordinates.
     objective_, gap_ : float
         Objective, and a bound of its distance from the optimum.
-    support_, saturated_ : ndarray of int
+    support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Samples with a non-zero dual variable; samples where the loss is linear.
     certificates_, kkt_residuals_ : ndarray of shape (n,)
         Parts of the gap sample by sample (their mean is ``gap_``), and distances from the optimality conditions.

@@ -52,8 +52,15 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     criterion : {"squared", "norm"}, default="squared"
         Held-out error that is minimised: mean squared norm, or mean norm (less moved by outliers), of the residuals.
     center : bool, default=True
-    solver, tol, max_iter, psd, device, dtype, verbose
-        As in :class:`OperatorKernelRegressor`.
+    solver : str or GapSolver, default="auto"
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=None
+    psd : {"clip", "raise"}, default="clip"
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+    verbose : int, default=0
+        These as in :class:`OperatorKernelRegressor`.
 
     Attributes
     ----------

@@ -22,12 +22,12 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     ----------
     scores : array of shape (m, c), or sequence of m arrays of shape (c_i,)
         Larger is better.
-    truth : array of m int
+    truth : array of shape (m,), integers
         Index of the true candidate; negative where it is missing from the candidates.
 
     Returns
     -------
-    ndarray of m float
+    ndarray of shape (m,)
         Infinite where the truth is missing.
 
     Raises
