@@ -2,8 +2,8 @@
 
 A kernel autoencoder 2-1-2 learns a curve through the circles; 2-2-2 keeps and separates them. The paper's 1-D codes
 tell the circles apart; those of the best of several starts, at a lower objective, follow the angle instead. A network
-of the same widths is trained beside it: on 2-1-2 circles the network wins on new points, because the best one-dimensional
-code jumps between circles and a smooth kernel encoder cannot; the script prints both errors.
+of the same widths is trained beside it: on 2-1-2 circles the network wins on new points, because the best code on
+a line jumps between circles and a smooth kernel encoder cannot; the script prints both errors.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RKHS_OUTPUT", str(tmp_path))
     monkeypatch.syspath_prepend(str(EXAMPLES))
     spec = importlib.util.spec_from_file_location(f"gallery_{name}", EXAMPLES / f"plot_{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
@@ -48,4 +49,5 @@ def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert all(np.isfinite(value) for value in result.values())
     assert promise(result), result
     figures = list(tmp_path.glob("*.png"))
-    assert [f.stem for f in figures] == [name] and figures[0].stat().st_size > 10_000
+    assert [f.stem for f in figures] == [name]
+    assert figures[0].stat().st_size > 10_000

@@ -9,12 +9,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import grams as grams
+    from rkhs import kernels as kernels
+    from rkhs import losses as losses
+    from rkhs import metrics as metrics
+    from rkhs import plots as plots
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
     from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
+    from rkhs.persistence import load as load
+    from rkhs.persistence import save as save
 
 __version__ = "0.1.0"
 
@@ -26,8 +33,10 @@ _NAMES = {
     "KernelPCA": "rkhs.estimators.kernel_pca",
     "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
     "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
+    "load": "rkhs.persistence",
+    "save": "rkhs.persistence",
 }
-_SUBMODULES = ("kernels", "losses")
+_SUBMODULES = ("grams", "kernels", "losses", "metrics", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -15,7 +15,9 @@ __all__ = [
     "BatchSolution",
     "HasDualityGap",
     "HasEigenbasis",
+    "HasLastBlock",
     "HasMetric",
+    "HasNaturalGradient",
     "HasValueAndGrad",
     "Monitor",
     "Reason",
@@ -130,6 +132,24 @@ class HasMetric(Protocol):
 
 
 @runtime_checkable
+class HasNaturalGradient(Protocol):
+    """A problem that knows its gradient in a function space as a by-product of the plain one."""
+
+    def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
+        """Objective, plain gradient, and the gradient in the inner product of the function space."""
+        ...
+
+
+@runtime_checkable
+class HasLastBlock(Protocol):
+    """A problem whose last block of variables has a closed-form optimum for given other blocks."""
+
+    def freeze_last(self, first: Tensor) -> HasNaturalGradient:
+        """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
+        ...
+
+
+@runtime_checkable
 class HasDualityGap(Protocol):
     """A batch of convex problems in tensors of shape (F, n, q, B) that knows quadratic part, prox and gap."""
 
@@ -169,6 +189,10 @@ class Monitor:
         What is being solved, for the progress line.
     callback : callable, optional
         Called with each history row; returning True stops the solver.
+    rows : list of dict
+        The history so far.
+    started : float
+        When the clock started, in seconds of ``time.perf_counter``.
     """
 
     verbose: int = 0

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 import rkhs.kernels as kernels
-from rkhs._core.config import decode, encode
+from rkhs._core.codec import decode, encode
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import (

@@ -12,7 +12,7 @@ import torch
 from sklearn.base import clone
 
 import rkhs.kernels as kernels
-from rkhs._core.config import decode, encode
+from rkhs._core.codec import decode, encode
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Linear, OperatorKernel, OperatorSum, Precomputed, Separable
 from tests.reference.kernels import operator_gram

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice
+from rkhs._core.checks import check_choice, real_array
 from rkhs._core.errors import InputError
 
-__all__ = ["as_numpy", "check_items", "give_back", "resolve_device", "resolve_dtype", "to_tensor"]
+__all__ = ["as_numpy", "check_items", "give_back", "read_numbers", "resolve_device", "resolve_dtype", "to_tensor"]
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
@@ -23,10 +23,13 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     Raises
     ------
     InputError
-        If ``X`` is a masked array with masked entries.
+        If ``X`` is a masked array with masked entries, or a sparse tensor.
     """
     if isinstance(X, Tensor):
-        return X.detach().cpu().numpy()
+        if X.layout != torch.strided:
+            raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
+        small = X.detach().cpu().resolve_conj().resolve_neg()
+        return (small.float() if small.dtype == torch.bfloat16 else small).numpy()
     if isinstance(X, np.ma.MaskedArray):
         masked = int(np.ma.getmaskarray(X).sum())
         if masked:
@@ -36,6 +39,40 @@ def as_numpy(X: Any, name: str = "X") -> Any:
             )
         return X.data
     return X
+
+
+def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = "(m, {q})") -> np.ndarray:
+    """Read a finite real matrix as a float64 array.
+
+    Parameters
+    ----------
+    X : array, tensor, frame or nested list
+    name : str
+        The argument, for messages.
+    columns : int, optional
+        Number of columns that it must have.
+    shape : str, default="(m, {q})"
+        The shape in words, with ``{q}`` for the number of columns.
+
+    Returns
+    -------
+    ndarray of shape (m, q)
+
+    Raises
+    ------
+    InputError
+        For anything that is not a finite real matrix with at least one row and one column.
+    """
+    array = real_array(as_numpy(X, name), name)
+    wanted = shape.format(q="q" if columns is None else columns)
+    if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
+        raise InputError(f"{name} must be a finite array of shape {wanted}; got shape {array.shape}")
+    if not array.size:
+        missing = "row; got n_samples=0" if array.shape[0] == 0 else f"column; got shape {array.shape}"
+        raise InputError(f"{name} must have at least one {missing}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be a finite array of shape {wanted}; got NaN or infinity")
+    return array
 
 
 def give_back(result: np.ndarray, like: Any) -> Any:

@@ -4,14 +4,67 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from rkhs._core.errors import InputError
 
-__all__ = ["check_choice", "check_count", "check_gram", "check_number", "check_operator"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_gram",
+    "check_number",
+    "check_operator",
+    "check_seed",
+    "naming",
+    "real_array",
+]
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Put the name of the argument before the message of an :class:`InputError` that says something else."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{argument}: {error}") from None
+
+
+def real_array(X: Any, name: str) -> np.ndarray:
+    """Read numbers as a float64 array of any shape; they need not be finite.
+
+    Parameters
+    ----------
+    X : array or nested list
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    InputError
+        For sparse matrices, complex numbers, strings, dates and rows of different lengths.
+    """
+    if hasattr(X, "toarray"):
+        raise InputError(f"{name} must be a dense array; got a sparse {type(X).__name__}. Pass its toarray()")
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":
+            raise InputError(f"{name} must hold real numbers; got dtype {array.dtype}")
+        with np.errstate(over="ignore"):  # a longer float may become infinite, which the caller refuses
+            return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} must hold real numbers; got what NumPy cannot read: {error}") from None
 
 
 def check_number(
@@ -58,7 +111,8 @@ def check_number(
 
 def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
     """Return ``value`` as an int if it is a whole number in the given range, else raise :class:`InputError`."""
-    good = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= at_least
+    flag = isinstance(value, (bool, np.bool_))
+    good = not flag and isinstance(value, numbers.Integral) and int(value) >= at_least
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
         raise InputError(f"{name} must be {limit}; got {value!r}")
@@ -72,15 +126,33 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     return value
 
 
-def check_operator(A: Any, name: str, size: int) -> np.ndarray:
-    """Return a symmetric positive semi-definite operator as a float64 array of shape (size, size).
+def check_flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a bool if it is True or False, else raise :class:`InputError`."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
+    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
+    try:
+        return check_random_state(value)
+    except ValueError:
+        raise InputError(
+            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {value!r}"
+        ) from None
+
+
+def check_operator(A: Any, name: str, size: int | None) -> np.ndarray:
+    """Return a symmetric positive semi-definite operator as a float64 array of shape (size, size), any size if None.
 
     Raises
     ------
     InputError
         For another shape, entries that are not finite, an asymmetric matrix or a negative eigenvalue.
     """
-    matrix = np.asarray(A, dtype=np.float64)
+    matrix = real_array(A, name)
+    size = (matrix.shape[0] if matrix.ndim else 1) if size is None else size
     if matrix.shape != (size, size):
         raise InputError(f"{name} must have shape ({size}, {size}); got {matrix.shape}")
     if not np.isfinite(matrix).all():

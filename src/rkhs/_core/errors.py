@@ -5,6 +5,7 @@ __all__ = [
     "InputError",
     "JitterWarning",
     "MissingExtraError",
+    "ModelFileError",
     "NotPositiveSemidefiniteWarning",
     "RkhsError",
     "missing_extra",
@@ -21,6 +22,10 @@ class InputError(RkhsError, ValueError):
 
 class MissingExtraError(RkhsError, ImportError):
     """An optional package is missing; the message names the extra that installs it."""
+
+
+class ModelFileError(RkhsError, ValueError):
+    """A model file is damaged, of another kind, or written by a later version of its format."""
 
 
 class CollapseWarning(UserWarning):

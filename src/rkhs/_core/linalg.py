@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -25,7 +26,6 @@ __all__ = [
     "factorize",
     "fix_signs",
     "lanczos",
-    "new_matrix",
     "polar",
     "positive_part",
     "prefers_lanczos",
@@ -95,26 +95,20 @@ class Outer:
         """The matrix itself, shape (n, n)."""
         return self.left @ self.right.mT
 
-
-def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
-    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``.
-
-    On the CPU the memory is NumPy's: NumPy asks the system for huge pages and torch does not, and at n = 5000 the page
-    faults of a fresh Gram matrix cost as much as its matrix product.
-    """
-    dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)
-    if like.device.type != "cpu" or dtype is None:
-        return like.new_empty(n, m)
-    return torch.from_numpy(np.empty((n, m), dtype=dtype))
+    @cached_property
+    def doubled(self) -> tuple[Tensor, Tensor]:
+        """Two factors of ``S + S^T``, shape (n, 2 q): one product in place of two and their sum."""
+        return torch.cat([self.left, self.right], 1), torch.cat([self.right, self.left], 1)
 
 
-def symmetric_rows(S: Tensor | Outer, start: int, stop: int) -> Tensor:
-    """Rows ``start:stop`` of ``S + S^T``, shape (stop - start, n), without forming the rest."""
+def symmetric_rows(S: Tensor | Outer, start: int, stop: int, first: int = 0) -> Tensor:
+    """Rows ``start:stop`` of ``S + S^T`` from column ``first`` on, shape (stop - start, n - first), and no others."""
     if isinstance(S, Outer):
         if S.left is S.right:
-            return (2.0 * S.left[start:stop]) @ S.left.mT
-        return torch.addmm(S.left[start:stop] @ S.right.mT, S.right[start:stop], S.left.mT)
-    return S[start:stop] + S[:, start:stop].mT
+            return (2.0 * S.left[start:stop]) @ S.left[first:].mT
+        near, far = S.doubled
+        return near[start:stop] @ far[first:].mT
+    return S[start:stop, first:] + S[first:, start:stop].mT
 
 
 def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, float]:
@@ -334,7 +328,7 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     Raises
     ------
     InputError
-        With ``psd="raise"``, naming the smallest eigenvalue.
+        With ``psd="raise"``, naming the smallest eigenvalue; with any ``psd`` if no eigenvalue is positive.
     """
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
@@ -346,6 +340,11 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     smallest, largest = float(values[0]), float(values.abs().max())
     if smallest >= -1e-8 * largest:
         return K
+    if not float(values[-1]) > 0.0:
+        raise InputError(
+            f"{name} must have a positive eigenvalue; got a largest of {float(values[-1]):.3g}. "
+            "Check its sign: larger values mean more similar items"
+        )
     ratio = -smallest / largest
     if psd == "raise":
         raise InputError(

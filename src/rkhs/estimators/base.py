@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, resolve_device, resolve_dtype, to_tensor
-from rkhs._core.checks import check_count, check_gram
+from rkhs._core.arrays import as_numpy, check_items, read_numbers, resolve_device, resolve_dtype, to_tensor
+from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.kernels.base import Kernel
@@ -95,19 +95,46 @@ class KernelEstimator(BaseEstimator):
         check_is_fitted(self)
         if self.kernel_.domain == "objects":
             return check_items(X)
-        array = self._check_array(X, reset=False, at_least=1)
-        return to_tensor(array, **self._options)
+        rows = to_tensor(self._check_array(X, reset=False, at_least=1), **self._options)
+        return self._kept_columns(rows) if self.kernel_.domain == "gram" else rows
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
-        array = validate_data(
-            self, as_numpy(X), reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=at_least
-        )
-        limit = np.sqrt(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max) / max(1, array.shape[1])
+        X = as_numpy(X)
+        for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
+            if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
+                raise InputError(f"X must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
+        with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
+            array = validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=at_least
+            )
+        self._check_size(array, "X")
+        return self._check_spread(array, "X") if reset else array
+
+    def _check_size(self, array: np.ndarray, name: str) -> np.ndarray:
+        """Refuse values whose squares are not finite in the dtype of the computation."""
+        largest = float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max)
+        limit = largest**0.5 / max(1, array.shape[1])
         if array.size and float(np.abs(array).max()) > limit:
             raise InputError(
-                f"X must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
+                f"{name} must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
             )
         return array
+
+    def _check_spread(self, array: np.ndarray, name: str) -> np.ndarray:
+        """Refuse columns that all vary so little that the squares of differences lose their digits."""
+        least = 1e3 * float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).tiny) ** 0.5
+        spread = float(np.ptp(array, axis=0).max()) if array.size else 0.0
+        if 0.0 < spread < least:
+            raise InputError(
+                f"{name} must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
+                "column. Rescale the data"
+            )
+        return array
+
+    def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
+        """A finite matrix beside ``X`` (codes, targets, candidates) as a tensor."""
+        array = self._check_size(read_numbers(X, name, columns=columns, shape=shape), name)
+        return to_tensor(array, **self._options)
 
     def _forget_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
@@ -118,14 +145,16 @@ class KernelEstimator(BaseEstimator):
         """Rows to keep (None: all) and their weights, summing to one (None: equal)."""
         if sample_weight is None:
             return None, None
-        w = _check_sample_weight(as_numpy(sample_weight, "sample_weight"), np.empty((n, 1)), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            w = _check_sample_weight(as_numpy(sample_weight, "sample_weight"), np.empty((n, 1)), dtype=np.float64)
         if (w < 0.0).any():
             raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
-        if not w.sum() > 0.0:
+        if not w.max() > 0.0:
             raise InputError("sample_weight must have a positive sum; got zeros only")
         kept = np.flatnonzero(w > 0.0)
-        weights = torch.as_tensor(w[kept] / w[kept].sum(), **self._options)
-        equal = bool(np.ptp(w[kept]) == 0.0)
+        w = w[kept] / w.max()  # so that the sum neither overflows nor vanishes
+        weights = torch.as_tensor(w / w.sum(), **self._options)
+        equal = bool(np.ptp(w) == 0.0)
         return (None if len(kept) == n else kept), (None if equal else weights)
 
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
@@ -133,7 +162,13 @@ class KernelEstimator(BaseEstimator):
         K = kernel._gram(items)
         if not bool(torch.isfinite(K.sum())):
             raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
-        if kernel.domain != "vectors":
+        largest = float(K.diagonal().abs().max())
+        if 0.0 < largest < 1e-150 * (1.0 if K.dtype == torch.float64 else 1e130):  # its inverse would overflow
+            raise InputError(
+                f"the kernel {kernel!r} gives values of at most {largest:.1e} on these data, too small to work with; "
+                "multiply it by a number"
+            )
+        if not kernel.known_psd:
             K = positive_part(K, psd=self.psd, name="the Gram matrix of the kernel")
         return K
 
@@ -154,27 +189,25 @@ class KernelEstimator(BaseEstimator):
 
     def _read_codes(self, codes: Any) -> Tensor:
         check_is_fitted(self)
-        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
-        p = self.codes_.shape[1]
-        if array.ndim != 2 or array.shape[1] != p or not np.isfinite(array).all():
-            raise InputError(
-                f"codes must be a finite array of shape (m, {p}), as transform returns; got shape {array.shape}"
-            )
-        return to_tensor(array, **self._options)
+        return self._read_matrix(codes, "codes", self.codes_.shape[1], "(m, {q}), as transform returns")
 
     def _check_rows(self, rows: Any) -> Tensor:
-        array = np.asarray(as_numpy(rows, "candidates"), dtype=np.float64)
-        n = self._n_training
-        if array.ndim != 2 or array.shape[1] != n or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(
-                f"kernel values must be a finite, non-empty array of shape (c, {n}); got shape {array.shape}"
-            )
-        K = to_tensor(array, **self._options)
+        shape = "(c, {q}), kernel values with the training items"
+        K = self._read_matrix(rows, "candidates", self._n_training, shape)
+        return self._kept_columns(K)
+
+    def _kept_columns(self, K: Tensor) -> Tensor:
+        """Kernel values with the training items of positive weight."""
         return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
 
-    def _gram_diagonal(self, diag: Any, m: int, K: Tensor) -> Tensor:
+    def _gram_diagonal(self, diag: Any, K: Tensor) -> Tensor:
+        """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
+        m = len(K)
         if diag is not None:
-            values = np.broadcast_to(np.asarray(diag, dtype=np.float64), (m,))
+            values = real_array(diag, "diag")
+            if values.shape not in ((), (m,)):
+                raise InputError(f"diag must be one number or {m} numbers, one an item; got shape {values.shape}")
+            values = np.broadcast_to(values, (m,))
             if not np.isfinite(values).all() or (values < 0).any():
                 raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
             return to_tensor(values, **self._options)
@@ -182,8 +215,8 @@ class KernelEstimator(BaseEstimator):
         if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
             return K.new_full((m,), float(train.mean()))
         warnings.warn(
-            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for comparing "
-            "settings only; pass diag=",
+            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
+            "comparing settings only; pass diag=",
             UserWarning,
             stacklevel=3,
         )
@@ -191,7 +224,17 @@ class KernelEstimator(BaseEstimator):
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""
-        return result.detach().cpu().numpy().astype(self._input_dtype, copy=False)
+        with np.errstate(over="ignore"):  # refused just below
+            return self._finite(result, self._input_dtype)
+
+    def _finite(self, result: Tensor, dtype: Any = np.float64) -> np.ndarray:
+        array = result.detach().cpu().numpy().astype(dtype, copy=False)
+        if not np.isfinite(array).all():
+            raise InputError(
+                f"the result does not fit into {array.dtype}: these items lie too far from the training data of "
+                f"{type(self).__name__}; rescale the data"
+            )
+        return array
 
     def _record(self, solution: Solution) -> None:
         """Store what the solver said, and warn if it did not converge."""

@@ -6,14 +6,20 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, to_tensor
-from rkhs._core.checks import check_count, check_gram
-from rkhs._core.errors import CollapseWarning, InputError
-from rkhs.estimators.autoencoder_parts import Settings, default_kernel, fit_outputs, read_settings, solve_autoencoder
+from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.checks import check_count
+from rkhs._core.errors import CollapseWarning
+from rkhs.estimators.autoencoder_fit import fit_outputs, solve_autoencoder
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
+from rkhs.estimators.autoencoder_targets import (
+    candidate_distances,
+    read_targets,
+    reconstruction_errors,
+    store_targets,
+)
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
@@ -47,15 +53,19 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         The last one acts on the outputs (vector outputs only).
     reg : float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the first layer and ``1e-5`` for
-        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` and ``1e-3``; ``1e-3`` for the
-        layers between. Relative to the
+        the last (``1e-3`` for one or two components); for features as outputs ``1e-5`` (``1e-3`` up to five
+        components) and ``1e-3``; ``1e-3`` for the layers between. Relative to the
         variance of the targets while ``scale=True``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
-        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient.
+        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
+        function spaces, which is several times faster than that of the coefficients. In the end the last layer is at
+        its optimum, so that ``objective_`` means the same for all of them.
+    learning_rate : float, default=None
+        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, backtracking for the others.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -65,7 +75,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     tol : float, default=1e-5
         Relative tolerance of the solver.
     warm_start : bool, default=False
-        Start from the codes of the last fit if the data have the same number of rows.
+        Start from the layers of the last fit if the data have the same number of rows.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -80,7 +90,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     ----------
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
-    layer_codes_ : list of ndarray
+    layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer.
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         Resolved kernels: every bandwidth a number.
@@ -130,6 +140,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         center: bool = True,
         scale: bool = True,
         solver: str = "lbfgs",
+        learning_rate: float | None = None,
         init: str = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
@@ -150,6 +161,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.center = center
         self.scale = scale
         self.solver = solver
+        self.learning_rate = learning_rate
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -195,7 +207,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         settings = read_settings(self, kernel)
         items = self._read_training(X, kernel)
         n = len(items)
-        goal = self._read_targets(targets, items, kernel, settings, n)
+        goal = read_targets(self, targets, items, kernel, settings)
         kept, weights = self._read_weights(sample_weight, n)
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
@@ -204,63 +216,31 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
-        start = self._previous_codes(len(items), settings)
+        start = self._previous_layers(len(items), settings)
         result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
         self._kept_rows = kept
         self._n_training = n
-        self._store(result, items, goal, settings)
+        self._store(result, items, settings)
+        store_targets(self, goal)
         self._record(result.solution)
         self._warn_on_collapse(coordinates, weights)
         return self
 
-    def _read_targets(self, targets: Any, items: Any, kernel: Kernel, settings: Settings, n: int) -> Any:
-        """The targets in the form that the output reads; the items themselves if none are given."""
-        output_kernel = settings.output_kernel
-        domain = kernel.domain if output_kernel is None else output_kernel.domain
-        self._own_targets = targets is None
-        if targets is None:
-            if settings.features and output_kernel is not None and output_kernel.domain != kernel.domain:
-                raise InputError(
-                    f"output_kernel reads {domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it can read"
-                )
-            return items
-        if settings.features and domain == "objects":
-            read: Any = list(targets)
-        else:
-            array = np.asarray(as_numpy(targets, "targets"), dtype=np.float64)
-            if array.ndim != 2 or not np.isfinite(array).all():
-                raise InputError(
-                    f"targets must be a finite array of shape (n, q); got shape {array.shape}, or NaN or infinity"
-                )
-            if settings.features and domain == "gram":
-                array = check_gram(array, "targets (kernel='precomputed')")
-            read = to_tensor(array, **self._options)
-        if len(read) != n:
-            raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
-        return read
-
-    def _previous_codes(self, n: int, settings: Settings) -> list[Tensor] | None:
+    def _previous_layers(self, n: int, settings: Settings) -> list[Tensor] | None:
+        """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
         codes = getattr(self, "layer_codes_", None) if self.warm_start else None
         if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
             return None
-        return [to_tensor(c, **self._options) for c in codes]
+        return [to_tensor(c, **self._options) for c in (codes[0], *self.encoder_coefs_[1:])]
 
-    def _store(self, result: Any, items: Any, goal: Any, settings: Settings) -> None:
+    def _store(self, result: Any, items: Any, settings: Settings) -> None:
         self.decoder_kernels_ = settings.decoder_kernels
         self._store_support(items)
-        self._store_target_support(goal, settings)
         self.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
         self.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
         self.layer_codes_ = [c.cpu().numpy() for c in result.codes]
         self.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
         self.codes_ = self._to_output(result.codes[self.bottleneck_])
-
-    def _store_target_support(self, goal: Any, settings: Settings) -> None:
-        reads_items = self.output_kernel_ is not None and self.output_kernel_.domain != "gram"
-        same = self._own_targets and reads_items
-        self.target_items_ = as_numpy(goal) if reads_items and not same else None
-        diagonal = goal.diagonal() if self.output_kernel_ is not None and not reads_items else None
-        self.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
 
     def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
         norms = (coordinates * coordinates).sum(1)
@@ -355,51 +335,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
         """
         U = self._decode(self._read_codes(codes))
-        if isinstance(self.output_, Euclidean):
-            D = self._vector_distances(U, candidates)
-        else:
-            K, diagonal = self._target_rows(candidates, diag)
-            D = self.output_.squared_distances(U, K, diagonal, paired=False)
-        return rank(D, n_best)
-
-    def _vector_distances(self, U: Tensor, candidates: Any) -> Tensor:
-        predicted = self.output_.decode(U)
-        if candidates is None:
-            if self.support_items_ is None or not self._own_targets:
-                raise InputError("candidates must be given: this model keeps no training targets to choose from")
-            goal = self._support()
-        else:
-            goal = self._check_targets(candidates, "candidates")
-        return torch.cdist(predicted, goal, compute_mode="donot_use_mm_for_euclid_dist").square_()
-
-    def _check_targets(self, targets: Any, name: str) -> Tensor:
-        array = np.asarray(as_numpy(targets, name), dtype=np.float64)
-        q = len(self.output_.mean)
-        if array.ndim != 2 or array.shape[1] != q or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(f"{name} must be a finite, non-empty array of shape (m, {q}); got shape {array.shape}")
-        return to_tensor(array, **self._options)
-
-    def _target_rows(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
-        """Kernel values of candidates with the training targets, and their diagonal."""
-        kernel = self.output_kernel_
-        if kernel.domain == "gram":
-            if candidates is None:
-                raise InputError(
-                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
-                )
-            K = self._check_rows(candidates)
-            return K, self._gram_diagonal(diag, len(K), K)
-        support = self._support() if self.target_items_ is None else self._as_items(self.target_items_)
-        items = support if candidates is None else self._as_items(candidates)
-        return kernel._gram(items, support), kernel._diag(items)
-
-    def _as_items(self, candidates: Any) -> Any:
-        if self.output_kernel_.domain == "objects":
-            return list(candidates)
-        array = np.asarray(as_numpy(candidates, "candidates"), dtype=np.float64)
-        if array.ndim != 2 or len(array) == 0 or not np.isfinite(array).all():
-            raise InputError(f"candidates must be a finite, non-empty 2-D array; got shape {array.shape}")
-        return to_tensor(array, **self._options)
+        return rank(candidate_distances(self, U, candidates, diag), n_best)
 
     def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -420,24 +356,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         items = self._read_new(X)
         K = self._cross_gram(items)
         U = self._decode(self._encode(K)[self.bottleneck_])
-        if targets is None and not self._own_targets:
-            raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
-        if isinstance(self.output_, Euclidean):
-            goal = items if targets is None else self._check_targets(targets, "targets")
-            errors = ((goal - self.output_.decode(U)) ** 2).sum(1)
-        else:
-            rows, diagonal = self._error_rows(items, K, targets, diag)
-            errors = self.output_.squared_distances(U, rows, diagonal, paired=True)
-        return errors.cpu().numpy()
-
-    def _error_rows(self, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
-        if targets is not None:
-            return self._target_rows(targets, diag)
-        if self.output_kernel_.domain == "gram":
-            return K, self._gram_diagonal(diag, len(K), K)
-        same = self.output_kernel_ == self.kernel_
-        rows = K if same else self.output_kernel_._gram(items, self._support())
-        return rows, self.output_kernel_._diag(items)
+        return self._finite(reconstruction_errors(self, U, items, K, targets, diag))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""

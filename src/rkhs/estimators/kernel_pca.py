@@ -10,11 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky, fix_signs
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.grams import Dense, Gram
+from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Matern
@@ -92,7 +93,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     >>> from rkhs import KernelPCA
     >>> pca = KernelPCA(n_components=0.9).fit(load_iris().data)
     >>> pca.n_components_
-    3
+    5
     >>> bool(pca.explained_variance_ratio_.sum() > 0.9)
     True
     """
@@ -167,6 +168,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _check_parameters(self) -> None:
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         check_choice(self.psd, "psd", ("clip", "raise"))
+        check_flag(self.center, "center")
         check_number(self.reg, "reg", above=0.0)
         if isinstance(self.n_components, float) and not 0.0 < self.n_components < 1.0:
             raise InputError(
@@ -223,15 +225,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 return values[:count], vectors[:, :count]
             k = min(n, 2 * k)
 
+    def _decoder_kernel(self) -> Kernel:
+        given = self.decoder_kernel
+        if isinstance(given, str) and given == "auto":
+            return Matern(1.5, "median") + 0.1 * Linear("mean_norm")
+        kernel = as_kernel(given)
+        if kernel.domain != "vectors":
+            raise InputError(f"decoder_kernel must be a kernel on vectors; got {kernel!r}")
+        return kernel
+
     def _fit_ridge(self, X: Tensor, weights: Tensor | None) -> None:
         """Kernel ridge regression from codes to inputs: ``(K + reg W^-1) Phi = T``."""
         self.output_, U = Euclidean.fit(X, weights, center=True, scale=True)
         Z = to_tensor(self.codes_, **self._options)
-        given = self.decoder_kernel
-        auto = isinstance(given, str) and given == "auto"
-        kernel = Matern(1.5, "median") + 0.1 * Linear("mean_norm") if auto else as_kernel(given)
-        self.decoder_kernel_ = kernel.resolve(Z, weights)
-        self.decoder_coef_ = None
+        with naming("decoder_kernel"):
+            self.decoder_kernel_ = self._decoder_kernel().resolve(Z, weights)
+        self.decoder_coef_: np.ndarray | None = None
         if self.preimage != "ridge":
             return
         K = self.decoder_kernel_._gram(Z)
@@ -287,10 +296,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return give_back(self._to_output(result), codes)
 
     def _ridge_preimage(self, Z: Tensor) -> Tensor:
-        supports = to_tensor(self.codes_, **self._options)
-        return self.output_.decode(
-            self.decoder_kernel_._gram(Z, supports) @ to_tensor(self.decoder_coef_, **self._options)
-        )
+        assert self.decoder_coef_ is not None
+        K = self.decoder_kernel_._gram(Z, to_tensor(self.codes_, **self._options))
+        return self.output_.decode(K @ to_tensor(self.decoder_coef_, **self._options))
 
     def _feature_preimage(self, Z: Tensor) -> Tensor:
         problem = Preimage(self.kernel_, self._support(), self._weights(Z))
@@ -323,8 +331,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
                 raise InputError(
                     "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
                 )
-            K = self._check_rows(candidates)
-            diagonal = self._gram_diagonal(diag, len(K), K)
+            K = self._cross_gram(self._check_rows(candidates))
+            diagonal = self._gram_diagonal(diag, K)
         else:
             items = self._support() if candidates is None else self._read_new(candidates)
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
@@ -346,7 +354,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         ----------
         X : array (m, d), kernel values (m, n), or list of m objects
         space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: the squared distance
+            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
             of ``phi(x)`` from its projection; ``"auto"``: input for vectors, feature otherwise.
         diag : float or array of shape (m,), optional
             ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
@@ -367,9 +375,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             errors = ((items - back) ** 2).sum(1)
         else:
             gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, len(K), K) if gram else self.kernel_._diag(items)
+            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
             errors = (self._centred_norms(K, diagonal) - (Z * Z).sum(1)).clamp_min(0.0)
-        return errors.cpu().numpy()
+        return self._finite(errors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""

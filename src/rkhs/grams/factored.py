@@ -58,7 +58,7 @@ class Factored(Gram):
         return self._F @ self._F.mT
 
     def factor(self) -> Factor:
-        """A factor with a lower-triangular block of pivot rows, from a pivoted QR factorisation of ``F^T``. O(n r^2)."""
+        """A factor with a lower-triangular block of pivot rows, by pivoted QR of ``F^T``. O(n r^2)."""
         # F^T P = Q R gives F[P] = R^T Q^T: rotating the features by Q makes the leading pivot rows triangular.
         R, pivots = scipy.linalg.qr(self._F.mT.to(torch.float64).cpu().numpy(), mode="r", pivoting=True)
         n, r = self._F.shape

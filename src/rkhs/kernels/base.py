@@ -17,7 +17,7 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from rkhs.kernels.combine import Product, Scaled, Sum
 
-__all__ = ["Kernel", "VectorKernel", "read_matrix"]
+__all__ = ["Kernel", "VectorKernel"]
 
 
 class Kernel(Configurable):
@@ -73,7 +73,7 @@ class Kernel(Configurable):
         Raises
         ------
         InputError
-            For data that the kernel cannot read, or parameters out of range.
+            For data that the kernel cannot read, parameters out of range, or values that are not finite.
         """
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)
@@ -83,13 +83,19 @@ class Kernel(Configurable):
                 raise InputError(f"X and Y must have as many columns; got shapes {tuple(A.shape)} and {tuple(B.shape)}")
             dtype = torch.promote_types(A.dtype, B.dtype)
             A, B = A.to(dtype), B.to(dtype)
-        K = self.resolve(A if B is None else B)._gram(A, B)
+        kernel = self.resolve(A if B is None else B)
+        K = kernel._gram(A, B)
+        if not bool(torch.isfinite(K.sum())):
+            raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
         return K if as_tensor else K.cpu().numpy()
 
     def diag(self, X: Any) -> Any:
         """Diagonal ``k(x_i, x_i)``, shape (n,); a tensor if ``X`` is one, else an array."""
         A = self.read(X)
-        d = self.resolve(A)._diag(A)
+        kernel = self.resolve(A)
+        d = kernel._diag(A)
+        if not bool(torch.isfinite(d).all()):
+            raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
         return d if isinstance(X, Tensor) else d.cpu().numpy()
 
     def read(self, X: Any) -> Any:

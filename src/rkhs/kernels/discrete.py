@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
+from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
 __all__ = ["MinMax", "Tanimoto"]
@@ -54,7 +54,7 @@ class Tanimoto(VectorKernel):
         A, B = _common_scale(X, Y)
         a = (A * A).sum(1)
         b = a if Y is None else (B * B).sum(1)
-        K = new_matrix(A.shape[0], B.shape[0], A)
+        K = A.new_empty(A.shape[0], B.shape[0])
         for start in range(0, A.shape[0], _ROWS):
             rows = slice(start, min(start + _ROWS, A.shape[0]))
             K[rows] = self._parts(A[rows], B, a[rows], b)[0]

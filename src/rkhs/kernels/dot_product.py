@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_number
+from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
@@ -117,6 +118,8 @@ class Linear(DotProduct):
             norm = float(w @ (centred * centred).sum(1))
             scale = 1.0 / norm if norm > 0.0 else 1.0
         check_number(scale, "Linear.scale", above=0.0, names=("mean_norm",))
+        if offset is not None and not np.isfinite(real_array(offset, "Linear.offset")).all():
+            raise InputError("Linear.offset must be finite; got NaN or infinity")
         if scale is self.scale and offset is self.offset:
             return self
         return Linear(scale=scale, offset=offset)

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
-from rkhs.kernels.stationary import LOG2E, ROWS, Radial, Stationary
+from rkhs.kernels.distances import ROWS
+from rkhs.kernels.stationary import LOG2E, Radial, Stationary
 
 __all__ = ["Laplacian"]
 

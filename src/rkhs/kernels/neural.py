@@ -17,7 +17,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
+from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
 
 __all__ = ["NTK", "ArcCosine"]
@@ -91,7 +91,7 @@ class _Angular(VectorKernel):
         if Y is None:
             return self._symmetric(A, self._size(a))
         B, b = self._directions(Y)
-        K = new_matrix(A.shape[0], B.shape[0], A)
+        K = A.new_empty(A.shape[0], B.shape[0])
         sizes = self._size(b)
         for rows in _blocks(A.shape[0]):
             K[rows] = self._profile(self._cosines(A[rows], B)).mul_(sizes)
@@ -100,7 +100,7 @@ class _Angular(VectorKernel):
     def _symmetric(self, A: Tensor, sizes: Tensor) -> Tensor:
         """Upper blocks only, mirrored: half the transcendental work, and exactly symmetric."""
         n = A.shape[0]
-        K = new_matrix(n, n, A)
+        K = A.new_empty(n, n)
         for rows in _blocks(n):
             start, stop = rows.start, rows.stop
             part = self._profile(self._cosines(A[rows], A[start:])).mul_(sizes[start:]).mul_(sizes[rows, None])

@@ -8,83 +8,37 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, new_matrix, symmetric_rows
+from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.distances import ROWS, cancels, median_bandwidth, squared_distances
 
-__all__ = ["Gaussian", "Matern", "Radial", "Stationary", "median_bandwidth", "squared_distances", "weighted_median"]
+__all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
 LOG2E = math.log2(math.e)
-ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
+_TILE = 384  # side of a square tile that fits the second-level cache
 
 
-def squared_distances(X: Tensor, Y: Tensor | None = None) -> Tensor:
-    """Squared Euclidean distances by one matrix product on centred data, clamped at zero; shape (n, m)."""
-    center = (X if Y is None else Y).mean(dim=0)
-    A = X - center
-    B = A if Y is None else Y - center
-    a = (A * A).sum(1)
-    b = a if Y is None else (B * B).sum(1)
-    D = new_matrix(A.shape[0], B.shape[0], A)
-    for start in range(0, A.shape[0], ROWS):
-        rows = slice(start, min(start + ROWS, A.shape[0]))
-        torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
-        D[rows].add_(a[rows, None]).clamp_min_(0.0)
-    return D.fill_diagonal_(0.0) if Y is None else D
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, ROWS):
+        yield slice(start, min(start + ROWS, n))
 
 
-def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
-    """Median of all entries, weighted if weights of the same shape are given.
-
-    The weighted median is the smallest value at which the cumulative weight reaches one half, averaged with the next
-    value when it is reached exactly, so that integer weights and repeated entries give the same number.
-    """
-    flat = values.reshape(-1)
-    if weights is None:
-        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
-    order = torch.argsort(flat)
-    ordered, w = flat[order], weights.reshape(-1)[order]
-    kept = w > 0
-    ordered, w = ordered[kept], w[kept]
-    cumulative = torch.cumsum(w, 0) / w.sum()
-    half = torch.tensor(0.5, dtype=cumulative.dtype, device=cumulative.device)
-    slack = 1e-12
-    lower = int(torch.searchsorted(cumulative, half - slack))
-    upper = int(torch.searchsorted(cumulative, half + slack))
-    last = len(ordered) - 1
-    return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
-
-
-def pair_median(D: Tensor) -> float:
-    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
-    n = D.shape[0]
-    array = D.cpu().numpy()
-    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
-    # Sorted, the entries are n zeros and then every pair twice.
-    middle = [k for k in {(n * n - 1) // 2, n * n // 2}]
-    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
-    found = np.partition(pairs, ranks) if ranks else pairs
-    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
-
-
-def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
-    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
-
-    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
-    do, the answer is 1.
-    """
-    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
-    if scale <= 0.0:
-        scale = float(D.mean() if weights is None else weights @ D @ weights)
-    return 1.0 if scale <= 0.0 else 1.0 / scale
+def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
+    """``(diag(M 1) - M) A`` for a symmetric ``M`` given in blocks of rows, each from the diagonal to the right."""
+    wide = torch.cat([A, A.new_ones(A.shape[0], 1)], 1)  # the ones give the row sums along the way
+    P = torch.zeros_like(wide)
+    for rows, M in halves:
+        P[rows].addmm_(M, wide[rows.start :])
+        P[rows.stop :].addmm_(M[:, rows.stop - rows.start :].mT, wide[rows])
+    return (P[:, -1:] * A).sub_(P[:, :-1])
 
 
 class Stationary(VectorKernel):
@@ -145,7 +99,10 @@ class Stationary(VectorKernel):
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
 
     def _distances(self, X: Tensor) -> Tensor:
-        D = squared_distances(X)
+        norms = ((X - X.median(dim=0).values) ** 2).sum(1)
+        apart = norms[norms > 0.0]
+        typical = float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
+        D = squared_distances(X, rate=1.0 / typical)
         return D if self._power == 2 else D.sqrt_()
 
     @property
@@ -203,36 +160,35 @@ class Radial(Stationary):
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        D = squared_distances(X, Y)
+        D = squared_distances(X, Y, self._gamma ** (2 / self._power))
         for start in range(0, D.shape[0], ROWS):
             D[start : start + ROWS] = self._profile(D[start : start + ROWS])
         return D
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
-        """Squared distances between centred rows, block of rows by block, with an exact zero diagonal."""
+        """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            D = torch.addmm(norms[None, :], A[start:stop], A.mT, alpha=-2.0)
-            D.add_(norms[start:stop, None]).clamp_min_(0.0)
-            D[torch.arange(stop - start), torch.arange(start, stop)] = 0.0
-            yield slice(start, stop), D
+        for rows in _blocks(A.shape[0]):
+            D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
+            D.add_(norms[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
+            yield rows, D
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A = X - X.mean(dim=0)
-        G = torch.empty_like(A)
-        for rows, D in self._sweep(A):
-            M = self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop))
-            G[rows] = 2.0 * (M.sum(1, keepdim=True) * A[rows] - M @ A)
-        return G
+        halves = (
+            (rows, self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop, rows.start)))
+            for rows, D in self._sweep(A)
+        )
+        return _graph_laplacian(A, halves).mul_(2.0)
 
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
         """See :meth:`Stationary.bandwidth_gradient`."""
         total = 0.0
         for rows, D in self._sweep(X - X.mean(dim=0)):
             M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
-            total += float(M.mul_(symmetric_rows(S, rows.start, rows.stop)).sum())
+            M.mul_(symmetric_rows(S, rows.start, rows.stop, rows.start))
+            total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
         return total / (self._power * self._gamma)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
@@ -284,18 +240,20 @@ class Gaussian(Radial):
         B = A if Y is None else Y - center
         a = (A * A).sum(1, keepdim=True).mul_(-c)
         b = a if Y is None else (B * B).sum(1, keepdim=True).mul_(-c)
+        if cancels(-float(b.min()), A.dtype):
+            return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = new_matrix(A.shape[0], B.shape[0], A)
-        # A product of a few rows makes the exponent 2c x.y - c|x|^2 - c|y|^2; the kernel follows while they are cached,
-        # and within one set of points only right of the diagonal: the rest is a mirror image.
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            first = start if Y is None else 0
-            part = torch.mm(left[start:stop], right[:, first:]).clamp_max_(0.0).exp2_()
-            K[start:stop, first:] = part
-            if Y is None:
-                K[stop:, start:stop] = part[:, stop - start :].mT
+        K = A.new_empty(A.shape[0], B.shape[0])
+        # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
+        # within one set of points tiles under the diagonal are mirror images.
+        n, m = K.shape
+        for i in range(0, n, _TILE):
+            for j in range(i if Y is None else 0, m, _TILE):
+                tile = torch.mm(left[i : i + _TILE], right[:, j : j + _TILE]).clamp_max_(0.0).exp2_()
+                K[i : i + _TILE, j : j + _TILE] = tile
+                if Y is None and j > i:
+                    K[j : j + _TILE, i : i + _TILE] = tile.mT
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
@@ -310,12 +268,11 @@ class Gaussian(Radial):
         if K is None:
             return super()._pullback(X, S, None)
         A = X - X.mean(dim=0)
-        G = torch.empty_like(A)
-        for start in range(0, A.shape[0], ROWS):
-            stop = min(start + ROWS, A.shape[0])
-            M = symmetric_rows(S, start, stop).mul_(K[start:stop])
-            G[start:stop] = (M.sum(1, keepdim=True) * A[start:stop]).sub_(M @ A)
-        return G.mul_(-2.0 * self._gamma)
+        halves = (
+            (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(K[rows, rows.start :]))
+            for rows in _blocks(A.shape[0])
+        )
+        return _graph_laplacian(A, halves).mul_(-2.0 * self._gamma)
 
 
 class Matern(Radial):
@@ -353,7 +310,7 @@ class Matern(Radial):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """As :meth:`Stationary.resolve`, and checks ``nu``."""
-        if self.nu not in (0.5, 1.5, 2.5):
+        if not isinstance(self.nu, float) or self.nu not in (0.5, 1.5, 2.5):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
         return super().resolve(X, weights)
 

@@ -26,6 +26,11 @@ class Euclidean(OutputSpace):
     basis : array of shape (r, q), optional
         Orthonormal rows that span the training targets; None: the coordinate axes.
 
+    Raises
+    ------
+    RuntimeError
+        From torch, if targets of another width are encoded; estimators check the width first.
+
     References
     ----------
     Laforgue et al. (2019), section 2.3.

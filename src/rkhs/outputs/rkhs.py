@@ -34,6 +34,11 @@ class RKHS(OutputSpace):
     pivots : array of shape (r,)
         Training items whose centred features span all of them.
 
+    Raises
+    ------
+    InputError
+        From ``fit``, if the Gram matrix cannot be factored.
+
     References
     ----------
     Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.

@@ -6,40 +6,26 @@ With ``X_l = K_l Phi_l A_l`` for the layers ``l = 1..L`` and targets ``T`` in co
 
 For fixed codes the last layer solves a linear system, so the first ``L - 1`` layers see one smooth reduced function
 (half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
-``reg_1 / 2 ||V||^2``.
+``reg_1 / 2 ||V||^2``. The hidden layers keep their coefficients and the plain gradient: its factor ``K_l`` favours
+smooth directions, and whitening these layers too, exactly or damped, measured worse from smooth starts (digits, widths
+(10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import Factor, Outer, cholesky
+from rkhs._core.linalg import Factor, Outer
 from rkhs.kernels.base import Kernel
+from rkhs.problems.decoder import Decoder, optimal_decoder, square_root
 
-__all__ = ["Autoencoder", "Decoder"]
+__all__ = ["Autoencoder"]
 
-
-@dataclass(frozen=True)
-class Decoder:
-    """The optimal last layer at given codes.
-
-    Parameters
-    ----------
-    coefficients : Tensor of shape (n, r)
-        ``Phi A``: predictions are ``k(z, Z) Phi A``.
-    root : Tensor of shape (n, r)
-        ``Phi A^(1/2)``, so that ``N = root root^T``.
-    value : float
-        ``reg / 2 <T, Phi>``, the optimum of loss plus penalty.
-    """
-
-    coefficients: Tensor
-    root: Tensor
-    value: float
+# Length of a row of hidden coefficients beside whitened ones; measured best of powers of ten from 1 to 1e4 on digits.
+_UNIT = 100.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +48,13 @@ class Autoencoder:
         Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
+    solvers : tuple of str
+        Names of the solvers that fit, for messages.
+
+    Raises
+    ------
+    InputError
+        If a kernel of a layer 2..L has no gradient, or the system of the last layer is not positive definite.
 
     References
     ----------
@@ -82,23 +75,30 @@ class Autoencoder:
     def __post_init__(self) -> None:
         operators = self.operators or (None,) * len(self.reg)
         object.__setattr__(self, "operators", operators)
-        object.__setattr__(self, "_roots", tuple(None if A is None else _square_root(A) for A in operators))
+        object.__setattr__(self, "_roots", tuple(None if A is None else square_root(A) for A in operators))
 
     @property
     def n(self) -> int:
         """Number of training items."""
         return self.target.shape[0]
 
+    def _unit(self, layer: int) -> Tensor | float:
+        """Unit of a row of ``Phi_l`` in a point: with it a row of weight two has the geometry of two rows."""
+        if layer == 0:
+            return 1.0
+        return (_UNIT / self.n) ** 0.5 if self.weights is None else (_UNIT * self.weights[:, None]).sqrt()
+
     def pack(self, parts: list[Tensor]) -> Tensor:
-        """Join ``V`` (r, p_1) and ``Phi_2..Phi_{L-1}`` (n, p_l) into one vector."""
-        return torch.cat([part.reshape(-1) for part in parts])
+        """Join ``V`` (r, p_1) and ``Phi_2..Phi_{L-1}`` (n, p_l), the latter in units of root weights."""
+        return torch.cat([(part / self._unit(layer)).reshape(-1) for layer, part in enumerate(parts)])
 
     def unpack(self, point: Tensor) -> list[Tensor]:
         """Split a vector into ``V`` and ``Phi_2..Phi_{L-1}``; inverse of :meth:`pack`."""
         rows = [self.factor.matrix.shape[1]] + [self.n] * (len(self.widths) - 1)
         sizes = [r * p for r, p in zip(rows, self.widths, strict=True)]
         pieces = torch.split(point, sizes)
-        return [piece.view(r, p) for piece, r, p in zip(pieces, rows, self.widths, strict=True)]
+        shaped = [piece.view(r, p) for piece, r, p in zip(pieces, rows, self.widths, strict=True)]
+        return [part * self._unit(layer) for layer, part in enumerate(shaped)]
 
     def codes(self, point: Tensor) -> list[Tensor]:
         """Codes of the layers 1..L-1, each of shape (n, p_l)."""
@@ -116,24 +116,16 @@ class Autoencoder:
 
     def decoder(self, codes: Tensor) -> Decoder:
         """Best last layer for the given codes of layer L-1, shape (n, p)."""
-        K, A, reg, T = self.kernels[-1]._gram(codes), self.operators[-1], self.reg[-1], self.target
-        if A is None:
-            K.diagonal().add_(self._ridge(reg))
-            L, _ = cholesky(K, name="the decoder system K + n reg I")
-            del K
-            Phi = torch.cholesky_solve(T, L)
-            return Decoder(Phi, Phi, 0.5 * reg * float((T * Phi).sum()))
-        # K Phi A + reg W^-1 Phi = T in the eigenbases of W^(1/2) K W^(1/2) and A: no Kronecker system.
-        w = self.weights.sqrt() if self.weights is not None else T.new_full((self.n,), self.n**-0.5)
-        s, U = torch.linalg.eigh(w[:, None] * K * w[None, :])
-        a, Q = torch.linalg.eigh(A)
-        Y = U.mT @ (w[:, None] * T) @ Q
-        Phi = w[:, None] * (U @ (Y / (torch.outer(s.clamp_min(0.0), a.clamp_min(0.0)) + reg)) @ Q.mT)
-        root = self._roots[-1]
-        return Decoder(Phi @ A, Phi @ root, 0.5 * reg * float((T * Phi).sum()))
+        return optimal_decoder(self.kernels[-1], codes, self.target, self.reg[-1], self.operators[-1], self.weights)
 
-    def _ridge(self, reg: float) -> Tensor | float:
-        return self.n * reg if self.weights is None else reg / self.weights
+    def value(self, point: Tensor) -> float:
+        """Reduced objective alone."""
+        parts = self.unpack(point)
+        codes, _ = self._forward(parts)
+        value = self.decoder(codes[-1]).value + 0.5 * self.reg[0] * float((parts[0] * parts[0]).sum())
+        for reg, Phi, Z in zip(self.reg[1:], parts[1:], codes[1:], strict=False):
+            value += 0.5 * reg * float((Phi * Z).sum())
+        return value
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and its gradient, shape of ``point``. O(n^3 / 3 + n^2 (d + p)) for two layers."""
@@ -154,29 +146,10 @@ class Autoencoder:
         first = self.factor.matrix.mT @ G
         root = self._roots[0]
         grads.append((first if root is None else first @ root).add_(parts[0], alpha=self.reg[0]))
-        return value, self.pack(grads[::-1])
+        return value, torch.cat([(g * self._unit(layer)).reshape(-1) for layer, g in enumerate(grads[::-1])])
 
-    def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
-        """Whitening of the middle layers at ``point``: the RKHS gradient in place of the plain one."""
-        if len(self.widths) == 1:
-            return _identity
-        _, grams = self._forward(self.unpack(point))
-        factors = []
-        for K in grams:
-            K.diagonal().add_(1e-6 * float(K.diagonal().mean()))
-            factors.append(cholesky(K, name="the Gram matrix of a hidden layer")[0])
-
-        def precondition(gradient: Tensor) -> Tensor:
-            first, *rest = self.unpack(gradient)
-            return self.pack([first, *(torch.cholesky_solve(g, L) for g, L in zip(rest, factors, strict=True))])
-
-        return precondition
-
-
-def _identity(gradient: Tensor) -> Tensor:
-    return gradient
-
-
-def _square_root(A: Tensor) -> Tensor:
-    values, vectors = torch.linalg.eigh(A)
-    return (vectors * values.clamp_min(0.0).sqrt()) @ vectors.mT
+    def relative_ridge(self, K: Tensor, share: float) -> Tensor | float:
+        """``share`` of the mean of the diagonal over each weight: added to it, weight two is the same as two rows."""
+        if self.weights is None:
+            return share * self.n * float(K.diagonal().mean())
+        return share * float(self.weights @ K.diagonal()) / self.weights

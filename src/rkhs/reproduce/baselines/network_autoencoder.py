@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         sizes = (d, *self.hidden, self.n_components)
         widths = [*sizes, *sizes[-2::-1]]
         layers: list[nn.Module] = []
-        for i, (a, b) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+        for i, (a, b) in enumerate(itertools.pairwise(widths)):
             layer = nn.utils.skip_init(nn.Linear, a, b)
             nn.init.xavier_uniform_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)

@@ -1,0 +1,251 @@
+"""Objects to JSON and a table of arrays, and back: one codec for model files and checkpoints.
+
+``encode`` keeps every bit: arrays with their dtype and memory order, floats by their shortest exact text. What is long
+(texts, histories, lists of arrays) goes into arrays, so that the JSON stays small enough to be read as a file header.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from rkhs._core.config import Configurable
+from rkhs._core.errors import InputError
+
+__all__ = ["decode", "encode"]
+
+_LONG = 8  # lists from this length on are packed into arrays where that keeps their types
+_DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+
+def _own_name(cls: type) -> str:
+    return cls.__name__
+
+
+def encode(
+    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = _own_name
+) -> Any:
+    """Describe ``value`` in JSON types, moving its arrays into ``arrays``.
+
+    Parameters
+    ----------
+    value : object
+        None, bool, int, float, str, dtype, list, tuple, dict with string keys, NumPy array or scalar, RandomState,
+        torch tensor, or a configurable object with such parameters.
+    arrays : dict
+        Table that receives the arrays, under the names used in the result.
+    where : str, default=""
+        What ``value`` is, for the message of an error: ``kernel.terms[0]``.
+    name_of : callable
+        Maps a class of the library to the name under which it is stored; raises for others.
+
+    Returns
+    -------
+    object
+        JSON types only.
+
+    Raises
+    ------
+    InputError
+        If a part of ``value`` has no description, for example a Python function.
+    """
+    if value is None or isinstance(value, (bool, int, float, str, np.generic, np.dtype)):
+        return _encode_scalar(value, where)
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, arrays, where)
+    if isinstance(value, (list, tuple)):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        packed = _pack(value, arrays) if len(value) >= _LONG else None
+        if packed is not None:
+            return {**packed, "kind": kind}
+        items = [encode(item, arrays, f"{where}[{i}]", name_of) for i, item in enumerate(value)]
+        return {"$tuple": items} if kind == "tuple" else items
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"$dict": [[key, encode(item, arrays, f"{where}[{key!r}]", name_of)] for key, item in value.items()]}
+    if isinstance(value, np.random.RandomState):
+        state = dict(value.get_state(legacy=False))
+        return {"$random_state": encode(state, arrays, where, name_of)}
+    if isinstance(value, Configurable):
+        name, params = name_of(type(value)), value.get_params(deep=False)
+        prefix = f"{where}." if where else f"{type(value).__name__}."
+        return {"$object": name, "params": {k: encode(v, arrays, prefix + k, name_of) for k, v in params.items()}}
+    raise InputError(_refusal(value, where))
+
+
+def _refusal(value: Any, where: str) -> str:
+    place = f" ({where})" if where else ""
+    if callable(value) and not isinstance(value, type):
+        name = getattr(value, "__qualname__", type(value).__name__)
+        return (
+            f"Python functions cannot be stored in a model file; got {name}{place}. Keep the code that makes it and "
+            "fit again, or fit on the Gram matrix with kernel='precomputed'"
+        )
+    return (
+        f"a model file holds numbers, texts, arrays and objects of this library; got a {type(value).__name__}{place}. "
+        "Turn items into texts or arrays before the fit, or fit on the Gram matrix with kernel='precomputed'"
+    )
+
+
+def _encode_scalar(value: Any, where: str) -> Any:
+    if isinstance(value, np.dtype):
+        if value.name in _DTYPES:
+            return {"$dtype": value.name}
+        raise InputError(f"a model file holds real dtypes; got dtype {value}{f' ({where})' if where else ''}")
+    if isinstance(value, np.generic):
+        if value.dtype.kind in "US":
+            return str(value)
+        if value.dtype.name not in _DTYPES:
+            raise InputError(_refusal(value, where))
+        value = value.item()
+    if isinstance(value, float):  # also its subclasses, which JSON would write by their own repr
+        value = float(value)
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, str):
+        return str(value)
+    return value
+
+
+def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) -> Any:
+    native = value.astype(value.dtype.newbyteorder("="), copy=False)
+    if native.dtype.name in _DTYPES:
+        if value.ndim == 0:
+            return {"$scalar": _encode_scalar(native[()], where), "dtype": native.dtype.name}
+        # Column order is kept: the same product of matrices may round differently in the other order.
+        columns = native.ndim > 1 and native.flags.f_contiguous and not native.flags.c_contiguous
+        reference = {"$array": _add(native.T if columns else native, arrays)}
+        return {**reference, "order": "F"} if columns else reference
+    if value.dtype.kind in "UO" and all(isinstance(item, str) for item in value.flat):
+        flat = [str(item) for item in value.flat]
+        texts = _pack(flat, arrays) if len(flat) >= _LONG else None
+        return {"$strings": flat if texts is None else texts, "shape": list(value.shape), "dtype": value.dtype.str}
+    if value.dtype.kind == "O":
+        raise InputError(_refusal(next(item for item in value.flat if not isinstance(item, str)), where))
+    raise InputError(f"a model file holds real arrays; got dtype {value.dtype}{f' ({where})' if where else ''}")
+
+
+def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    name = f"array{len(arrays)}"
+    arrays[name] = np.array(array, order="C", copy=True)
+    return name
+
+
+def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
+    """Long lists of one kind as arrays: texts, arrays that differ in their first axis, rows of a table."""
+    if all(type(item) is str for item in items):
+        parts = [item.encode("utf-8", "surrogatepass") for item in items]
+        stops = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        return {"$texts": _add(np.frombuffer(b"".join(parts), dtype=np.uint8), arrays), "stops": _add(stops, arrays)}
+    if all(type(item) is np.ndarray for item in items):
+        alike = {(item.dtype, item.shape[1:]) for item in items if item.ndim}
+        plain = all(item.ndim and item.flags.c_contiguous and item.dtype.name in _DTYPES for item in items)
+        if plain and len(alike) == 1 and items[0].dtype.isnative:
+            stops = np.cumsum([len(item) for item in items], dtype=np.int64)
+            return {"$arrays": _add(np.concatenate(items), arrays), "stops": _add(stops, arrays)}
+    if all(type(item) is dict for item in items):
+        keys = list(items[0])
+        if all(list(item) == keys and all(isinstance(key, str) for key in keys) for item in items):
+            columns = [_column([item[key] for item in items]) for key in keys]
+            if all(column is not None for column in columns):
+                names = [_add(column, arrays) for column in columns if column is not None]
+                return {"$table": [[key, name] for key, name in zip(keys, names, strict=True)], "rows": len(items)}
+    return None
+
+
+def _column(values: list[Any]) -> np.ndarray | None:
+    kinds = {type(value) for value in values}
+    if kinds == {float}:
+        return np.array(values, dtype=np.float64)
+    if kinds == {bool}:
+        return np.array(values, dtype=np.bool_)
+    if kinds == {int} and all(abs(value) < 2**63 for value in values):
+        return np.array(values, dtype=np.int64)
+    return None
+
+
+def decode(value: Any, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type]) -> Any:
+    """Build the object that ``encode`` described.
+
+    Parameters
+    ----------
+    value : object
+        JSON types, as returned by :func:`encode`.
+    arrays : mapping of str to array
+        The arrays that it names.
+    find_class : callable
+        Maps a class name to a class of the library, and raises for any other name.
+
+    Returns
+    -------
+    object
+        Equal to what was encoded.
+
+    Raises
+    ------
+    InputError
+        If the description is damaged.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, list):
+        return [decode(item, arrays, find_class) for item in value]
+    try:
+        if isinstance(value, dict):
+            return _decode_dict(value, arrays, find_class)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise InputError(f"the description of a stored object is damaged ({error}); write the file again") from error
+    raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+
+def _decode_dict(value: dict[str, Any], arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type]) -> Any:
+    if "$float" in value:
+        return float(value["$float"])
+    if "$dtype" in value and value["$dtype"] in _DTYPES:
+        return np.dtype(value["$dtype"])
+    if "$scalar" in value and value["dtype"] in _DTYPES:
+        return np.array(decode(value["$scalar"], arrays, find_class), dtype=value["dtype"])
+    if "$array" in value:
+        array = arrays[value["$array"]]
+        return array.T if value.get("order") == "F" else array
+    if "$tuple" in value:
+        return tuple(decode(item, arrays, find_class) for item in value["$tuple"])
+    if "$strings" in value:
+        texts = value["$strings"]
+        flat = _unpack(texts, arrays) if isinstance(texts, dict) else texts
+        dtype = np.dtype(value["dtype"])
+        if dtype.kind in "UO" and all(isinstance(item, str) for item in flat):
+            return np.array(flat, dtype=dtype).reshape(value["shape"])
+    if value.keys() & {"$texts", "$arrays", "$table"}:
+        items = _unpack(value, arrays)
+        return tuple(items) if value["kind"] == "tuple" else items
+    if "$dict" in value:
+        return {key: decode(item, arrays, find_class) for key, item in value["$dict"]}
+    if "$random_state" in value:
+        generator = np.random.RandomState()
+        generator.set_state(decode(value["$random_state"], arrays, find_class))
+        return generator
+    if "$object" in value:
+        params = {key: decode(item, arrays, find_class) for key, item in value["params"].items()}
+        return find_class(value["$object"])(**params)
+    raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+
+def _unpack(value: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Any]:
+    if "$table" in value:
+        columns = {key: arrays[name].tolist() for key, name in value["$table"]}
+        return [{key: column[i] for key, column in columns.items()} for i in range(value["rows"])]
+    stops = arrays[value["stops"]].tolist()
+    starts = [0, *stops[:-1]]
+    if "$texts" in value:
+        data = arrays[value["$texts"]].tobytes()
+        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, stops, strict=True)]
+    return [arrays[value["$arrays"]][a:b].copy() for a, b in zip(starts, stops, strict=True)]

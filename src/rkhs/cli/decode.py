@@ -1,0 +1,118 @@
+"""``rkhs decode``: codes back to vectors, or to the nearest candidates."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument("codes", metavar="CODES", help="a .csv, .parquet or .npy file, as rkhs transform writes")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; rankings are .csv")
+    parser.add_argument(
+        "--candidates",
+        metavar="FILE",
+        help="items to choose from, read like the input of the fit (for a Gram model their kernel values with the "
+        "training rows); default: vectors where the model has them, else the training items",
+    )
+    parser.add_argument("--n-best", type=int, metavar="K", help="how many candidates for each code (default 5)")
+    parser.add_argument("--diag", type=float, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, decode, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If model, codes or candidates cannot be used.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_table, write_codes
+    from rkhs.persistence import read_model
+
+    file = read_model(args.model)
+    model, known = file.estimator, file.notes.get("input", {})
+    if not hasattr(model, "decode"):
+        raise InputError(f"{args.model}: a {type(model).__name__} cannot decode codes")
+    codes = read_table(args.codes)
+    if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
+        with user_errors():
+            vectors = model.inverse_transform(codes.X)
+        plain = args.output.lower().endswith(".npy")
+        columns = None if plain else known.get("column_names")
+        write_codes(args.output, vectors, row_names=None if plain else codes.row_names, column_names=columns)
+        print(f"{len(vectors)} vectors: {args.output}")
+        return 0
+    if not args.output.lower().endswith(".csv"):
+        raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
+    names, smiles, candidates = _candidates(args, model, file.notes)
+    with user_errors():
+        options = {} if args.diag is None else {"diag": args.diag}
+        ranking = model.decode(codes.X, candidates, n_best=5 if args.n_best is None else args.n_best, **options)
+    _write_ranking(args.output, ranking, codes.row_names, names, smiles)
+    print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
+    return 0
+
+
+def _gives_vectors(model: Any, known: dict[str, Any]) -> bool:
+    from rkhs.outputs import Euclidean
+
+    return known.get("kind", "vectors") == "vectors" and isinstance(getattr(model, "output_", None), Euclidean)
+
+
+def _candidates(
+    args: argparse.Namespace, model: Any, notes: dict[str, Any]
+) -> tuple[Sequence[str] | None, Sequence[str] | None, Any]:
+    """Names, SMILES and items to choose from; items None: those of the training."""
+    if args.candidates is not None:
+        data = read_for_model(args, args.candidates, model, notes)
+        return data.row_names, data.smiles, data.X
+    known = notes.get("input", {})
+    kept = getattr(model, "_kept_rows", None)
+    columns = [known.get("row_names"), known.get("smiles")]
+    names, smiles = (c if c is None or kept is None else [c[i] for i in kept] for c in columns)
+    return names, smiles, None
+
+
+def _write_ranking(
+    path: str, ranking: Any, rows: Sequence[str] | None, names: Sequence[str] | None, smiles: Sequence[str] | None
+) -> None:
+    """One line a code and candidate, nearest first; row numbers count from 0."""
+    from rkhs._core.files import atomic_path
+
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        extra = (["name"] if names is not None else []) + (["smiles"] if smiles is not None else [])
+        writer.writerow(["code", "rank", "candidate", *extra, "squared_distance"])
+        for i, (indices, distances) in enumerate(
+            zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
+        ):
+            for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
+                found = [column[j] for column in (names, smiles) if column is not None]
+                writer.writerow([i if rows is None else rows[i], place, j, *found, distance])

@@ -1,0 +1,107 @@
+"""``rkhs evaluate``: how well models rebuild the rows of a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument("input", metavar="INPUT", help="rows that the model was not fitted on, for an honest number")
+    parser.add_argument(
+        "--against",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="another model for the same rows, such as a KernelPCA of the same dimension; repeatable",
+    )
+    parser.add_argument(
+        "--space",
+        choices=("auto", "input", "feature"),
+        default="auto",
+        help="measure distances between vectors or between features (default: what the model rebuilds)",
+    )
+    parser.add_argument("--diag", type=float, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
+    parser.add_argument("--errors", metavar="FILE", help="write the errors, a column a model (.csv, .parquet or .npy)")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print a table.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If a model or the input cannot be used.
+    """
+    import numpy as np
+
+    from rkhs.data import write_codes
+    from rkhs.evaluation import reconstruction
+    from rkhs.persistence import read_model
+
+    rows, errors, names = [], [], None
+    for path in [args.model, *args.against]:
+        file = read_model(path)
+        data = read_for_model(args, args.input, file.estimator, file.notes)
+        space = args.space
+        if space == "auto" and data.kind == "molecules":
+            space = "feature"  # reals between bits mean nothing
+        with user_errors():
+            found = reconstruction(file.estimator, data.X, space=space, diag=args.diag)
+        names = data.row_names
+        errors.append(found.errors)
+        rows.append(_row(path, file.estimator, found))
+    print(f"{args.input}: {len(errors[0])} rows")
+    _print_table(rows)
+    if len({row["space"] for row in rows}) > 1:
+        print("note: the models are measured in different spaces; --space feature or input makes them comparable")
+    if args.errors is not None:
+        plain = args.errors.lower().endswith(".npy")
+        columns = None if plain else [f"error{i}" for i in range(len(errors))]
+        table = np.stack(errors, axis=1)
+        write_codes(args.errors, table, row_names=None if plain else names, column_names=columns)
+    return 0
+
+
+def _row(path: str, model: Any, found: Any) -> dict[str, str]:
+    import numpy as np
+
+    return {
+        "model": path,
+        "class": type(model).__name__,
+        "components": str(model.codes_.shape[1]),
+        "space": found.space,
+        "mean error": f"{found.errors.mean():.5g}",
+        "median error": f"{np.median(found.errors):.5g}",
+        "variance rebuilt": f"{found.share:.1%}",
+    }
+
+
+def _print_table(rows: list[dict[str, str]]) -> None:
+    widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
+    print("  ".join(key.ljust(width) for key, width in widths.items()).rstrip())
+    for row in rows:
+        print("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())

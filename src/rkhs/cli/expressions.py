@@ -1,0 +1,190 @@
+"""Kernels and other objects written on the command line: ``gaussian(gamma=0.5) + 0.1 * linear``.
+
+The text is parsed by Python's grammar and rebuilt from a fixed table of classes; nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+from functools import cache
+from typing import Any
+
+from rkhs._core.config import Configurable, is_concrete
+from rkhs._core.errors import InputError
+
+__all__ = ["parse_kernel", "parse_setting", "parse_value"]
+
+_PACKAGES = ("kernels", "losses", "features")
+_MAX_LENGTH = 2000
+_SPELLINGS = {"rbf": "gaussian", "poly": "polynomial"}
+
+
+@cache
+def _classes() -> dict[str, type]:
+    """Lower-case name to class, for everything that a parameter may be."""
+    table: dict[str, type] = {}
+    for package in _PACKAGES:
+        try:
+            module = importlib.import_module(f"rkhs.{package}")
+        except ModuleNotFoundError:
+            continue
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isclass(value) and issubclass(value, Configurable) and is_concrete(value):
+                table[_key(name)] = value
+    return table
+
+
+def _key(name: str) -> str:
+    plain = name.lower().replace("_", "").replace("-", "")
+    return _SPELLINGS.get(plain, plain)
+
+
+def _parse(text: str, what: str) -> ast.expr:
+    if len(text) > _MAX_LENGTH:
+        raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(
+            f"{what} must read like 'gaussian(gamma=0.5) + 0.1*linear'; got {text!r}, which does not parse"
+        ) from error
+
+
+def parse_kernel(text: str) -> Any:
+    """Return the kernel that a text describes.
+
+    Parameters
+    ----------
+    text : str
+        ``auto`` or ``precomputed``, the name of a kernel, ``name(parameter=value, ...)``, or sums, products and
+        positive multiples of such.
+
+    Returns
+    -------
+    Kernel or str
+        "auto" and "precomputed" stay as they are.
+
+    Raises
+    ------
+    InputError
+        If it is anything else; the message names what is known.
+    """
+    from rkhs.kernels import Kernel
+
+    if text.strip() in ("auto", "precomputed"):
+        return text.strip()
+    value = _build(_parse(text, "--kernel"), "--kernel")
+    if not isinstance(value, Kernel):
+        raise InputError(f"--kernel must describe a kernel; got {text!r}; for example 'gaussian(gamma=0.5)'")
+    return value
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Split ``param=value`` of ``--set``.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    name : str
+    value : object
+        See :func:`parse_value`.
+
+    Raises
+    ------
+    InputError
+        If there is no ``=`` or no name before it.
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip().isidentifier():
+        raise InputError(f"--set must read param=value; got {text!r}; for example --set max_iter=1000")
+    return name.strip(), parse_value(value, f"--set {name.strip()}")
+
+
+def parse_value(text: str, what: str) -> Any:
+    """Return a Python literal, an object such as ``matern(nu=1.5)`` or ``huber(0.1)``, or else the text itself.
+
+    Parameters
+    ----------
+    text : str
+    what : str
+        The option, for messages.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    InputError
+        If the text reads like an object and is not one that is known.
+    """
+    try:
+        return ast.literal_eval(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        pass
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    return _build(tree, what) if isinstance(tree, (ast.Call, ast.BinOp, ast.Tuple, ast.List)) else text
+
+
+def _build(node: ast.expr, what: str) -> Any:
+    """Objects from a syntax tree: numbers, texts, names and calls of known classes, +, * and sequences."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        pass
+    if isinstance(node, ast.Name):
+        return _find(node.id, what)()
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _call(node, _find(node.func.id, what), what)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+        left, right = _build(node.left, what), _build(node.right, what)
+        try:
+            return left + right if isinstance(node.op, ast.Add) else left * right
+        except TypeError as error:
+            raise InputError(f"{what}: {ast.unparse(node)!r} cannot be combined; kernels add and multiply") from error
+    if isinstance(node, (ast.Tuple, ast.List)):
+        items = [_build(item, what) for item in node.elts]
+        return tuple(items) if isinstance(node, ast.Tuple) else items
+    raise InputError(
+        f"{what}: {ast.unparse(node)!r} is not understood; expected names, numbers, texts, +, * "
+        "and name(parameter=value)"
+    )
+
+
+def _find(name: str, what: str) -> type:
+    known = _classes()
+    if _key(name) in known:
+        return known[_key(name)]
+    near = difflib.get_close_matches(_key(name), known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
+    raise InputError(f"{what}: {name!r} is not the name of a kernel or another object of rkhs; {hint}")
+
+
+def _call(node: ast.Call, cls: type, what: str) -> Any:
+    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
+        raise InputError(f"{what}: {ast.unparse(node)!r} is not understood; write out each parameter")
+    positional = [_argument(argument, what) for argument in node.args]
+    named = {keyword.arg: _argument(keyword.value, what) for keyword in node.keywords if keyword.arg is not None}
+    try:
+        inspect.signature(cls).bind(*positional, **named)
+    except TypeError as error:
+        takes = ", ".join(inspect.signature(cls).parameters) or "no parameters"
+        raise InputError(f"{what}: {ast.unparse(node)!r}: {error}; {cls.__name__} takes {takes}") from error
+    return cls(*positional, **named)
+
+
+def _argument(node: ast.expr, what: str) -> Any:
+    # A shell eats quotes: gaussian(gamma=median) means gaussian(gamma="median").
+    if isinstance(node, ast.Name) and _key(node.id) not in _classes():
+        return node.id
+    return _build(node, what)

@@ -1,0 +1,170 @@
+"""``rkhs fit``: a file in, a model file and codes out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
+__all__ = ["add_arguments", "run"]
+
+_EPILOG = """\
+kernels: a name (gaussian, laplacian, matern, linear, polynomial, tanimoto, minmax, ...), name(parameter=value), and
+sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'. Quote them for the shell.
+
+examples:
+  rkhs fit table.csv -o model.rkhs --codes codes.csv
+  rkhs fit table.parquet --kernel 'matern(nu=1.5)' --n-components 5 --set max_iter=1000 -o model.rkhs
+  rkhs fit molecules.smi -o model.rkhs            (Tanimoto kernel on Morgan fingerprints)
+  rkhs fit gram.npy --gram -o model.rkhs
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("input", metavar="INPUT", help="a .csv, .tsv, .parquet, .npy, .npz or .smi file")
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs"
+    )
+    parser.add_argument("--estimator", default="KernelAutoencoder", metavar="NAME", help="default: %(default)s")
+    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see below")
+    parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
+    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
+    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
+    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input too (.csv, .parquet or .npy)")
+    parser.add_argument("--gram", action="store_true", help="the input is a square Gram matrix")
+    parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit, and write the model.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    import rkhs
+    from rkhs.data import write_codes
+
+    data = read_input(args, args.input, gram=args.gram)
+    estimator = build_estimator(args, data)
+    started = time.perf_counter()
+    with user_errors():
+        estimator.fit(data.X)
+    seconds = time.perf_counter() - started
+    if args.codes is not None:
+        names = None if args.codes.lower().endswith(".npy") else data.row_names
+        write_codes(args.codes, estimator.codes_, row_names=names)
+    rkhs.save(estimator, args.output, notes=input_notes(data, args))
+    if not args.quiet:
+        print(_summary(estimator, data, seconds))
+        print(f"model: {args.output}" + (f"\ncodes: {args.codes}" if args.codes is not None else ""))
+    return 0
+
+
+def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
+    """Make the estimator that the arguments describe, with defaults that fit the data.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    data : Dataset
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+
+    Raises
+    ------
+    InputError
+        For unknown names of estimators, kernels and parameters.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
+    from rkhs.kernels import Tanimoto
+
+    cls = find_estimator(args.estimator)
+    known = cls().get_params(deep=False)
+    given: dict[str, Any] = {}
+    if data.kind == "gram":
+        given["kernel"] = "precomputed"
+    elif data.kind == "molecules":
+        given["kernel"] = Tanimoto()
+        if "output_kernel" in known:  # rebuild phi(x): reals between bits mean nothing
+            given["output_kernel"] = "same"
+    if args.kernel is not None:
+        if data.kind == "gram":
+            raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
+        given["kernel"] = parse_kernel(args.kernel)
+    if args.n_components is not None:
+        given["n_components"] = parse_value(args.n_components, "--n-components")
+    if sys.stderr.isatty() and not args.quiet and "verbose" in known:
+        given["verbose"] = 1
+    if args.seed is not None and "random_state" in known:
+        given["random_state"] = args.seed
+    given.update(parse_setting(text) for text in args.set)
+    unknown = sorted(given.keys() - known.keys())
+    if unknown:
+        raise InputError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
+    return cls(**given)
+
+
+def find_estimator(name: str) -> type:
+    """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    InputError
+        For another name, listing what there is.
+    """
+    from rkhs import estimators
+    from rkhs._core.errors import InputError
+
+    classes = [getattr(estimators, each) for each in estimators.__all__]
+    table = {c.__name__: c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")}
+    wanted = name.lower().replace("-", "").replace("_", "")
+    wanted = {"kae": "kernelautoencoder", "kpca": "kernelpca"}.get(wanted, wanted)
+    for each, cls in table.items():
+        if each.lower() == wanted:
+            return cls
+    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}")
+
+
+def _summary(estimator: Any, data: Dataset, seconds: float) -> str:
+    what = {"vectors": f"rows of {data.X.shape[1]} columns", "gram": "items", "molecules": "molecules"}[data.kind]
+    text = f"{type(estimator).__name__}: {data.n_samples} {what}, codes of {estimator.codes_.shape[1]} components"
+    if hasattr(estimator, "objective_"):
+        text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"
+    elif hasattr(estimator, "explained_variance_ratio_"):
+        text += f", {estimator.explained_variance_ratio_.sum():.1%} of the variance"
+    return f"{text} ({seconds:.1f} s)"

@@ -1,0 +1,78 @@
+"""``rkhs info``: what a model file holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what is known of a model.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    from rkhs.persistence import read_model
+
+    facts = _facts(read_model(args.model))
+    if args.json:
+        print(json.dumps(facts, indent=2))
+        return 0
+    width = max(len(key) for key in facts)
+    for key, value in facts.items():
+        lines = [f"{k} = {v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
+        print(f"{key.ljust(width)}  {lines[0] if lines else '(defaults)'}")
+        for line in lines[1:]:
+            print(f"{' ' * width}  {line}")
+    return 0
+
+
+def _facts(file: Any) -> dict[str, Any]:
+    model = file.estimator
+    default = type(model)().get_params(deep=False)
+    params = {
+        k: " ".join(repr(v).split()) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])
+    }
+    known = file.notes.get("input", {})
+    facts: dict[str, Any] = {"class": type(model).__name__, "parameters": params}
+    if known:
+        facts["input"] = f"{known.get('source')} ({known.get('kind')})"
+        if known.get("fingerprint"):
+            facts["fingerprint"] = known["fingerprint"]
+    if hasattr(model, "codes_"):
+        columns = f" x {model.n_features_in_}" if hasattr(model, "n_features_in_") else " objects"
+        facts["data"] = f"{model.codes_.shape[0]}{columns}"
+        facts["codes"] = f"{model.codes_.shape[0]} x {model.codes_.shape[1]}"
+    for name in ("kernel", "output_kernel"):
+        if getattr(model, f"{name}_", None) is not None:
+            facts[name] = " ".join(repr(getattr(model, f"{name}_")).split())
+    for name in ("objective", "converged", "n_iter", "reason"):
+        if hasattr(model, f"{name}_"):
+            facts[name] = getattr(model, f"{name}_")
+    if hasattr(model, "explained_variance_ratio_"):
+        facts["explained variance"] = ", ".join(f"{v:.1%}" for v in model.explained_variance_ratio_[:10])
+    facts["written by"] = f"rkhs {file.library}, format {file.format[0]}.{file.format[1]}"
+    facts["sha256"] = file.checksum
+    return facts

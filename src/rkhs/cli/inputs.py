@@ -1,0 +1,225 @@
+"""What commands read: options of input files, and files read the way a model wants them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
+__all__ = ["add_input_options", "column", "input_notes", "read_for_model", "read_input", "user_errors"]
+
+
+def column(text: str) -> str | int:
+    """Turn what was typed for a column into its position, if it is a number, or its name.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str or int
+    """
+    return int(text) if text.isdecimal() else text
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say how to read a file.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Receives them in a group of their own.
+    """
+    group = parser.add_argument_group("reading the input")
+    group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
+    group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
+    group.add_argument("--smiles", metavar="COLUMN", type=column, help="column that holds SMILES (needs rkhs[chem])")
+    group.add_argument(
+        "--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so"
+    )
+    group.add_argument("--key", metavar="NAME", help="which array of a .npz file")
+    group.add_argument("--delimiter", metavar="CHAR", help="between the cells of a text file")
+    group.add_argument(
+        "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
+    )
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if args.columns is not None:
+        options["columns"] = [column(part.strip()) for part in args.columns.split(",")]
+    if args.index_column is not None:
+        options["index_column"] = args.index_column
+    if args.smiles is not None:
+        options["smiles_column"] = args.smiles
+    if args.skip_bad_smiles:
+        options["on_error"] = "skip"
+    if args.key is not None:
+        options["key"] = args.key
+    if args.delimiter is not None:
+        options["delimiter"] = args.delimiter
+    if args.header is not None:
+        options["header"] = args.header == "yes"
+    return options
+
+
+def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
+    """Read a file as the options say.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With the options of :func:`add_input_options`.
+    path : str
+    gram : bool or "cross", default=False
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read that way.
+    """
+    from rkhs.data import read_table
+
+    return _report_skipped(read_table(path, gram=gram, **_options(args)))
+
+
+def _report_skipped(data: Dataset) -> Dataset:
+    import sys
+
+    for bad in data.skipped:
+        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {bad.text}\n")
+    return data
+
+
+def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
+    """Say what must be remembered of the training file, so that other files are read in the same way.
+
+    Parameters
+    ----------
+    data : Dataset
+    args : argparse.Namespace
+
+    Returns
+    -------
+    dict
+        For ``rkhs.save(..., notes=...)``.
+    """
+    notes: dict[str, Any] = {
+        "kind": data.kind,
+        "source": data.source,
+        "row_names": None if data.row_names is None else list(data.row_names),
+        "column_names": None if data.column_names is None else list(data.column_names),
+    }
+    if data.kind == "molecules":
+        notes["fingerprint"] = {"name": "morgan", "radius": 2, "n_bits": int(data.X.shape[1])}
+        notes["smiles"] = None if data.smiles is None else list(data.smiles)
+        notes["smiles_column"] = args.smiles
+    return {"input": notes}
+
+
+def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[str, Any]) -> Dataset:
+    """Read a file the way the training file of a model was read.
+
+    Columns are matched by their names where both files have names; SMILES are read from the same column.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With the options of :func:`add_input_options`; what they say goes first.
+    path : str
+    model : estimator
+    notes : dict
+        Of the model file.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        If the file does not fit the model.
+    """
+    from rkhs._core.errors import InputError
+
+    known = notes.get("input", {})
+    if model.kernel_.domain == "gram":
+        data = read_input(args, path, gram="cross")
+    elif known.get("kind") == "molecules":
+        data = _read_molecules(args, path, known)
+    else:
+        data = _read_vectors(args, path, known.get("column_names"))
+    expected = getattr(model, "n_features_in_", data.X.shape[1])
+    if data.X.shape[1] != expected:
+        meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
+        raise InputError(
+            f"{path}: the model needs {expected} {meaning}; got {data.X.shape[1]}; choose them with --columns"
+        )
+    return data
+
+
+def _read_molecules(args: argparse.Namespace, path: str, known: dict[str, Any]) -> Dataset:
+    from rkhs._core.errors import InputError
+
+    recipe = known.get("fingerprint")
+    if recipe != {"name": "morgan", "radius": 2, "n_bits": 2048}:
+        raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
+    tabular = path.lower().endswith((".csv", ".tsv", ".parquet"))
+    if tabular and args.smiles is None and args.columns is None:
+        if known.get("smiles_column") is None:
+            raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
+        args = argparse.Namespace(**{**vars(args), "smiles": known["smiles_column"]})
+    return read_input(args, path)
+
+
+def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    from rkhs._core.errors import InputError
+
+    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv", ".parquet")):
+        return read_input(args, path)
+    by_name = argparse.Namespace(**vars(args))
+    try:
+        from rkhs.data import read_table
+
+        return read_table(path, **{**_options(by_name), "columns": names})
+    except InputError as error:
+        # A file without names is taken by position; one with other names is refused with what is missing.
+        try:
+            data = read_input(args, path)
+        except InputError:
+            raise error from None
+        if data.column_names is not None:
+            raise
+        return data
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Scikit-learn refuses data by plain ValueErrors: make them the user's, not unexpected ones.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    InputError
+        In place of ValueError and TypeError.
+    """
+    from rkhs._core.errors import InputError, RkhsError
+
+    try:
+        yield
+    except RkhsError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,63 @@
+"""``rkhs transform``: codes of the rows of a file."""
+
+from __future__ import annotations
+
+import argparse
+
+from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help="rows like those of the fit; for a Gram model kernel values with the training rows",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="a .csv, .parquet or .npy file to write")
+    parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, encode, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If model or input cannot be used.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.data import write_codes
+    from rkhs.persistence import read_model
+
+    file = read_model(args.model)
+    model = file.estimator
+    if not hasattr(model, "transform"):
+        raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
+    data = read_for_model(args, args.input, model, file.notes)
+    with user_errors():
+        codes = model.transform(data.X) if args.layer is None else model.transform(data.X, layer=args.layer)
+    names = None if args.output.lower().endswith(".npy") else data.row_names
+    write_codes(args.output, codes, row_names=names)
+    print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
+    return 0

@@ -1,0 +1,177 @@
+"""Fitting a kernel autoencoder: targets in coordinates, starts, solvers, canonical codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_seed
+from rkhs._core.linalg import factorize, fix_signs
+from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import RKHS, Euclidean, OutputSpace
+from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.decoder import Decoder
+from rkhs.problems.joint_autoencoder import JointAutoencoder
+from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
+from rkhs.protocols import Monitor, Solution
+from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
+
+__all__ = ["Fitted", "fit_outputs", "solve_autoencoder"]
+
+
+def fit_outputs(
+    estimator: Any, settings: Settings, goal: Any, K: Tensor, weights: Tensor | None
+) -> tuple[Kernel | None, OutputSpace, Tensor]:
+    """Resolve the output kernel and put the targets in coordinates."""
+    options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
+    if settings.output_kernel is None:
+        space, U = Euclidean.fit(goal, weights, **options)
+        return None, space, U
+    own = settings.output_kernel is estimator._input_kernel() or estimator._own_targets
+    resolved = settings.output_kernel.resolve(goal, weights)
+    shared = own and resolved == estimator.kernel_
+    gram = K if shared else estimator._training_gram(resolved, goal)
+    features, U = RKHS.fit(gram, weights, **options)
+    return resolved, features, U
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A solved autoencoder.
+
+    Parameters
+    ----------
+    codes : list of Tensor
+        Codes of the hidden layers, of the training items.
+    encoder_coefs : list of Tensor
+        ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
+    decoder : Decoder
+    solution : Solution
+    """
+
+    codes: list[Tensor]
+    encoder_coefs: list[Tensor]
+    decoder: Decoder
+    solution: Solution
+
+
+def solve_autoencoder(
+    estimator: Any,
+    settings: Settings,
+    K: Tensor,
+    coordinates: Tensor,
+    weights: Tensor | None,
+    space: OutputSpace,
+    previous: list[Tensor] | None,
+) -> Fitted:
+    """Solve from every start and keep the lowest objective."""
+    operators = [None if A is None else torch.as_tensor(A, dtype=K.dtype, device=K.device) for A in settings.operators]
+    if operators[-1] is not None and isinstance(space, Euclidean):
+        operators[-1] = space.operator(operators[-1])
+    scores = None
+    if previous is None and estimator.init == "kpca":
+        scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
+    factor = factorize(K)
+    problem = Autoencoder(
+        factor, coordinates, settings.decoder_kernels, settings.widths, settings.reg, tuple(operators), weights
+    )
+    rng = check_seed(estimator.random_state)
+    best: Solution | None = None
+    for attempt in range(estimator.n_init):
+        start = _start(problem, scores, previous, attempt, rng)
+        monitor = Monitor(
+            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
+        )
+        solution = _solve(estimator, problem, K, start, monitor)
+        if best is None or solution.value < best.value:
+            best = solution
+    assert best is not None
+    return _finish(problem, best, settings)
+
+
+def _solve(estimator: Any, problem: Autoencoder, K: Tensor, start: Tensor, monitor: Monitor) -> Solution:
+    """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
+    max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
+    if estimator.solver == "lbfgs":
+        return LBFGS(max_iter, tol).solve(problem, start, monitor)
+    if estimator.solver == "adam":
+        return Adam(1e-2 if rate is None else rate, max_iter, tol).solve(problem, start, monitor)
+    joint = JointAutoencoder(
+        K, problem.target, problem.kernels, problem.widths, problem.reg, problem.operators, problem.weights
+    )
+    first = joint.pack([_representers(problem, start), *problem.unpack(start)[1:]])
+    if estimator.solver == "alternating":
+        solution = Alternating(rate, max_iter=max_iter, tol=tol, metric="rkhs").solve(joint, first, monitor)
+    else:
+        solution = GradientDescent(rate, max_iter, tol, "rkhs").solve(joint, joint.complete(first), monitor)
+    parts = joint.unpack(solution.point)[: len(problem.widths)]
+    # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
+    root = problem._roots[0]
+    V = problem.factor.matrix.mT @ (parts[0] if root is None else parts[0] @ root)
+    point = problem.pack([V, *parts[1:]])
+    return replace(solution, point=point, value=problem.value(point))
+
+
+def _representers(problem: Autoencoder, point: Tensor) -> Tensor:
+    """``Phi_1`` of the whitened parameters of a point, shape (n, p_1)."""
+    Phi = problem.factor.coefficients(problem.unpack(point)[0])
+    root = problem._roots[0]
+    return Phi if root is None else apply_inverse(Phi, root)
+
+
+def _start(
+    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: Any
+) -> Tensor:
+    if attempt == 0 and previous is not None:
+        return _resume(problem, previous)
+    if attempt == 0 and scores is not None:
+        missing = max(problem.widths) - scores.shape[1]
+        padded = torch.cat([scores, scores.new_zeros(scores.shape[0], max(missing, 0))], 1)
+        return layered_start(problem, padded)[0]
+    noise = torch.as_tensor(rng.standard_normal((problem.factor.matrix.shape[1], max(problem.widths))))
+    codes = problem.factor.matrix @ noise.to(problem.target)
+    return layered_start(problem, codes, search=True)[0]
+
+
+def _resume(problem: Autoencoder, previous: list[Tensor]) -> Tensor:
+    """Parameters of an earlier fit: codes of layer 1, and ``Phi_l A_l`` of the layers 2..L-1."""
+    codes, *mixed = previous
+    root = problem._roots[0]
+    parts = [problem.factor.solve(codes if root is None else apply_inverse(codes, root))]
+    parts += [P if A is None else apply_inverse(P, A) for P, A in zip(mixed, problem.operators[1:], strict=False)]
+    return problem.pack(parts)
+
+
+def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fitted:
+    """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
+    parts = [part.clone() for part in problem.unpack(solution.point)]
+    codes = problem.codes(solution.point)
+    for layer, Z in enumerate(codes):
+        if problem.operators[layer] is not None or not settings.decoder_kernels[layer].rotation_invariant:
+            continue
+        Q = principal_axes(Z, problem.weights)
+        parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
+    root = problem._roots[0]
+    coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
+    coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
+    return Fitted(codes, coefs, problem.decoder(codes[-1]), solution)
+
+
+def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entries positive."""
+    w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
+    centred = Z - w @ Z
+    _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))
+    Q = vectors.flip(1)
+    turned = Z @ Q
+    return Q * torch.sign(_pivot_entries(fix_signs(turned), turned))
+
+
+def _pivot_entries(fixed: Tensor, turned: Tensor) -> Tensor:
+    """+1 or -1 a column: the flips that ``fix_signs`` made."""
+    flips = (fixed * turned).sum(0)
+    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))

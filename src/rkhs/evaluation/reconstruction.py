@@ -1,0 +1,93 @@
+"""Reconstruction of items by a fitted model, as errors and as a share of variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.estimators import KernelAutoencoder, KernelPCA
+from rkhs.estimators.autoencoder_targets import target_spread
+from rkhs.outputs import Euclidean
+
+__all__ = ["Reconstruction", "reconstruction"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Squared reconstruction errors, beside those of predicting the mean of the training items.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (m,)
+        Squared distance of each item from its reconstruction.
+    spread : ndarray of shape (m,)
+        Squared distance of each item from the mean of the training items.
+    space : {"input", "feature"}
+        Where distances are taken: between vectors, or between features ``phi(x)``.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 5.
+    """
+
+    errors: np.ndarray
+    spread: np.ndarray
+    space: str
+
+    @property
+    def share(self) -> float:
+        """Share of the variance around the training mean that is rebuilt; 1 is perfect, 0 as bad as the mean."""
+        total = float(self.spread.mean())
+        return 1.0 - float(self.errors.mean()) / total if total > 0.0 else float("nan")
+
+
+def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None) -> Reconstruction:
+    """Rebuild items from their codes and measure the errors.
+
+    Parameters
+    ----------
+    model : KernelAutoencoder or KernelPCA
+        Fitted without ``targets``.
+    X : array (m, d), kernel values (m, n), or list of m objects
+    space : {"auto", "input", "feature"}, default="auto"
+        Kernel PCA on vectors can be measured in both spaces; "auto" is its pre-image in the space of inputs. An
+        autoencoder is measured where it was trained.
+    diag : float or array of shape (m,), optional
+        ``k(x, x)`` of the items, for ``kernel="precomputed"``.
+
+    Returns
+    -------
+    Reconstruction
+
+    Raises
+    ------
+    InputError
+        If the model cannot be measured that way.
+    """
+    if isinstance(model, KernelPCA):
+        return _of_kernel_pca(model, X, space, diag)
+    if not isinstance(model, KernelAutoencoder):
+        raise InputError(f"model must be a KernelAutoencoder or a KernelPCA; got a {type(model).__name__}")
+    own = "input" if isinstance(model.output_, Euclidean) else "feature"
+    if space not in ("auto", own):
+        raise InputError(f"space={space!r}: this autoencoder rebuilds in the {own} space; use 'auto' or {own!r}")
+    errors = model.reconstruction_error(X, diag=diag)
+    if not model._own_targets:
+        raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
+    spread = target_spread(model, model._read_new(X), diag)
+    return Reconstruction(errors, spread.cpu().numpy(), own)
+
+
+def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstruction:
+    own = "input" if model.kernel_.domain == "vectors" and space != "feature" else "feature"
+    errors = model.reconstruction_error(X, space=own, diag=diag)
+    items = model._read_new(X)
+    if own == "input":
+        return Reconstruction(errors, ((items.cpu().numpy() - np.asarray(model.output_.mean)) ** 2).sum(axis=1), own)
+    K = model._cross_gram(items)
+    gram = model.kernel_.domain == "gram"
+    diagonal = model._gram_diagonal(diag, K) if gram else model.kernel_._diag(items)
+    return Reconstruction(errors, model._centred_norms(K, diagonal).cpu().numpy(), own)

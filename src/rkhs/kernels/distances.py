@@ -1,0 +1,83 @@
+"""Squared distances without loss of digits, and their medians."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
+
+
+def cancels(ratio: float, dtype: torch.dtype) -> bool:
+    """Whether a matrix product on centred data loses the digits of distances: one far point, or groups far apart.
+
+    ``ratio`` is the largest squared norm over the squared distance that matters.
+    """
+    return ratio > (1e6 if dtype == torch.float64 else 1e4)
+
+
+def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> Tensor:
+    """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero.
+
+    Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead.
+    """
+    center = (X if Y is None else Y).mean(dim=0)
+    A = X - center
+    B = A if Y is None else Y - center
+    a = (A * A).sum(1)
+    b = a if Y is None else (B * B).sum(1)
+    if cancels(rate * float(b.max()), A.dtype):
+        return torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    D = A.new_empty(A.shape[0], B.shape[0])
+    for start in range(0, A.shape[0], ROWS):
+        rows = slice(start, min(start + ROWS, A.shape[0]))
+        torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
+        D[rows].add_(a[rows, None]).clamp_min_(0.0)
+    return D.fill_diagonal_(0.0) if Y is None else D
+
+
+def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
+    """Median of all entries, weighted if weights of the same shape are given.
+
+    The weighted median is the smallest value at which the cumulative weight reaches one half, averaged with the next
+    value when it is reached exactly, so that integer weights and repeated entries give the same number.
+    """
+    flat = values.reshape(-1)
+    if weights is None:
+        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
+    order = torch.argsort(flat)
+    ordered, w = flat[order], weights.reshape(-1)[order]
+    kept = w > 0
+    ordered, w = ordered[kept], w[kept]
+    cumulative = torch.cumsum(w, 0) / w.sum()
+    half = torch.tensor(0.5, dtype=cumulative.dtype, device=cumulative.device)
+    slack = 1e-12
+    lower = int(torch.searchsorted(cumulative, half - slack))
+    upper = int(torch.searchsorted(cumulative, half + slack))
+    last = len(ordered) - 1
+    return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
+
+
+def pair_median(D: Tensor) -> float:
+    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
+    n = D.shape[0]
+    array = D.cpu().numpy()
+    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
+    # Sorted, the entries are n zeros and then every pair twice.
+    middle = list({(n * n - 1) // 2, n * n // 2})
+    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
+    found = np.partition(pairs, ranks) if ranks else pairs
+    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
+
+
+def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
+    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
+
+    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
+    do, the answer is 1.
+    """
+    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
+    if scale <= 0.0:
+        scale = float(D.mean() if weights is None else weights @ D @ weights)
+    return 1.0 if scale <= 0.0 else 1.0 / scale

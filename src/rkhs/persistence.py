@@ -1,0 +1,251 @@
+"""Model files: fitted estimators to one safetensors file and back, without pickle.
+
+Only classes of this library are stored, by a name that is looked up in a fixed table; parameters pass through the
+constructors, which only store, so that loading a file runs no code from it. The format: ``docs/user/model_files.md``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.codec import decode, encode
+from rkhs._core.config import is_concrete
+from rkhs._core.errors import InputError, ModelFileError, RkhsError
+from rkhs._core.files import Container, read_container, write_container
+
+__all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
+
+FORMAT = (1, 0)
+
+# The packages whose public classes a model may be made of.
+_PACKAGES = (
+    "estimators",
+    "kernels",
+    "losses",
+    "constraints",
+    "outputs",
+    "features",
+    "grams",
+    "augment",
+    "engines",
+    "solvers",
+    "selection",
+)
+
+
+def class_name(cls: type) -> str:
+    """Name under which a class is stored: ``package.Class``; for a class of other origin, its plain name.
+
+    Parameters
+    ----------
+    cls : type
+
+    Returns
+    -------
+    str
+    """
+    module = cls.__module__.split(".")
+    return f"{module[1]}.{cls.__name__}" if module[0] == "rkhs" and len(module) > 1 else cls.__qualname__
+
+
+@cache
+def registry() -> dict[str, type]:
+    """Every class that a model file may name: ``package.Class`` for the public concrete classes of the library.
+
+    Returns
+    -------
+    dict of str to type
+    """
+    classes: dict[str, type] = {}
+    for package in _PACKAGES:
+        if find_spec(f"rkhs.{package}") is None:
+            continue
+        module = importlib.import_module(f"rkhs.{package}")
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if inspect.isclass(value) and issubclass(value, BaseEstimator) and is_concrete(value):
+                classes[class_name(value)] = value
+    return classes
+
+
+def _stored_name(cls: type) -> str:
+    name = class_name(cls)
+    if registry().get(name) is not cls:
+        raise InputError(
+            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep the code that "
+            "makes it and fit again, or fit on the Gram matrix with kernel='precomputed'"
+        )
+    return name
+
+
+def _find_class(name: str) -> type:
+    try:
+        return registry()[name]
+    except (KeyError, TypeError):
+        raise ModelFileError(
+            f"the model file names {name!r}, which this version of rkhs does not have; install the "
+            "version that wrote it"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A model with what its file says about it.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        The fitted estimator.
+    notes : dict
+        What was handed to :func:`save` as ``notes``.
+    format : tuple of int
+        Major and minor version of the file's format.
+    library : str
+        Version of rkhs that wrote it.
+    checksum : str
+        SHA-256 over everything in the file.
+    """
+
+    estimator: Any
+    notes: dict[str, Any]
+    format: tuple[int, int]
+    library: str
+    checksum: str
+
+
+def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator to a model file.
+
+    The file is complete or the old one stays, also when the process is killed while it writes. Everything is stored to
+    the last bit: the loaded model gives the same results. A ``RandomState`` is stored with its state.
+
+    Parameters
+    ----------
+    estimator : estimator of rkhs
+        Fitted.
+    path : str or path
+        By convention it ends in ``.rkhs``.
+    notes : dict, default=None
+        Anything that belongs to the model, such as names of rows: texts, numbers, arrays, lists and dicts of such. It
+        is returned by :func:`read_model`.
+
+    Raises
+    ------
+    InputError
+        If the model holds something that has no description (a Python function, objects other than texts and arrays),
+        or the file cannot be written.
+    NotFittedError
+        If the estimator is not fitted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import rkhs
+    >>> X = load_iris().data
+    >>> model = rkhs.KernelPCA(2).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rkhs.save(model, f"{folder}/iris.rkhs")
+    ...     again = rkhs.load(f"{folder}/iris.rkhs")
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    if not isinstance(estimator, BaseEstimator):
+        raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}")
+    name = _stored_name(type(estimator))
+    check_is_fitted(estimator)
+    arrays: dict[str, np.ndarray] = {}
+    params = estimator.get_params(deep=False)
+    # Names that begin with _cache are by convention of this library what can be computed again.
+    state = {k: v for k, v in vars(estimator).items() if k not in params and not k.startswith("_cache")}
+    content = {
+        "class": name,
+        "library": _library_version(),
+        "params": {key: encode(value, arrays, key, _stored_name) for key, value in params.items()},
+        "state": {key: encode(value, arrays, key, _stored_name) for key, value in state.items()},
+        "notes": encode(dict(notes or {}), arrays, "notes", _stored_name),
+    }
+    write_container(path, content, arrays, FORMAT)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted estimator from a model file.
+
+    Nothing in a file can run code. Any change to the file is noticed before it is read.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    estimator
+        Equal to the one that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, of another kind, or of a later major version of the format.
+    """
+    return read_model(path).estimator
+
+
+def read_model(path: str | os.PathLike[str]) -> ModelFile:
+    """Read a model file with its notes, version and checksum; see :func:`load`.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    ModelFile
+
+    Raises
+    ------
+    ModelFileError
+        As for :func:`load`.
+    """
+    container = read_container(path, FORMAT)
+    try:
+        return _build(container)
+    except Exception as error:  # a later minor version, or a file made by hand: the checksum alone proves no meaning
+        wrote = container.content.get("library", "unknown")
+        reason = str(error) if isinstance(error, RkhsError) else f"{type(error).__name__}: {error}"
+        raise ModelFileError(
+            f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {_library_version()} ({reason})"
+        ) from error
+
+
+def _build(container: Container) -> ModelFile:
+    content, arrays = container.content, container.arrays
+    cls = _find_class(content["class"])
+    params = {key: decode(value, arrays, _find_class) for key, value in content["params"].items()}
+    estimator = cls(**params)
+    for key, value in content["state"].items():
+        # An attribute must not take the place of a method or of a parameter.
+        if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
+            raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
+        setattr(estimator, key, decode(value, arrays, _find_class))
+    check_is_fitted(estimator)
+    notes = decode(content["notes"], arrays, _find_class)
+    return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
+
+
+def _library_version() -> str:
+    try:
+        return metadata.version("rkhs")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return str(sys.modules["rkhs"].__version__)

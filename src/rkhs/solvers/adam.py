@@ -1,0 +1,104 @@
+"""Adam on the full gradient, for comparison and for the papers' settings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_count, check_number
+from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["Adam"]
+
+
+class Adam(Solver):
+    """Adam: gradient steps scaled by running moments, entry by entry.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-3
+        Step length.
+    max_iter : int, default=500
+        Largest number of iterations.
+    tol : float, default=1e-6
+        Stop when the gradient norm is at most ``tol * max(1, |value|)``, or when ``patience`` iterations in a row
+        lowered the best objective by at most ``tol`` relatively.
+    beta1, beta2 : float, default=0.9, 0.999
+        Decay of the first and second moment, at least 0 and under 1.
+    patience : int, default=20
+        See ``tol``.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Not a descent method: the best point seen is returned.
+
+    References
+    ----------
+    Kingma and Ba (2015), algorithm 1.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 1e-3,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        patience: int = 20,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.patience = patience
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        rate = check_number(self.learning_rate, "Adam.learning_rate", above=0.0)
+        beta1, beta2 = (
+            check_number(getattr(self, name), f"Adam.{name}", at_least=0.0, at_most=1.0 - 1e-12)
+            for name in ("beta1", "beta2")
+        )
+        check_count(self.patience, "Adam.patience")
+        x, best, best_value = start.clone(), start, math.inf
+        first, second = torch.zeros_like(x), torch.zeros_like(x)
+        reason, iteration, stalled, reference = Reason.MAX_ITER, 0, 0, math.inf
+        while True:
+            value, grad = problem.value_and_grad(x)
+            measure = float(grad.norm())
+            if not (math.isfinite(value) and math.isfinite(measure)):
+                reason = Reason.DIVERGED
+                break
+            if value < best_value:
+                best, best_value = x.clone(), value
+            if monitor.row(iteration, value, measure, evaluations=iteration + 1):
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * max(1.0, abs(value)):
+                best, best_value, reason = x, value, Reason.GRADIENT
+                break
+            # Compared with the best value at the last real decrease, so that many small ones still count.
+            if reference - best_value > self.tol * abs(best_value):
+                reference, stalled = best_value, 0
+            else:
+                stalled += 1
+            if stalled >= self.patience:
+                reason = Reason.DECREASE
+                break
+            if iteration >= self.max_iter:
+                break
+            iteration += 1
+            first.lerp_(grad, 1.0 - beta1)
+            second.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
+            scale = (second / (1.0 - beta2**iteration)).sqrt_().add_(1e-8)
+            x.addcdiv_(first, scale, value=-rate / (1.0 - beta1**iteration))
+        return Solution(best, best_value, reason, max(1, iteration), iteration + 1, history=monitor.finish())

@@ -1,0 +1,132 @@
+"""The alternating scheme of the kernel autoencoder paper: encoder steps, then the decoder in closed form."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor
+
+from rkhs._core.checks import check_count, check_number
+from rkhs.protocols import HasLastBlock, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+from rkhs.solvers.gradient_descent import DIVERGED, Step, backtrack, gradients
+
+__all__ = ["Alternating"]
+
+
+class Alternating(Solver):
+    """Gradient steps on all blocks but the last, alternating with the closed form of the last one.
+
+    A round updates the last layer to its optimum, holds it, and makes ``encoder_steps`` gradient steps on the other
+    layers. The gradient is that of the objective with the last layer held, also when several steps follow one update;
+    the paper's formula for it is right for the first step only.
+
+    Parameters
+    ----------
+    learning_rate : float or None, default=None
+        Constant step length; None: backtracking, so that the objective never rises.
+    encoder_steps : int, default=1
+        Gradient steps a round.
+    max_iter : int, default=500
+        Largest number of rounds.
+    tol : float, default=1e-6
+        Stop when the gradient norm right after an update of the last block is at most ``tol`` times the modulus of the
+        objective, or when three rounds in a row each changed the objective by at most ``tol * 1e-2`` relatively.
+    metric : {"plain", "rkhs"}, default="plain"
+        Inner product of the gradient; see :class:`GradientDescent`.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    Right after an update, value and gradient are those of the reduced objective. The start is a point of the first
+    blocks alone, and so is the solution; with a constant rate the best point seen right after an update is returned.
+
+    References
+    ----------
+    Laforgue et al. (2019), algorithm 1.
+    """
+
+    requires = (HasLastBlock,)
+
+    def __init__(
+        self,
+        learning_rate: float | None = None,
+        encoder_steps: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        metric: str = "plain",
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.encoder_steps = encoder_steps
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        check_count(self.encoder_steps, "Alternating.encoder_steps")
+        if self.learning_rate is not None:
+            check_number(self.learning_rate, "Alternating.learning_rate", above=0.0)
+        x, best, best_value, last_value = start.clone(), start, math.inf, math.inf
+        length = 1.0 if self.learning_rate is None else self.learning_rate
+        evaluations, iteration, stalled, reason = 0, 0, 0, Reason.MAX_ITER
+        bound, farthest = math.inf, 1e6 * DIVERGED * (1.0 + float(start.norm()))
+        while True:
+            if not float(x.norm()) <= farthest:
+                reason = Reason.DIVERGED
+                break
+            held = problem.freeze_last(x)
+            at = gradients(held, x, self.metric)
+            evaluations += 1
+            bound = DIVERGED * (1.0 + abs(at.value)) if iteration == 0 else bound
+            if not at.finite or at.value > bound:
+                reason = Reason.DIVERGED
+                break
+            if at.value < best_value:
+                best, best_value = x, at.value
+            measure = math.sqrt(at.squared_norm)
+            if monitor.row(iteration, at.value, measure, evaluations=evaluations, step=length):
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * abs(at.value):
+                reason = Reason.GRADIENT
+                break
+            change = abs(last_value - at.value) / max(1e-300, abs(at.value))
+            stalled = stalled + 1 if change <= 1e-2 * self.tol else 0
+            if stalled >= 3:
+                reason = Reason.DECREASE
+                break
+            if iteration >= self.max_iter:
+                break
+            last_value = at.value
+            step = self._encode(held, Step(length, x, at, 0))
+            evaluations += step.trials
+            if step.length == 0.0:
+                reason = Reason.LINE_SEARCH
+                break
+            x, iteration = step.point, iteration + 1
+            length = 2.0 * step.length if self.learning_rate is None else self.learning_rate
+        return Solution(best, best_value, reason, max(1, iteration), evaluations, history=monitor.finish())
+
+    def _encode(self, held: Any, first: Step) -> Step:
+        """Make the gradient steps of one round with the last block held."""
+        step, trials = first, 0
+        for index in range(self.encoder_steps):
+            if self.learning_rate is not None:
+                point = step.point - self.learning_rate * step.at.direction
+                if index == self.encoder_steps - 1:  # the next round evaluates there, with a new last block
+                    return Step(self.learning_rate, point, step.at, trials)
+                at = gradients(held, point, self.metric)
+                step, trials = Step(self.learning_rate, point, at, 1), trials + 1
+                continue
+            length = step.length if index == 0 else 2.0 * step.length
+            tried = backtrack(lambda point: gradients(held, point, self.metric), step.point, step.at, length)
+            trials += tried.trials
+            if tried.length == 0.0:
+                return Step(0.0 if index == 0 else step.length, step.point, step.at, trials)
+            step = tried
+        return Step(step.length, step.point, step.at, trials)

@@ -1,0 +1,221 @@
+"""Gradient descent with backtracking or a constant rate, along the plain gradient or that of a function space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from rkhs._core.checks import check_choice, check_number
+from rkhs._core.errors import InputError
+from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["GradientDescent", "Gradients", "Step", "backtrack", "gradients"]
+
+_ARMIJO = 1e-4
+_HALVINGS = 60
+DIVERGED = 1e6  # an objective this many times the first one will not come back
+
+
+class Gradients(NamedTuple):
+    """Objective, gradient and descent direction at a point.
+
+    Parameters
+    ----------
+    value : float
+    plain : Tensor
+        The gradient.
+    direction : Tensor
+        The gradient in the chosen inner product; its negative is the direction of descent.
+
+    References
+    ----------
+    Nocedal and Wright (2006), section 3.1.
+    """
+
+    value: float
+    plain: Tensor
+    direction: Tensor
+
+    @property
+    def squared_norm(self) -> float:
+        """Squared norm of the gradient in the chosen inner product."""
+        return max(float((self.plain * self.direction).sum()), 0.0)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the value and the norm are."""
+        return math.isfinite(self.value) and math.isfinite(float((self.plain * self.direction).sum()))
+
+
+def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
+    """Objective, gradient and descent direction of a problem.
+
+    Parameters
+    ----------
+    problem : object
+        Meets ``HasValueAndGrad``.
+    x : Tensor
+        Where.
+    metric : {"plain", "rkhs"}
+        ``"rkhs"``: the natural gradient if the problem has one, or its metric applied to the gradient.
+
+    Returns
+    -------
+    Gradients
+
+    Raises
+    ------
+    InputError
+        If ``metric="rkhs"`` and the problem knows no inner product.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), section 3.6.
+    """
+    check_choice(metric, "metric", ("plain", "rkhs"))
+    if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
+        return Gradients(*problem.value_and_grads(x))
+    value, grad = problem.value_and_grad(x)
+    if metric == "plain":
+        return Gradients(value, grad, grad)
+    if isinstance(problem, HasMetric):
+        precondition = problem.metric(x)
+        return Gradients(value, grad, precondition(grad))
+    raise InputError(f"metric must be 'plain' for {type(problem).__name__}, which knows no inner product; got 'rkhs'")
+
+
+class Step(NamedTuple):
+    """A trial that lowered the objective enough; ``length`` 0 where none did.
+
+    Parameters
+    ----------
+    length : float
+    point : Tensor
+    at : Gradients
+        At that point.
+    trials : int
+        Evaluations spent.
+
+    References
+    ----------
+    Nocedal and Wright (2006), algorithm 3.1.
+    """
+
+    length: float
+    point: Tensor
+    at: Gradients
+    trials: int
+
+
+def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients, length: float) -> Step:
+    """Halve the step until the objective falls by ``1e-4 length ||gradient||^2``.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Gradients at a point.
+    x : Tensor
+        Where the step begins.
+    at : Gradients
+        At ``x``.
+    length : float
+        First trial.
+
+    Returns
+    -------
+    Step
+
+    References
+    ----------
+    Nocedal and Wright (2006), algorithm 3.1.
+    """
+    squared = at.squared_norm
+    for trial in range(1, _HALVINGS + 1):
+        point = x - length * at.direction
+        new = evaluate(point)
+        # Strictly less: at steps that rounding swallows the two values are equal.
+        if new.finite and new.value < at.value and new.value <= at.value - _ARMIJO * length * squared:
+            return Step(length, point, new, trial)
+        length *= 0.5
+    return Step(0.0, x, at, _HALVINGS)
+
+
+class GradientDescent(Solver):
+    """Gradient descent.
+
+    Parameters
+    ----------
+    learning_rate : float or None, default=None
+        Constant step length; None: backtracking, each search beginning at twice the last accepted length.
+    max_iter : int, default=500
+        Largest number of iterations.
+    tol : float, default=1e-6
+        Stop when the gradient norm is at most ``tol`` times the modulus of the objective, or when three iterations in
+        a row each changed the objective by at most ``tol * 1e-2`` relatively.
+    metric : {"plain", "rkhs"}, default="plain"
+        Inner product of the gradient: of the coefficients, as in the paper, or of the function space, which is a good
+        preconditioner.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, or the problem knows no inner product for ``metric="rkhs"``.
+
+    References
+    ----------
+    Laforgue et al. (2019), section 4.1; Nocedal and Wright (2006), algorithm 3.1.
+    """
+
+    def __init__(
+        self, learning_rate: float | None = None, max_iter: int = 500, tol: float = 1e-6, metric: str = "plain"
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        rate = self.learning_rate
+        if rate is not None:
+            check_number(rate, "GradientDescent.learning_rate", above=0.0)
+        x, at = start.clone(), gradients(problem, start, self.metric)
+        length = 1.0 if rate is None else rate
+        bound = DIVERGED * (1.0 + abs(at.value))
+        evaluations, iteration, stalled, reason = 1, 0, 0, Reason.MAX_ITER
+        while True:
+            measure = math.sqrt(at.squared_norm)
+            if monitor.row(iteration, at.value, measure, evaluations=evaluations, step=length):
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * abs(at.value):
+                reason = Reason.GRADIENT
+                break
+            if stalled >= 3:
+                reason = Reason.DECREASE
+                break
+            if iteration >= self.max_iter:
+                break
+            step = self._step(problem, x, at, length)
+            evaluations += step.trials
+            if not step.at.finite or step.at.value > bound:
+                reason = Reason.DIVERGED
+                break
+            if step.length == 0.0:
+                reason = Reason.LINE_SEARCH
+                break
+            change = abs(at.value - step.at.value) / max(1e-300, abs(at.value))
+            stalled = stalled + 1 if change <= 1e-2 * self.tol else 0
+            x, at = step.point, step.at
+            length = 2.0 * step.length if rate is None else rate
+            iteration += 1
+        return Solution(x, at.value, reason, max(1, iteration), evaluations, history=monitor.finish())
+
+    def _step(self, problem: Any, x: Tensor, at: Gradients, length: float) -> Step:
+        if self.learning_rate is None:
+            return backtrack(lambda point: gradients(problem, point, self.metric), x, at, length)
+        point = x - length * at.direction
+        return Step(length, point, gradients(problem, point, self.metric), 1)

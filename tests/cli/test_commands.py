@@ -1,0 +1,262 @@
+"""The commands from file to file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli import main as entry
+from rkhs.cli.main import main
+from rkhs.data import load_molecules, read_table
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+PROGRAM = "import sys; from rkhs.cli.main import main; sys.exit(main())"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(5).normal(size=(30, 3))
+    write("train.csv", "name,a,b,c", [[f"r{i}", *row] for i, row in enumerate(rows[:20].tolist())])
+    write("test.csv", "name,c,label,b,a", [[f"t{i}", r[2], "x", r[1], r[0]] for i, r in enumerate(rows[20:].tolist())])
+    np.save("rows.npy", rows)
+    return tmp_path
+
+
+def write(path: str, header: str, rows: list[list[object]]) -> None:
+    Path(path).write_text("\n".join([header, *(",".join(str(cell) for cell in row) for row in rows)]) + "\n")
+
+
+def run(*words: str) -> int:
+    return main(list(words))
+
+
+def table(path: str) -> list[dict[str, str]]:
+    with open(path, newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_a_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--codes", "z.csv", "--seed", "3", "--set", "max_iter=200") == 0
+    assert "20 rows of 3 columns, codes of 2 components" in capsys.readouterr().out
+    model = rkhs.load("m.rkhs")
+    assert model.random_state == 3
+    assert model.max_iter == 200
+    assert read_table("z.csv").row_names == tuple(f"r{i}" for i in range(20))
+    # Columns are found by name, whatever their order, and others are left alone.
+    assert run("transform", "m.rkhs", "test.csv", "-o", "z2.csv", "--index-column", "name") == 0
+    expected = model.transform(np.load("rows.npy")[20:])
+    np.testing.assert_array_equal(read_table("z2.csv").X, expected)
+    assert run("transform", "m.rkhs", "rows.npy", "-o", "z3.npy") == 0
+    np.testing.assert_allclose(np.load("z3.npy")[20:], expected, rtol=1e-12)
+    assert run("decode", "m.rkhs", "z2.csv", "-o", "back.csv") == 0
+    back = read_table("back.csv")
+    assert back.column_names == ("a", "b", "c")
+    np.testing.assert_array_equal(back.X, model.inverse_transform(expected))
+    assert run("decode", "m.rkhs", "z2.csv", "--n-best", "2", "-o", "near.csv") == 0
+    near = table("near.csv")
+    assert len(near) == 20
+    assert near[0]["code"] == "t0"
+    assert near[0]["name"] == f"r{near[0]['candidate']}"
+    assert run("decode", "m.rkhs", "z2.csv", "--candidates", "test.csv", "--index-column", "name", "-o", "own.csv") == 0
+    assert {row["name"] for row in table("own.csv")} <= {f"t{i}" for i in range(10)}
+
+
+def test_the_same_seed_gives_the_same_file(folder: Path) -> None:
+    for name in ("a", "b"):
+        assert run("fit", "train.csv", "-o", f"{name}.rkhs", "--seed", "1", "--set", "init=random", "--quiet") == 0
+    first, second = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
+    np.testing.assert_array_equal(first.codes_, second.codes_)
+
+
+def test_evaluate_compares_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--kernel", "gaussian(gamma=0.2) + 0.1*linear") == 0
+    assert run("fit", "train.csv", "-o", "p.rkhs", "--quiet", "--estimator", "kernel-pca", "--n-components", "2") == 0
+    capsys.readouterr()
+    assert run("evaluate", "m.rkhs", "train.csv", "--against", "p.rkhs", "--errors", "e.csv") == 0
+    printed = capsys.readouterr().out
+    assert "KernelAutoencoder" in printed
+    assert "KernelPCA" in printed
+    rows = np.load("rows.npy")[:20]
+    errors = read_table("e.csv").X
+    for column, name in enumerate(("m.rkhs", "p.rkhs")):
+        model = rkhs.load(name)
+        np.testing.assert_allclose(errors[:, column], model.reconstruction_error(rows))
+        share = 1 - model.reconstruction_error(rows).mean() / rows.var(axis=0).sum()
+        assert f"{share:.1%}" in printed
+
+
+def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--n-components", "3,1,3", "--set", "max_iter=300") == 0
+    capsys.readouterr()
+    assert run("info", "m.rkhs") == 0
+    assert "n_components = (3, 1, 3)" in capsys.readouterr().out
+    assert run("info", "m.rkhs", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    model = rkhs.load("m.rkhs")
+    assert facts["class"] == "KernelAutoencoder"
+    assert facts["data"] == "20 x 3"
+    assert facts["objective"] == model.objective_
+    assert facts["converged"] == model.converged_
+    assert facts["parameters"] == {"max_iter": "300", "n_components": "(3, 1, 3)"}
+    assert f"gamma={model.kernel_.terms[0].gamma}" in facts["kernel"]
+    assert len(facts["sha256"]) == 64
+
+
+def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.load("rows.npy")
+    K = np.exp(-0.3 * ((rows[:, None] - rows[None]) ** 2).sum(2))
+    np.save("K.npy", K[:20, :20])
+    np.save("cross.npy", K[20:, :20])
+    assert run("fit", "K.npy", "--gram", "-o", "g.rkhs", "--codes", "z.npy") == 0
+    assert run("transform", "g.rkhs", "cross.npy", "-o", "z2.npy") == 0
+    np.testing.assert_array_equal(np.load("z2.npy"), rkhs.load("g.rkhs").transform(K[20:, :20]))
+    assert run("decode", "g.rkhs", "z2.npy", "--candidates", "cross.npy", "-o", "near.csv", "--n-best", "1") == 0
+    assert len(table("near.csv")) == 10
+    assert run("evaluate", "g.rkhs", "cross.npy") == 0
+    capsys.readouterr()
+    assert run("decode", "g.rkhs", "z2.npy", "-o", "near.csv") == 2
+    assert "candidates must be kernel values" in capsys.readouterr().err
+    assert run("transform", "g.rkhs", "rows.npy", "-o", "z3.npy") == 2
+    assert "needs 20 kernel values with the training rows; got 3" in capsys.readouterr().err
+    assert run("fit", "K.npy", "--gram", "--kernel", "linear", "-o", "x.rkhs") == 2
+
+
+def test_molecules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    smiles = load_molecules().smiles[:40]
+    Path("m.smi").write_text("".join(f"{s} mol{i}\n" for i, s in enumerate(smiles[:30])))
+    write("m.csv", "id,structure", [[f"m{i}", s] for i, s in enumerate(smiles[30:])])
+    assert run("fit", "m.smi", "-o", "m.rkhs", "--codes", "z.csv", "--quiet") == 0
+    model = rkhs.load("m.rkhs")
+    assert repr(model.kernel_) == "Tanimoto()"
+    assert run("transform", "m.rkhs", "m.csv", "--smiles", "structure", "-o", "z2.csv") == 0
+    expected = model.transform(load_molecules().fingerprints[30:40].astype(float))
+    np.testing.assert_array_equal(read_table("z2.csv").X, expected)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1") == 0
+    near = table("near.csv")
+    assert [row["smiles"] for row in near] == [smiles[int(row["candidate"])] for row in near]
+    capsys.readouterr()
+    assert run("evaluate", "m.rkhs", "m.csv", "--smiles", "structure") == 0
+    assert "feature" in capsys.readouterr().out
+    assert run("transform", "m.rkhs", "m.csv", "-o", "z3.csv") == 2
+    assert "--smiles COLUMN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "none.csv", "-o", "x.rkhs"], "got 'none.csv', which does not"),
+        (["fit", "train.csv", "-o", "no/x.rkhs"], "whose folder does not exist"),
+        (["fit", "train.csv", "-o", "x.rkhs", "--estimator", "kernal"], "must be one of KernelAutoencoder, KernelPCA"),
+        (["fit", "train.csv", "-o", "x.rkhs", "--set", "nothing=1"], "has no parameter 'nothing'"),
+        (["fit", "train.csv", "-o", "x.rkhs", "--kernel", "gaussian(gamma=-1)"], "Gaussian.gamma must be > 0"),
+        (["fit", "train.csv", "-o", "x.rkhs", "--columns", "a,q"], "got 'q', which is not there"),
+        (["info", "train.csv"], "expected a model file"),
+        (["info", "none.rkhs"], "cannot read the model file"),
+        (["transform", "m.rkhs", "rows2.npy", "-o", "z.csv"], "needs 3 columns; got 2"),
+        (["transform", "m.rkhs", "wrong.csv", "-o", "z.csv"], "got 'c', which is not there"),
+        (["transform", "m.rkhs", "train.csv", "-o", "z.txt"], "must end in"),
+        (["transform", "m.rkhs", "train.csv", "-o", "z.csv", "--layer", "2"], "layer must be"),
+        (["decode", "m.rkhs", "train.csv", "-o", "z.csv"], "codes must be a finite array of shape"),
+        (["decode", "m.rkhs", "rows2.npy", "-o", "z.npy", "--n-best", "1"], "rankings are written as .csv"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(np.load("rows.npy")), "plain.rkhs")
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet") == 0
+    np.save("rows2.npy", np.load("rows.npy")[:, :2])
+    write("wrong.csv", "a,b,d", [[1, 2, 3], [4, 5, 6]])
+    before = sorted(os.listdir())
+    capsys.readouterr()
+    assert run(*words) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.err.startswith("rkhs: error: ")
+    assert printed.err.count("\n") == 1
+    assert sorted(os.listdir()) == before
+
+
+def test_a_model_saved_from_python_works_without_notes(folder: Path) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(np.load("rows.npy")), "plain.rkhs")
+    assert run("transform", "plain.rkhs", "train.csv", "-o", "z.csv") == 0
+    assert run("decode", "plain.rkhs", "z.csv", "-o", "back.csv") == 0
+    assert run("info", "plain.rkhs") == 0
+
+
+def test_warnings_are_lines_on_standard_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--set", "max_iter=1", "--quiet") == 0
+    assert capsys.readouterr().err.startswith("rkhs: warning: KernelAutoencoder: ")
+
+
+def test_unexpected_errors_are_status_1_and_interrupts_130(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rkhs.cli import info
+
+    def fails(error: BaseException) -> None:
+        def run_it(args: object) -> int:
+            raise error
+
+        monkeypatch.setattr(info, "run", run_it)
+
+    fails(ZeroDivisionError("by\nzero"))
+    assert run("info", "x") == 1
+    assert capsys.readouterr().err == ("rkhs: unexpected error: ZeroDivisionError: by zero (--traceback shows where)\n")
+    assert run("info", "x", "--traceback") == 1
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+    fails(KeyboardInterrupt())
+    assert run("info", "x") == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", sorted(entry._COMMANDS))
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"usage: rkhs {command}" in capsys.readouterr().out
+
+
+def program(*words: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
+
+
+def test_help_of_a_command_imports_nothing_heavy() -> None:
+    code = "import sys\ntry: from rkhs.cli.main import main; main(['fit', '--help'])\nfinally: print(*sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not {"torch", "sklearn", "scipy", "numpy"} & set(done.stdout.split())
+
+
+def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
+    with program("fit", "train.csv", "-o", "m.rkhs") as fit:
+        out, err = fit.communicate(timeout=60)
+    assert (fit.returncode, err) == (0, "")
+    assert "model: m.rkhs" in out
+    np.save("large.npy", np.random.default_rng(0).normal(size=(600, 20)))
+    with program(
+        "fit", "large.npy", "-o", "x.rkhs", "--set", "tol=0.0", "--set", "n_init=999", "--set", "verbose=1"
+    ) as fit:
+        assert fit.stderr is not None
+        fit.stderr.read(1)  # the first progress line: the fit runs
+        fit.send_signal(signal.SIGINT)
+        _, err = fit.communicate(timeout=60)
+    assert fit.returncode == 130, err
+    assert err.endswith("rkhs: interrupted; nothing was left half written\n")
+    assert not [name for name in os.listdir() if name.startswith(("x", ".x"))]

@@ -1,0 +1,389 @@
+"""What every public estimator must do: scikit-learn's checks, the common checks they leave out, and our own contract.
+
+Estimators are discovered; a new one is tested at its defaults without a line here. ``VARIANTS`` adds configurations.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+import torch
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils import estimator_checks
+
+import rkhs.estimators
+from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, NotPositiveSemidefiniteWarning
+from rkhs.kernels import Gaussian, Polynomial
+
+CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, ConvergenceWarning)
+ROOT = Path(__file__).resolve().parents[2]
+
+# Beside the defaults of every estimator, and kernel="precomputed" where it has a kernel.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "KernelAutoencoder": [
+        {"n_components": (3, 2)},
+        {"output_kernel": "same"},
+        {"center": False, "scale": False, "n_init": 2, "random_state": 0},
+        {"kernel": Polynomial(2), "decoder_kernel": Gaussian(1.0), "n_components": 1, "operators": ([[2.0]], None)},
+        {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
+    ],
+    "KernelPCA": [
+        {"n_components": 0.9},
+        {"n_components": None},
+        {"center": False, "kernel": "linear"},
+        {"preimage": "nearest", "kernel": Gaussian("scale")},
+        {"preimage": "fixed_point", "n_components": 1},
+    ],
+}
+
+
+def estimators() -> list[type[BaseEstimator]]:
+    """Every public class of ``rkhs.estimators`` that can be fitted."""
+    named = [getattr(rkhs.estimators, name) for name in rkhs.estimators.__all__]
+    return [c for c in named if inspect.isclass(c) and issubclass(c, BaseEstimator) and hasattr(c, "fit")]
+
+
+def plain() -> list[BaseEstimator]:
+    """Every estimator at its defaults, and with kernel="precomputed"."""
+    made = [kind() for kind in estimators()]
+    return made + [type(e)(kernel="precomputed") for e in made if "kernel" in e.get_params()]
+
+
+def configurations() -> list[BaseEstimator]:
+    """The plain ones and the variants."""
+    kinds = {kind.__name__: kind for kind in estimators()}
+    return plain() + [kinds[name](**params) for name, many in VARIANTS.items() for params in many]
+
+
+def transformers() -> list[BaseEstimator]:
+    return [e for e in configurations() if hasattr(e, "transform")]
+
+
+def is_pairwise(estimator: BaseEstimator) -> bool:
+    return bool(estimator.__sklearn_tags__().input_tags.pairwise)
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(11)
+    return rng.standard_normal((24, 4)), rng.standard_normal((9, 4))
+
+
+def for_estimator(estimator: BaseEstimator, data: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Training and new data in the form that the estimator reads."""
+    if not is_pairwise(estimator):
+        return data
+    X, new = data
+    return Gaussian(0.2)(X), Gaussian(0.2)(new, X)
+
+
+def fitted(estimator: BaseEstimator, X: np.ndarray, **fit: Any) -> Any:
+    if estimator.__sklearn_tags__().target_tags.required:
+        fit.setdefault("y", np.asarray(X)[:, 0])
+    with warnings.catch_warnings():
+        for kind in CHOSEN:
+            warnings.simplefilter("ignore", kind)
+        return clone(estimator).fit(X, **fit)
+
+
+each = pytest.mark.parametrize("estimator", configurations(), ids=repr)
+each_transformer = pytest.mark.parametrize("estimator", transformers(), ids=repr)
+
+
+def test_estimators_are_found() -> None:
+    assert {"KernelAutoencoder", "KernelPCA"} <= {kind.__name__ for kind in estimators()}
+    assert set(VARIANTS) <= {kind.__name__ for kind in estimators()}
+
+
+# ---------------------------------------------------------------- scikit-learn
+
+# The array-API check runs in a process of its own, below: its switch must be set before SciPy is imported.
+ELSEWHERE = "check_array_api_input"
+
+
+@pytest.mark.parametrize("estimator", configurations(), ids=repr)
+def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
+        results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
+    bad = {r["check_name"]: r["exception"] for r in results if r["status"] != "passed" and r["check_name"] != ELSEWHERE}
+    assert not bad
+    assert not any(r["expected_to_fail"] for r in results)
+    assert len(results) > 40
+
+
+LEFT_OUT = [
+    "check_dataframe_column_names_consistency",
+    "check_get_feature_names_out_error",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_inplace_ensure_writeable",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+]
+ANY_ESTIMATOR = {"check_dataframe_column_names_consistency", "check_inplace_ensure_writeable"}
+
+
+@pytest.mark.parametrize("check", LEFT_OUT)
+@pytest.mark.parametrize("estimator", plain(), ids=repr)
+def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
+    if check not in ANY_ESTIMATOR and not hasattr(estimator, "transform"):
+        assert not hasattr(estimator, "get_feature_names_out")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks mix frames and arrays on purpose; every failure raises anyway
+        getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+
+
+def test_array_api_check_in_a_process_of_its_own() -> None:
+    code = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from sklearn.utils.estimator_checks import check_estimator\n"
+        "from tests.contracts.test_estimators import plain\n"
+        "made = plain()\n"
+        "seen = [r for e in made for r in check_estimator(e, on_skip=None, on_fail=None)]\n"
+        "bad = [(r['check_name'], r['status'], r['exception']) for r in seen if r['status'] != 'passed']\n"
+        "ran = [r for r in seen if r['check_name'] == 'check_array_api_input' and r['status'] == 'passed']\n"
+        "assert not bad, bad\n"
+        "assert len(ran) >= len(made), len(ran)\n"
+    )
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+# ---------------------------------------------------------------- our own contract
+
+
+def results(model: Any, new: np.ndarray) -> dict[str, np.ndarray]:
+    """What the public methods of a fitted model return on new data."""
+    out = {}
+    for name in ("transform", "predict", "reconstruction_error"):
+        if hasattr(model, name):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # k(x, x) of new items is unknown for a Gram matrix
+                out[name] = np.asarray(getattr(model, name)(new))
+    if hasattr(model, "inverse_transform"):
+        out["inverse_transform"] = np.asarray(model.inverse_transform(out["transform"]))
+    return out
+
+
+def assert_same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:
+    assert first.keys() == second.keys()
+    for name in first:
+        assert first[name].dtype == second[name].dtype
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+
+
+@each
+def test_fit_twice_gives_the_same_bits(estimator: BaseEstimator, data: Any) -> None:
+    X, new = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    first = results(model, new)
+    assert_same_bits(first, results(fitted(estimator, X), new))
+    with warnings.catch_warnings():
+        for kind in CHOSEN:
+            warnings.simplefilter("ignore", kind)
+        if not estimator.__sklearn_tags__().target_tags.required:
+            assert_same_bits(first, results(model.fit(X), new))
+
+
+@each
+def test_pickle_joblib_and_clone(estimator: BaseEstimator, data: Any, tmp_path: Path) -> None:
+    X, new = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    first = results(model, new)
+    assert_same_bits(first, results(pickle.loads(pickle.dumps(model)), new))
+    joblib.dump(model, tmp_path / "model")
+    assert_same_bits(first, results(joblib.load(tmp_path / "model"), new))
+    copy = clone(model)
+    assert not [name for name in vars(copy) if name.endswith("_") and not name.startswith("__")]
+    assert repr(copy) == repr(estimator)
+
+
+@each
+def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -> None:
+    def tensors(value: Any) -> bool:
+        parts = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
+        return isinstance(value, torch.Tensor) or any(tensors(part) for part in parts)
+
+    model = fitted(estimator, for_estimator(estimator, data)[0])
+    assert not [name for name, value in vars(model).items() if tensors(value)]
+
+
+@each
+def test_eight_threads_agree(estimator: BaseEstimator, data: Any) -> None:
+    X, new = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    name = "transform" if hasattr(model, "transform") else "predict"
+    expected = getattr(model, name)(new)
+    with ThreadPoolExecutor(8) as pool:
+        for result in pool.map(lambda _: getattr(model, name)(new), range(64)):
+            np.testing.assert_array_equal(result, expected)
+
+
+@each
+def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any) -> None:
+    X, new = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    whole = results(model, new)
+    for name in ("transform", "predict", "reconstruction_error"):
+        if name in whole:
+            rows = np.concatenate([results(model, new[i : i + 1])[name] for i in range(len(new))])
+            np.testing.assert_allclose(rows, whole[name], rtol=1e-7, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(results(model, new[::-1])[name], whole[name][::-1], rtol=1e-7, atol=1e-9)
+
+
+@each_transformer
+def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any) -> None:
+    X, _ = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    with warnings.catch_warnings():
+        for kind in CHOSEN:
+            warnings.simplefilter("ignore", kind)
+        np.testing.assert_allclose(clone(estimator).fit_transform(X), model.transform(X), rtol=1e-6, atol=1e-8)
+    if hasattr(model, "codes_"):
+        np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-6)
+
+
+@each_transformer
+def test_a_pipeline_may_hand_over_labels(estimator: BaseEstimator, data: Any) -> None:
+    X, _ = for_estimator(estimator, data)
+    y = np.arange(len(X)) % 2
+    with warnings.catch_warnings():
+        for kind in CHOSEN:
+            warnings.simplefilter("ignore", kind)
+        pipe = Pipeline([("codes", clone(estimator)), ("model", LogisticRegression())]).fit(X, y)
+    np.testing.assert_array_equal(pipe[0].transform(X), fitted(estimator, X).transform(X))
+    assert pipe.predict(X).shape == y.shape
+
+
+@each_transformer
+def test_tensor_in_tensor_out(estimator: BaseEstimator, data: Any) -> None:
+    X, new = for_estimator(estimator, data)
+    model = fitted(estimator, X)
+    twin = fitted(estimator, torch.from_numpy(X))
+    codes = twin.transform(torch.from_numpy(new))
+    assert isinstance(codes, torch.Tensor)
+    np.testing.assert_array_equal(codes.numpy(), model.transform(new))
+    assert isinstance(twin.transform(new), np.ndarray)
+    if hasattr(model, "inverse_transform"):
+        back = twin.inverse_transform(codes)
+        assert isinstance(back, torch.Tensor)
+        np.testing.assert_array_equal(back.numpy(), model.inverse_transform(model.transform(new)))
+
+
+@each_transformer
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_and_out(estimator: BaseEstimator, data: Any, library: str) -> None:
+    frames = pytest.importorskip(library)
+    X, new = for_estimator(estimator, data)
+    names = [f"column {j}" for j in range(X.shape[1])]
+    frame, later = (
+        frames.DataFrame(dict(zip(names, X.T, strict=True))),
+        frames.DataFrame(dict(zip(names, new.T, strict=True))),
+    )
+    model = fitted(estimator, frame)
+    assert list(model.feature_names_in_) == names
+    codes = model.set_output(transform=library).transform(later)
+    assert isinstance(codes, frames.DataFrame)
+    assert list(codes.columns) == list(model.get_feature_names_out())
+    np.testing.assert_array_equal(codes.to_numpy(), fitted(estimator, X).transform(new))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(later[names[::-1]])
+
+
+@each_transformer
+def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, data: Any) -> None:
+    X, new = (part.astype(np.float32) for part in for_estimator(estimator, data))
+    wide = fitted(estimator, X.astype(np.float64))
+    model = fitted(estimator, X)
+    out = results(model, new)
+    assert out["transform"].dtype == np.float32
+    np.testing.assert_array_equal(out["transform"], wide.transform(new.astype(np.float64)).astype(np.float32))
+
+
+@each
+def test_global_generators_are_left_alone(estimator: BaseEstimator, data: Any) -> None:
+    X, new = for_estimator(estimator, data)
+    before, ours = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
+    results(fitted(estimator, X), new)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), ours)
+
+
+@each_transformer
+def test_integer_weights_are_repeated_rows(estimator: BaseEstimator, data: Any) -> None:
+    if (
+        "sample_weight" not in inspect.signature(estimator.fit).parameters
+        or estimator.get_params().get("n_init", 1) > 1
+    ):
+        return  # random starts are drawn per coordinate of the factor, which repeated rows permute
+    X, new = for_estimator(estimator, data)
+    w = np.arange(len(X)) % 3
+    rows = np.repeat(np.arange(len(X)), w)
+    weighted = fitted(estimator, X, sample_weight=w)
+    square = is_pairwise(estimator)
+    repeated = fitted(estimator, X[np.ix_(rows, rows)] if square else X[rows])
+    a, b = weighted.transform(new), repeated.transform(new[:, rows] if square else new)
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+    if hasattr(weighted, "objective_"):
+        assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-7)
+
+
+# ---------------------------------------------------------------- Gram matrices
+
+pairwise = pytest.mark.parametrize("estimator", [e for e in configurations() if is_pairwise(e)], ids=repr)
+
+
+@pairwise
+def test_asymmetric_gram_matrix_is_refused(estimator: BaseEstimator, data: Any) -> None:
+    K = for_estimator(estimator, data)[0].copy()
+    K[0, 1] += 0.1
+    with pytest.raises(InputError, match="must be symmetric; got entries that differ by 0.1"):
+        clone(estimator).fit(K)
+
+
+@pairwise
+def test_indefinite_gram_matrix_is_clipped_with_a_warning_or_refused(estimator: BaseEstimator, data: Any) -> None:
+    K, new = for_estimator(estimator, data)
+    bad = K - 0.3 * np.eye(len(K))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = clone(estimator).fit(bad)
+    said = [w for w in caught if issubclass(w.category, NotPositiveSemidefiniteWarning)]
+    assert len(said) == 1
+    assert "negative eigenvalues were set to zero" in str(said[0].message)
+    values, vectors = np.linalg.eigh(bad)
+    clipped = (vectors * values.clip(0)) @ vectors.T
+    np.testing.assert_allclose(
+        model.transform(new), fitted(estimator, (clipped + clipped.T) / 2).transform(new), atol=1e-5
+    )
+    with pytest.raises(InputError, match=r"must be positive semi-definite; its smallest eigenvalue is -"):
+        clone(estimator).set_params(psd="raise").fit(bad)

@@ -1,0 +1,193 @@
+"""The un-reduced objective: equal to its naive twin, right gradients at any depth, exact updates of the last layer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
+from rkhs.kernels import Gaussian
+from rkhs.kernels.base import VectorKernel
+from rkhs.problems.joint_autoencoder import FrozenDecoder, JointAutoencoder
+from tests.problems.networks import Network, network
+from tests.reference.autoencoder import naive_objective, taylor_slope
+
+CASES = [
+    pytest.param(layers, operators, weights, id=f"{layers} layers{' A' * operators}{' w' * weights}")
+    for layers in (2, 3, 4)
+    for operators, weights in ((False, False), (True, False), (True, True))
+]
+
+
+def joint_parts(net: Network) -> list[torch.Tensor]:
+    return net.random((*net.widths, net.target.shape[1]))
+
+
+@pytest.mark.parametrize(("layers", "operators", "weights"), CASES)
+def test_value_is_that_of_the_naive_twin(layers: int, operators: bool, weights: bool) -> None:
+    net = network(layers, operators=operators, weights=weights, seed=layers)
+    parts = joint_parts(net)
+    made = [None if A is None else A.numpy() for A in net.operators]
+    expected = naive_objective(
+        net.K.numpy(), net.target.numpy(), net.kernels, net.reg, made, net.w, [p.numpy() for p in parts]
+    )
+    value, _ = net.joint.value_and_grad(net.joint.pack(parts))
+    assert value == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize(("layers", "operators", "weights"), CASES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gradient_of_every_block_has_taylor_slope_two(layers: int, operators: bool, weights: bool, seed: int) -> None:
+    net = network(layers, operators=operators, weights=weights, seed=seed)
+    problem, parts = net.joint, joint_parts(net)
+    point = problem.pack(parts)
+    _, grad = problem.value_and_grad(point)
+    rng = np.random.default_rng(seed)
+    for block in range(layers):
+        direction = [torch.zeros_like(p) for p in parts]
+        direction[block] = torch.as_tensor(rng.normal(size=parts[block].shape))
+        slope = taylor_slope(lambda x: problem.value_and_grad(x)[0], grad, point, problem.pack(direction))
+        assert slope == pytest.approx(2.0, abs=0.25), f"block {block + 1} of {layers}"
+
+
+@pytest.mark.parametrize("layers", [2, 3, 4])
+def test_plain_gradient_is_the_gram_matrix_times_the_rkhs_gradient(layers: int) -> None:
+    net = network(layers, operators=True, weights=True)
+    problem, point = net.joint, net.joint.pack(joint_parts(net))
+    _, plain, natural = problem.value_and_grads(point)
+    outputs = problem._layers.forward(problem.unpack(point))[2]
+    grams = [net.K, *(k._gram(Z) for k, Z in zip(net.kernels, outputs, strict=False))]
+    for K, g, h in zip(grams, problem.unpack(plain), problem.unpack(natural), strict=True):
+        torch.testing.assert_close(g, K @ h, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("layers", "operators", "weights"), CASES)
+def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: bool, weights: bool) -> None:
+    net = network(layers, operators=operators, weights=weights, seed=3)
+    joint, reduced = net.joint, net.reduced
+    inner = net.random(net.widths, rows=reduced.factor.matrix.shape[1])
+    point = reduced.pack(inner)
+    root = reduced._roots[0]
+    V = inner[0] if root is None else inner[0] @ torch.linalg.inv(root)
+    first = joint.pack([reduced.factor.coefficients(V), *inner[1:]])
+    value, grad = reduced.value_and_grad(point)
+    full = joint.complete(first)
+    at_optimum, joint_grad = joint.value_and_grad(full)
+    assert at_optimum == pytest.approx(value, rel=1e-9)
+    assert reduced.value(point) == pytest.approx(value, rel=1e-12)
+    assert joint.unpack(joint_grad)[-1].abs().max() < 1e-9
+    # With the last layer frozen at its optimum the gradient is that of the reduced objective: dV = F^-1 dPhi A^(-1/2).
+    frozen_value, frozen = joint.freeze_last(first).value_and_grad(first)
+    assert frozen_value == pytest.approx(value, rel=1e-9)
+    parts = joint.unpack(frozen)
+    dV = torch.linalg.lstsq(reduced.factor.matrix, parts[0]).solution
+    # Hidden coefficients are in units of u in a reduced point, so their gradient is u times ours.
+    hidden = [reduced._unit(layer) ** 2 * g for layer, g in enumerate(parts)][1:]
+    expected = reduced.pack([dV if root is None else dV @ torch.linalg.inv(root), *hidden])
+    torch.testing.assert_close(expected, grad, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(("layers", "operators", "weights"), CASES)
+def test_a_stale_last_layer_still_has_the_right_gradient(layers: int, operators: bool, weights: bool) -> None:
+    """Away from the codes of the last update, by either of the two forms."""
+    net = network(layers, operators=operators, weights=weights, seed=4)
+    joint = net.joint
+    first = joint.pack(net.random(net.widths))
+    rng = np.random.default_rng(0)
+    held = joint.freeze_last(first)
+    moved = first + 0.3 * torch.as_tensor(rng.normal(size=first.shape))
+    value, grad = held.value_and_grad(moved)
+    assert held.route == "gram"
+    full = torch.cat([moved, held.decoder.parameters.reshape(-1)])
+    joint_value, joint_grad = joint.value_and_grad(full)
+    assert value == pytest.approx(joint_value, rel=1e-10)
+    torch.testing.assert_close(grad, joint_grad[: len(grad)], rtol=1e-9, atol=1e-11)
+    direction = torch.as_tensor(rng.normal(size=first.shape))
+    assert taylor_slope(lambda x: held.value_and_grad(x)[0], grad, moved, direction) == pytest.approx(2.0, abs=0.25)
+
+
+def test_both_forms_of_the_frozen_problem_agree() -> None:
+    net = network(3, operators=True, weights=True, n=14, q=4)
+    first = net.joint.pack(net.random(net.widths))
+    few = net.joint.freeze_last(first)
+    assert few.route == "coordinates"
+    # The same targets in more coordinates, all of them zero, are the same problem in the other form.
+    padded = torch.cat([net.target, torch.zeros(14, 4, dtype=torch.float64)], 1)
+    A = torch.block_diag(net.operators[-1], torch.eye(4, dtype=torch.float64))
+    wide = replace(net.joint, target=padded, operators=(*net.operators[:-1], A)).freeze_last(first)
+    assert wide.route == "gram"
+    moved = first * 1.2
+    for held in (few, wide):  # at the update itself the short form is the long one
+        short, long = held.value_and_grads(first), held.value_and_grads(first.clone())
+        for left, right in zip(short, long, strict=True):
+            torch.testing.assert_close(torch.as_tensor(left), torch.as_tensor(right), rtol=1e-8, atol=1e-11)
+    for left, right in zip(few.value_and_grads(moved), wide.value_and_grads(moved), strict=True):
+        torch.testing.assert_close(torch.as_tensor(left), torch.as_tensor(right), rtol=1e-9, atol=1e-12)
+
+
+def test_the_sign_of_the_published_k2ae_gradient_is_not_ours() -> None:
+    """Public code for K2AE treats the distortion as a constant, which leaves ``+reg N`` in place of ``-reg N``."""
+    net = network(2)
+    reduced = net.reduced
+    V = net.random((3,))[0]
+    point = reduced.pack([V])
+    _, grad = reduced.value_and_grad(point)
+    Z = reduced.codes(point)[0]
+    N = reduced.decoder(Z).root
+    penalty = net.reg[0] * V
+    wrong = reduced.factor.matrix.mT @ net.kernels[0].pullback(Z, Outer(0.5 * net.reg[-1] * N, N)) + penalty
+    ours = grad.view_as(V)
+    cosine = float(((wrong - penalty) * (ours - penalty)).sum() / (wrong - penalty).norm() / (ours - penalty).norm())
+    assert cosine == pytest.approx(-1.0, abs=1e-10)
+    direction = torch.as_tensor(np.random.default_rng(1).normal(size=V.shape)).reshape(-1)
+    assert taylor_slope(reduced.value, wrong.reshape(-1), point, direction) == pytest.approx(1.0, abs=0.25)
+    assert taylor_slope(reduced.value, grad, point, direction) == pytest.approx(2.0, abs=0.25)
+
+
+def test_a_formula_without_b_is_wrong_once_the_last_layer_is_stale() -> None:
+    """Equation 14 with a stale ``N`` in place of the residuals gives ``-reg/2 N``: right at the update only."""
+    net = network(2)
+    joint = net.joint
+    first = joint.pack(net.random(net.widths))
+    held = joint.freeze_last(first)
+    K = Gaussian(0.4)._gram(joint.codes(first)[0])
+    N = held.decoder.root @ held.decoder.root.mT
+    torch.testing.assert_close(held._by_gram(K)[1], -0.5 * net.reg[-1] * N, rtol=1e-8, atol=1e-10)
+    moved = Gaussian(0.4)._gram(joint.codes(1.5 * first)[0])
+    assert (held._by_gram(moved)[1] + 0.5 * net.reg[-1] * N).norm() > 0.1 * N.norm() * net.reg[-1]
+
+
+def test_float32_follows_float64() -> None:
+    net = network(3)
+    point = net.joint.pack(joint_parts(net))
+    single = JointAutoencoder(net.K.float(), net.target.float(), net.kernels, net.widths, net.reg)
+    value, grad = single.value_and_grad(point.float())
+    expected, gradient = net.joint.value_and_grad(point)
+    assert grad.dtype == torch.float32
+    assert value == pytest.approx(expected, rel=1e-5)
+    torch.testing.assert_close(grad.double(), gradient, rtol=1e-3, atol=1e-4)
+
+
+def test_a_kernel_without_gradient_is_refused() -> None:
+    class Plain(VectorKernel):
+        def __init__(self) -> None:
+            pass
+
+        def _gram(self, X, Y=None):
+            return X @ (X if Y is None else Y).mT
+
+        def _diag(self, X):
+            return (X * X).sum(1)
+
+    net = replace(network(2), kernels=(Plain(),))
+    with pytest.raises(InputError, match="Plain has no gradient"):
+        net.joint.value_and_grad(net.joint.pack(joint_parts(net)))
+
+
+def test_the_frozen_problem_is_of_the_documented_type() -> None:
+    net = network(2)
+    assert isinstance(net.joint.freeze_last(net.joint.pack(net.random(net.widths))), FrozenDecoder)

@@ -1,0 +1,103 @@
+"""L-BFGS: known minima, every reason to stop, and the monitor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs._core.errors import InputError
+from rkhs.protocols import Monitor, Reason
+from rkhs.solvers import LBFGS
+from tests.solvers.functions import Broken, Quadratic, Rosenbrock
+
+
+@pytest.mark.parametrize("dimension", [2, 10])
+def test_rosenbrock(dimension: int) -> None:
+    start = torch.full((dimension,), -1.2, dtype=torch.float64)
+    solution = LBFGS(500, 1e-14).solve(Rosenbrock(), start)
+    assert solution.value < 1e-18
+    torch.testing.assert_close(solution.point, torch.ones(dimension, dtype=torch.float64), atol=1e-7, rtol=0.0)
+    assert solution.n_evaluations <= 3 * solution.n_iter
+    assert (start == -1.2).all(), "the start is not changed"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_quadratic_and_its_metric(seed: int) -> None:
+    plain, whitened = Quadratic(seed, condition=1e6), Quadratic(seed, condition=1e6, metric=True)
+    start = torch.as_tensor(np.random.default_rng(seed).normal(size=20))
+    slow, fast = (LBFGS(5000, 1e-12).solve(problem, start) for problem in (plain, whitened))
+    for solution in (slow, fast):
+        assert solution.converged
+        assert solution.value == pytest.approx(plain.minimum, rel=1e-9)
+    assert fast.n_iter <= 5 < slow.n_iter
+
+
+@pytest.mark.parametrize("memory", [1, 5])
+def test_memory_is_a_parameter(memory: int) -> None:
+    problem = Quadratic(0, condition=1e3)
+    assert LBFGS(5000, 1e-12, memory).solve(problem, torch.zeros(20, dtype=torch.float64)).converged
+
+
+def test_reason_gradient_at_the_minimum() -> None:
+    problem = Quadratic(0)
+    solution = LBFGS(tol=1e-8).solve(problem, problem.solution)
+    assert (solution.reason, solution.n_iter, solution.n_evaluations) == (Reason.GRADIENT, 1, 1)
+
+
+def test_reason_decrease() -> None:
+    # Down to zero the gradient rule asks for more and more, the decrease rule does not.
+    solution = LBFGS(500, 0.9).solve(Quadratic(0, condition=1e8, shift=1e-6), torch.ones(20, dtype=torch.float64))
+    assert solution.reason in (Reason.DECREASE, Reason.GRADIENT)
+    slow = LBFGS(500, 1e-3).solve(Rosenbrock(), torch.full((10,), -1.2, dtype=torch.float64))
+    assert slow.reason.converged
+
+
+def test_reason_max_iter() -> None:
+    solution = LBFGS(3, 1e-12).solve(Rosenbrock(), torch.full((10,), -1.2, dtype=torch.float64))
+    assert (solution.reason, solution.n_iter, solution.converged) == (Reason.MAX_ITER, 3, False)
+    assert [row["iteration"] for row in solution.history] == [0, 1, 2, 3]
+
+
+def test_reason_line_search_where_the_gradient_lies() -> None:
+    solution = LBFGS(50, 1e-12).solve(Broken("uphill"), torch.ones(3, dtype=torch.float64))
+    assert solution.reason is Reason.LINE_SEARCH
+    assert (solution.point == 1.0).all()
+
+
+def test_trials_that_are_not_finite_are_stepped_back_from() -> None:
+    solution = LBFGS(100, 1e-10).solve(Broken("wall"), torch.full((1,), 5.0, dtype=torch.float64))
+    assert solution.converged
+    assert float(solution.point) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_monitor_stops_by_time_and_by_callback() -> None:
+    start = torch.full((10,), -1.2, dtype=torch.float64)
+    late = LBFGS(500, 1e-12).solve(Rosenbrock(), start, Monitor(time_limit=0.0))
+    assert late.reason is Reason.TIME
+    rows: list[dict] = []
+
+    def callback(row: dict) -> bool:
+        rows.append(row)
+        return row["iteration"] == 4
+
+    asked = LBFGS(500, 1e-12).solve(Rosenbrock(), start, Monitor(callback=callback))
+    assert (asked.reason, len(rows), len(asked.history)) == (Reason.TIME, 5, 5)
+    assert asked.value <= rows[0]["value"]
+    assert all(math.isfinite(row["seconds"]) for row in rows)
+
+
+def test_progress_is_shown_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    LBFGS(3, 1e-12).solve(Quadratic(0), torch.zeros(20, dtype=torch.float64), Monitor(verbose=1, label="fit"))
+    shown = capsys.readouterr().err
+    assert "fit: iteration 0, objective" in shown
+    assert shown.endswith("\n")
+    LBFGS(3, 1e-12).solve(Quadratic(0), torch.zeros(20, dtype=torch.float64))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_problem_that_lacks_the_protocol_is_refused() -> None:
+    with pytest.raises(InputError, match="LBFGS needs a problem that meets HasValueAndGrad; int does not"):
+        LBFGS().solve(3, torch.zeros(1))

@@ -1,0 +1,70 @@
+"""Pre-images: exact where an exact answer is known, and never worse than the start."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
+from rkhs.kernels.base import Kernel
+from rkhs.problems.preimage import Preimage
+from rkhs.solvers import PreimageDescent
+
+
+def data(seed: int, n: int = 15, d: int = 3) -> torch.Tensor:
+    return torch.as_tensor(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_linear_kernel_gives_the_combination_itself(seed: int) -> None:
+    """So that the pre-image of a projection on kernel principal axes is the reconstruction of linear PCA."""
+    X = data(seed)
+    U = torch.linalg.svd(X, full_matrices=False)[0][:, :2]
+    problem = Preimage(Linear(), X, U @ U.mT)
+    found = PreimageDescent(2000, 1e-12).solve(problem, torch.zeros_like(X))
+    torch.testing.assert_close(found, U @ U.mT @ X, atol=1e-8, rtol=0.0)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(2.5, 0.7), Polynomial(3, 0.3, 1.0)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_r_never_rises(kernel: Kernel, seed: int) -> None:
+    X = data(seed)
+    rng = np.random.default_rng(seed)
+    problem = Preimage(kernel, X, torch.as_tensor(rng.normal(size=(6, 15)) / 4))
+    Y = torch.as_tensor(rng.normal(size=(6, 3)))
+    before = problem.values(Y)
+    for steps in range(1, 12):
+        now = problem.values(PreimageDescent(steps, 0.0).solve(problem, Y))
+        assert (now <= before + 1e-13).all()
+        before = now
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(2.5, 0.7)])
+def test_the_feature_of_a_point_has_that_point_as_pre_image(kernel: Kernel) -> None:
+    X = data(0)
+    problem = Preimage(kernel, X, torch.eye(15, dtype=torch.float64)[:4])
+    found = PreimageDescent(5000, 1e-11).solve(problem, X[:4] + 0.2)
+    torch.testing.assert_close(found, X[:4], atol=1e-6, rtol=0.0)
+    assert problem.nearest().tolist() == [0, 1, 2, 3]
+
+
+def test_a_vanishing_denominator_does_no_harm() -> None:
+    X = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+    problem = Preimage(Gaussian(1.0), X, torch.tensor([[1.0, -1.0]], dtype=torch.float64))
+    start = torch.zeros(1, 1, dtype=torch.float64)
+    jump = problem.fixed_point(start)
+    assert jump is not None
+    assert torch.isnan(jump).all()
+    found = PreimageDescent().solve(problem, start)
+    assert torch.isfinite(found).all()
+    assert problem.values(found) < problem.values(start)
+
+
+def test_rows_are_solved_independently() -> None:
+    X, rng = data(0), np.random.default_rng(3)
+    weights, Y = torch.as_tensor(rng.normal(size=(4, 15)) / 4), torch.as_tensor(rng.normal(size=(4, 3)))
+    together = PreimageDescent().solve(Preimage(Gaussian(0.5), X, weights), Y)
+    for i in range(4):
+        alone = PreimageDescent().solve(Preimage(Gaussian(0.5), X, weights[i : i + 1]), Y[i : i + 1])
+        torch.testing.assert_close(alone[0], together[i], atol=1e-8, rtol=0.0)

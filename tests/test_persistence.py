@@ -1,0 +1,327 @@
+"""Model files: everything comes back to the last bit, every change is noticed, nothing in a file runs."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+import rkhs
+from rkhs import estimators, kernels
+from rkhs._core.config import Configurable, is_concrete
+from rkhs._core.errors import InputError, ModelFileError
+from rkhs._core.files import pack, read_container, write_container
+from rkhs.persistence import FORMAT, read_model, registry
+
+GOLDEN = Path(__file__).parent / "golden"
+X = np.random.default_rng(3).normal(size=(24, 3))
+
+
+def public_estimators() -> list[type]:
+    found = [getattr(estimators, name) for name in estimators.__all__]
+    return [cls for cls in found if isinstance(cls, type) and issubclass(cls, BaseEstimator) and hasattr(cls, "fit")]
+
+
+def fitted(cls: type, data: Any = X, **params: Any) -> Any:
+    """An estimator fitted to something that it can read: predictors get targets, transformers nothing."""
+    model = cls(**params)
+    if hasattr(cls, "predict"):
+        return model.fit(data, np.column_stack([X[:, 0] ** 2, X[:, 1]]))
+    return model.fit(data)
+
+
+def outputs(model: Any, data: Any) -> Iterator[np.ndarray]:
+    """Everything that a model says of data."""
+    for name in ("transform", "predict", "reconstruction_error"):
+        if hasattr(model, name):
+            yield np.asarray(getattr(model, name)(data))
+    if hasattr(model, "transform") and hasattr(model, "inverse_transform"):
+        yield np.asarray(model.inverse_transform(model.transform(data)))
+
+
+def assert_same(model: Any, again: Any, data: Any) -> None:
+    assert type(again) is type(model)
+    for ours, theirs in zip(outputs(model, data), outputs(again, data), strict=True):
+        assert ours.dtype == theirs.dtype
+        assert ours.tobytes() == theirs.tobytes()
+    assert vars(again).keys() == vars(model).keys()
+
+
+@pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
+def test_every_estimator_comes_back_to_the_last_bit(cls: type, tmp_path: Path) -> None:
+    model = fitted(cls)
+    rkhs.save(model, tmp_path / "m.rkhs")
+    assert_same(model, rkhs.load(tmp_path / "m.rkhs"), X[:7] + 0.1)
+
+
+def test_every_concrete_kernel_of_the_library_can_be_named() -> None:
+    names = {cls.__name__ for cls in registry().values()}
+    wanted = {
+        name
+        for name in kernels.__all__
+        if isinstance(getattr(kernels, name), type)
+        and issubclass(getattr(kernels, name), Configurable)
+        and is_concrete(getattr(kernels, name))
+    }
+    assert wanted <= names
+    assert "Kernel" not in names
+
+
+@pytest.mark.parametrize(
+    ("params", "data"),
+    [
+        ({"n_components": (4, 2, 4), "tol": 1e-2, "random_state": np.random.RandomState(4), "init": "random"}, X),
+        ({"kernel": kernels.Tanimoto(), "output_kernel": "same"}, (X > 0).astype(float)),
+        ({"kernel": "precomputed"}, kernels.Gaussian(0.2)(X)),
+        (
+            {
+                "kernel": kernels.Gaussian("scale") + 0.5 * kernels.Matern(2.5, 0.3),
+                "operators": (np.diag([1.0, 2.0]), None),
+            },
+            X,
+        ),
+        ({"dtype": "float32"}, X.astype(np.float32)),
+        ({"n_components": 1}, np.random.default_rng(0).normal(size=(12, 40))),
+    ],
+    ids=["deep", "features", "gram", "sum and operators", "float32", "more columns than rows"],
+)
+def test_autoencoders_of_all_kinds_come_back(params: dict[str, Any], data: Any, tmp_path: Path) -> None:
+    model = rkhs.KernelAutoencoder(**params).fit(data)
+    rkhs.save(model, tmp_path / "m.rkhs")
+    again = rkhs.load(tmp_path / "m.rkhs")
+    assert_same(model, again, data)
+    assert again.history_ == model.history_
+    assert again.kernel_ == model.kernel_
+    assert [repr(v) for v in again.get_params(deep=False).values() if not isinstance(v, np.random.RandomState)] == [
+        repr(v) for v in model.get_params(deep=False).values() if not isinstance(v, np.random.RandomState)
+    ]
+
+
+def test_weights_dropped_rows_and_feature_names_come_back(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = rkhs.KernelPCA(2).fit(frame, sample_weight=np.arange(24.0))
+    rkhs.save(model, tmp_path / "m.rkhs")
+    again = rkhs.load(tmp_path / "m.rkhs")
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert again.feature_names_in_.dtype == object
+    assert again._kept_rows.tolist() == list(range(1, 24))
+    assert_same(model, again, frame)
+
+
+class Letters(kernels.Kernel):
+    """Counts of shared letters."""
+
+    def _gram(self, X: Any, Y: Any = None) -> Any:
+        raise AssertionError
+
+    def _diag(self, X: Any) -> Any:
+        raise AssertionError
+
+
+def with_state(**state: Any) -> rkhs.KernelPCA:
+    model = rkhs.KernelPCA(2).fit(X)
+    vars(model).update(state)
+    return model
+
+
+def test_items_that_are_texts_or_arrays_come_back(tmp_path: Path) -> None:
+    for items in (["ab", "ba", ""], ["ab"] * 30, [np.ones(2), np.ones(3)], [np.ones((i, 2)) for i in range(9)]):
+        rkhs.save(with_state(support_items_=items), tmp_path / "m")
+        back = rkhs.load(tmp_path / "m").support_items_
+        assert [np.asarray(item).tolist() for item in back] == [np.asarray(item).tolist() for item in items]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (with_state(support_items_=[{1, 2}]), r"got a set \(support_items_\[0\]\)"),
+        (with_state(kernel=lambda a, b: 1.0), r"Python functions cannot be stored.*\(kernel\)"),
+        (with_state(kernel_=kernels.FromFunction(max)), r"Python function.*kernel_\.\w+"),
+        (with_state(kernel_=Letters()), r"objects of rkhs only; got .*Letters"),
+        ("model", "estimators of rkhs; got a str"),
+    ],
+    ids=["sets", "function", "kernel of a function", "own class", "no estimator"],
+)
+def test_what_cannot_be_stored_is_refused_before_the_file_changes(model: Any, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.rkhs").write_text("old")
+    with pytest.raises(InputError, match=message):
+        rkhs.save(model, tmp_path / "m.rkhs")
+    assert (tmp_path / "m.rkhs").read_text() == "old"
+
+
+def test_foreign_and_unfitted_estimators_are_refused(tmp_path: Path) -> None:
+    from sklearn.decomposition import PCA
+
+    with pytest.raises(InputError, match=r"objects of rkhs only; got sklearn\..*PCA"):
+        rkhs.save(PCA(1).fit(X), tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        rkhs.save(rkhs.KernelPCA(), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_that_cannot_be_written_are_typed_errors(tmp_path: Path) -> None:
+    model = rkhs.KernelPCA(2).fit(X)
+    for path in (tmp_path / "no" / "m", tmp_path, "\0"):
+        with pytest.raises((InputError, ValueError)):
+            rkhs.save(model, path)
+    if sys.platform == "linux":
+        with pytest.raises(InputError, match="cannot write"):
+            rkhs.save(model, "/proc/self/m.rkhs")  # refused even to the administrator
+
+
+def test_notes_travel_with_the_model(tmp_path: Path) -> None:
+    notes = {"rows": [f"row {i}" for i in range(50)], "recipe": {"radius": 2}, "nothing": None}
+    rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m", notes=notes)
+    found = read_model(tmp_path / "m")
+    assert found.notes == notes
+    assert found.format == FORMAT
+    assert found.library == rkhs.__version__
+
+
+# ---------------------------------------------------------------- damage
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("code from a file was run",))
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    for data in (pickle.dumps(Bomb()), struct.pack("<Q", 40) + b"{" + pickle.dumps(Bomb())):
+        (tmp_path / "m").write_bytes(data)
+        with pytest.raises(ModelFileError):
+            rkhs.load(tmp_path / "m")
+
+
+def test_a_missing_file_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="check folder and spelling"):
+        rkhs.load(tmp_path / "m")
+
+
+def rewritten(path: Path, version: tuple[int, int] = FORMAT, **changes: Any) -> None:
+    """Write a file with a right checksum whose content is wrong."""
+    found = read_container(path, FORMAT)
+    write_container(path, {**found.content, **changes}, found.arrays, version)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"class": "estimators.Nothing"}, "'estimators.Nothing', which this version"),
+        ({"class": "os.system"}, "'os.system', which this version"),
+        ({"class": ["estimators.KernelPCA"]}, "cannot be built"),
+        ({"class": "kernels.Gaussian"}, "cannot be built"),
+        ({"params": {"unknown": 1}}, "cannot be built by rkhs"),
+        ({"state": {"transform": 1}}, "not the name of a fitted attribute"),
+        ({"state": {"__class__": 1}}, "not the name of a fitted attribute"),
+        ({"state": {}}, "cannot be built"),
+        ({"state": {"codes_": {"$object": "os.system", "params": {}}}}, "'os.system', which this version"),
+        ({"state": [1]}, "cannot be built"),
+    ],
+)
+def test_files_with_a_right_checksum_and_wrong_content_are_typed_errors(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")
+    rewritten(tmp_path / "m", **changes)
+    with pytest.raises(ModelFileError, match=message):
+        rkhs.load(tmp_path / "m")
+
+
+def test_versions(tmp_path: Path) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT)
+    (tmp_path / "minor").write_bytes(pack({**found.content, "news": 1}, found.arrays, (1, 99)))
+    assert read_model(tmp_path / "minor").format == (1, 99)
+    (tmp_path / "major").write_bytes(pack(found.content, found.arrays, (2, 0)))
+    with pytest.raises(ModelFileError, match=r"format 2\.0"):
+        rkhs.load(tmp_path / "major")
+
+
+def mutations(data: bytes, kind: str, count: int, seed: int) -> Iterator[bytes]:
+    """Files that differ from the given one in a way that disks, networks and editors produce."""
+    chance = random.Random(seed)
+    size = len(data)
+    header = 8 + int.from_bytes(data[:8], "little")
+    for _ in range(count):
+        at = chance.randrange(size)
+        if kind == "bit":
+            mutated = bytearray(data)
+            mutated[at] ^= 1 << chance.randrange(8)
+        elif kind == "header byte":
+            mutated = bytearray(data)
+            mutated[chance.randrange(header)] = chance.randrange(256)
+        elif kind == "truncate":
+            mutated = bytearray(data[:at])
+        elif kind == "insert":
+            mutated = bytearray(data[:at] + chance.randbytes(chance.randint(1, 16)) + data[at:])
+        elif kind == "delete":
+            mutated = bytearray(data[:at] + data[at + chance.randint(1, 16) :])
+        elif kind == "swap":
+            length = chance.randint(1, 64)
+            other = chance.randrange(size)
+            mutated = bytearray(data)
+            mutated[at : at + length], mutated[other : other + length] = (
+                data[other : other + length],
+                data[at : at + length],
+            )
+        elif kind == "zeros":
+            mutated = bytearray(data)
+            length = min(chance.randint(1, 512), size - at)
+            mutated[at : at + length] = bytes(length)
+        else:
+            mutated = bytearray(data)
+            digits = [i for i in range(header) if chr(data[i]).isdigit()]
+            mutated[chance.choice(digits)] = ord(chance.choice("0123456789"))
+        yield bytes(mutated)
+
+
+KINDS = ("bit", "header byte", "truncate", "insert", "delete", "swap", "zeros", "digit")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.timeout(600)
+def test_no_mutated_file_loads_as_another_model(kind: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    rkhs.save(rkhs.KernelPCA(2, kernel="linear").fit(X[:8]), path, notes={"rows": [str(i) for i in range(8)]})
+    data, original = path.read_bytes(), read_container(path, FORMAT)
+    wrong = 0
+    for mutated in mutations(data, kind, count, seed=len(kind)):
+        path.write_bytes(mutated)
+        try:
+            rkhs.load(path)
+        except ModelFileError:
+            continue
+        found = read_container(path, FORMAT)
+        same = found.content == original.content and found.arrays.keys() == original.arrays.keys()
+        same = same and all(found.arrays[k].tobytes() == original.arrays[k].tobytes() for k in found.arrays)
+        wrong += not same
+    assert wrong == 0
+
+
+# ---------------------------------------------------------------- forever
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.rkhs")), ids=lambda path: path.stem)
+def test_files_of_every_format_version_load_forever(path: Path) -> None:
+    found = read_model(path)
+    points = np.array(found.notes["points"])
+    codes = np.asarray(found.estimator.transform(points))
+    np.testing.assert_allclose(codes, np.array(found.notes["codes"]), rtol=1e-9, atol=1e-12)
+    assert found.notes["parameters"] == {"n_components": found.estimator.get_params()["n_components"]}
+
+
+def test_there_is_a_golden_file_of_each_format_version() -> None:
+    versions = {read_model(path).format for path in GOLDEN.glob("*.rkhs")}
+    assert versions >= {(1, minor) for minor in range(FORMAT[1] + 1)}
