@@ -14,17 +14,23 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 # script -> the sizes that keep the test quick, and what must hold for its numbers
 CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
+    "algorithms": (
+        {"n": 200, "seconds": 1.0},
+        lambda r: r["subspace"] < 1e-3 and r["projected gradient"] < 1e-2 < r["Cayley Adam"],
+    ),
     "circles": (
         {"n": 120, "epochs": 60},
         lambda r: r["kernel 2-2-2, new points"] < r["kernel 2-1-2, new points"] < 0.5,
     ),
     "clusters_1d": ({"n": 40}, lambda r: r["200 iterations"] <= r["1 iterations"] and r["200 iterations"] < 0.02),
+    "denoising": ({"n": 150}, lambda r: max(r["square"], r["half circle"]) < 0.9),
     "digits": (
         {"n": 300},
         lambda r: r["kernel autoencoder, 10 components"] < r["kernel PCA, 10 components"],
     ),
     "gaussian_clusters": ({"n": 60}, lambda r: min(r.values()) > 0.5),
     "moons": ({"n": 120}, lambda r: r["2-2-2"] < r["2-1-2"] < 0.1),
+    "traversals": ({"n": 150}, lambda r: 0.0 < r["MIG"] < 1.0 and 0.3 < r["IRS"] < 1.0),
     "nonconvexity": ({"n": 201}, lambda r: all(0.0 <= gap < 1e-3 for gap in r.values())),
 }
 

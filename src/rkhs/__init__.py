@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rkhs import losses as losses
     from rkhs import metrics as metrics
     from rkhs import plots as plots
+    from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 
 # name -> the module that defines it
 _NAMES = {
+    "DeepRKM": "rkhs.estimators.deep_rkm",
     "FunctionalKernelRegressor": "rkhs.estimators.functional_regressor",
     "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",

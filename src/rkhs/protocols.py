@@ -13,8 +13,10 @@ from torch import Tensor
 
 __all__ = [
     "BatchSolution",
+    "HasConstraint",
     "HasDualityGap",
     "HasEigenbasis",
+    "HasFrozenQuadratic",
     "HasLastBlock",
     "HasMetric",
     "HasNaturalGradient",
@@ -218,3 +220,35 @@ class Monitor:
         if self.verbose and self.rows:
             sys.stderr.write("\n")
         return tuple(self.rows)
+
+
+@runtime_checkable
+class HasConstraint(Protocol):
+    """A problem whose points stay on a set with ``project``, ``tangent``, ``retract`` and ``violation``."""
+
+    @property
+    def constraint(self) -> Any:
+        """The set."""
+        ...
+
+
+@runtime_checkable
+class HasFrozenQuadratic(Protocol):
+    """A problem whose gradient is linear once its weights are frozen, ``grad_l = -F_l H_l`` for blocks of columns."""
+
+    @property
+    def spans(self) -> tuple[slice, ...]:
+        """Columns of each block."""
+        ...
+
+    def fixed(self, V: Tensor) -> Tensor:
+        """A linear map of the columns that is the same at every point."""
+        ...
+
+    def freeze(self, point: Tensor, fixed: Tensor) -> Any:
+        """``value``, ``grad`` and ``maps`` (``(V, fixed(V)) -> F_l V`` for each block), or None without such a form."""
+        ...
+
+    def surrogate(self, point: Tensor, tolerance: float) -> Any:
+        """A cheaper problem whose objective differs by at most ``tolerance`` relatively near the point, or None."""
+        ...

@@ -1,7 +1,22 @@
 """Thin scikit-learn shells: validate, build a problem, solve it, store the answer."""
 
 from rkhs.estimators.base import KernelEstimator, Ranking
+from rkhs.estimators.deep_rkm import DeepRKM
+from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
+from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
+from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 
-__all__ = ["KernelAutoencoder", "KernelEstimator", "KernelPCA", "Ranking"]
+__all__ = [
+    "DeepRKM",
+    "FunctionalKernelRegressor",
+    "InputOutputKernelRegressor",
+    "KernelAutoencoder",
+    "KernelEstimator",
+    "KernelPCA",
+    "OperatorKernelRegressor",
+    "OperatorKernelRegressorCV",
+    "Ranking",
+]

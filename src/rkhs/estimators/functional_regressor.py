@@ -11,7 +11,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
-from rkhs.estimators.machine import DualRegressor, read_targets
+from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
 from rkhs.losses import Squared
@@ -135,7 +135,7 @@ class FunctionalKernelRegressor(DualRegressor):
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
         items = self._read_training(curves, kernel, at_least=1)
         Y, self._one_output = read_targets(self, targets, len(items))
-        _, weights = self._read_all_weights(sample_weight, len(items))
+        weights = all_weights(self, sample_weight, len(items))
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
         self.output_, U = Functional.fit(
             Y,

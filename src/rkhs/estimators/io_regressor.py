@@ -14,6 +14,7 @@ from rkhs._core.checks import check_choice, check_gram
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
@@ -159,11 +160,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
         items = self._read_training(X, kernel, at_least=1)
         n = len(items)
-        kept, weights = self._read_weights(sample_weight, n)
-        if kept is not None:
-            full = torch.zeros(n, **self._options)
-            full[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-            weights = full
+        weights = all_weights(self, sample_weight, n)
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), n)
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
@@ -215,8 +212,11 @@ class InputOutputKernelRegressor(KernelEstimator):
         K = self.output_kernel_._gram(outputs).to(**self._options)
         if not bool(torch.isfinite(K.sum())):
             raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
-        known = self.output_kernel_.domain == "vectors"
-        return K if known else positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
+        return (
+            K
+            if self.output_kernel_.known_psd
+            else positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
+        )
 
     def _store_outputs(self, outputs: Any, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)

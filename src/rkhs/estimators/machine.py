@@ -23,7 +23,7 @@ from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Monitor
 
-__all__ = ["DualRegressor", "read_targets"]
+__all__ = ["DualRegressor", "all_weights", "read_targets"]
 
 
 class DualRegressor(RegressorMixin, KernelEstimator):
@@ -127,15 +127,6 @@ class DualRegressor(RegressorMixin, KernelEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
         """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""
 
-    def _read_all_weights(self, sample_weight: Any, n: int) -> tuple[None, Tensor | None]:
-        """Weights of all rows, summing to one; rows of weight zero stay, with zero coefficients."""
-        kept, weights = self._read_weights(sample_weight, n)
-        if kept is None:
-            return None, weights
-        full = torch.zeros(n, **self._options)
-        full[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-        return None, full
-
     def _training_grams(self, kernel: OperatorKernel, items: Any) -> list[Tensor]:
         grams: list[Tensor] = []
         for index, term in enumerate(kernel.pairs):
@@ -211,3 +202,37 @@ def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bo
         raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
     check_consistent_length(np.empty(n), values)
     return to_tensor(values.reshape(n, -1), **estimator._options), values.ndim == 1
+
+
+def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> Tensor | None:
+    """Weights of all rows, summing to one; rows of weight zero stay, and get zero coefficients.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        Knows dtype and device.
+    sample_weight : array of shape (n,) or None
+    n : int
+        Number of training items.
+
+    Returns
+    -------
+    Tensor of shape (n,) or None
+        None: equal weights.
+
+    Raises
+    ------
+    InputError
+        For weights that are negative or all zero.
+
+    References
+    ----------
+    ``docs/design.md``, data flow.
+    """
+    estimator._kept_rows = None
+    kept, weights = estimator._read_weights(sample_weight, n)
+    if kept is None:
+        return weights
+    full = torch.zeros(n, **estimator._options)
+    full[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
+    return full

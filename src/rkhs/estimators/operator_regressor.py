@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice
-from rkhs.estimators.machine import DualRegressor, read_targets
+from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import operators_in_coordinates, read_operator_kernel
 from rkhs.outputs import Euclidean
 
@@ -131,7 +131,7 @@ class OperatorKernelRegressor(DualRegressor):
         kernel = read_operator_kernel(self.kernel, self.operator)
         items = self._read_training(X, kernel, at_least=1)
         Y, self._one_output = read_targets(self, y, len(items))
-        _, weights = self._read_all_weights(sample_weight, len(items))
+        weights = all_weights(self, sample_weight, len(items))
         resolved = kernel.resolve(items, weights, Y.shape[1])
         self.output_, U = Euclidean.fit(Y, weights, center=self.center, scale=False)
         basis = None if self.output_.basis is None else torch.as_tensor(self.output_.basis).to(U)

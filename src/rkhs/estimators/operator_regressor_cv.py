@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.machine import read_targets
+from rkhs.estimators.machine import all_weights, read_targets
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.kernels.operator_valued import OperatorKernel
@@ -162,13 +163,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         kernels = self._kernels()
         items = self._read_training(X, kernels[0], at_least=2)
         Y, _ = read_targets(self, y, len(items))
-        kept, weights = self._read_weights(sample_weight, len(items))
-        full = torch.ones(len(items), **self._options)
-        if kept is not None:
-            full.zero_()
-            full[torch.as_tensor(kept)] = 1.0 if weights is None else weights * len(kept)
-        elif weights is not None:
-            full = weights * len(items)
+        weights = all_weights(self, sample_weight, len(items))
+        full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
         self.losses_ = self._losses(Y, full)
         folds = list(check_cv(self.cv).split(np.zeros((len(items), 1)), as_numpy(y, "y")))
         errors = np.stack([self._errors(kernel, items, Y, full, regs, folds) for kernel in kernels])
@@ -179,9 +175,12 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
         self.best_score_ = -float(mean[g, r, j])
         names = ("center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
-        self.estimator_ = OperatorKernelRegressor(
+        final = OperatorKernelRegressor(
             kernels[g], loss=self.loss_, reg=self.reg_, **{name: getattr(self, name) for name in names}
-        ).fit(X, y, sample_weight)
+        )
+        with warnings.catch_warnings():  # said once already, for the same matrix
+            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
+            self.estimator_ = final.fit(X, y, sample_weight)
         self.kernel_, self.n_iter_ = self.estimator_.kernel_, self.estimator_.n_iter_
         self.objective_, self.gap_ = self.estimator_.objective_, self.estimator_.gap_
         return self

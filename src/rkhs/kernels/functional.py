@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.stationary import weighted_median
+from rkhs.kernels.distances import median_bandwidth
 
 __all__ = ["FunctionalGaussian", "FunctionalLaplacian", "quadrature_weights"]
 
@@ -91,9 +91,7 @@ class _Functional(VectorKernel):
         name = type(self).__name__
         self._weights(X)
         if self.gamma == "median" and isinstance(self.gamma, str):
-            pairs = None if weights is None else torch.outer(weights, weights)
-            median = weighted_median(self._distances(X), pairs)
-            return type(self)(1.0 / median if median > 0.0 else 1.0, self.times, self.rule)
+            return type(self)(median_bandwidth(self._distances(X), weights), self.times, self.rule)
         check_number(self.gamma, f"{name}.gamma", above=0.0, names=("median",))
         return self
 

@@ -1,0 +1,179 @@
+"""Matrices with orthonormal columns: projection, tangent space, four retractions and transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import polar
+from rkhs.constraints.base import Constraint
+
+__all__ = ["Stiefel"]
+
+_MAX_CONDITION = 1e6  # of the small Gram matrix; above it the squared condition eats the digits of the result
+
+
+class Stiefel(Constraint):
+    """Matrices with orthonormal columns, ``H^T H = I``, for all columns together or block by block.
+
+    The tangent space at ``H`` is ``{D : H^T D + D^T H = 0}``, with projection ``G - H sym(H^T G)``.
+
+    Parameters
+    ----------
+    retraction : {"polar", "qr", "cholesky", "cayley"}, default="polar"
+        ``"polar"``: nearest point to ``H + D``; ``"qr"``: orthogonal factor with positive diagonal of ``R``;
+        ``"cholesky"``: the same by two Cholesky-QR passes, the cheapest; ``"cayley"``:
+        ``(I - W/2)^{-1} (I + W/2) H`` with the skew ``W`` of rank 2p that has ``W H = D``, by a system of size 2p.
+        Polar and Cholesky-QR fall back to an SVD and a Householder QR when the small Gram matrix is ill-conditioned.
+    blocks : tuple of int, optional
+        Widths of the blocks of columns that are constrained separately, a product of Stiefel manifolds. Default: one
+        block.
+
+    Raises
+    ------
+    InputError
+        At use: unknown retraction, widths that do not add up, more columns than rows, values that are not finite.
+
+    Notes
+    -----
+    Every map costs O(n p^2).
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), sections 3.3, 4.1 and 8.1; Wen and Yin (2013), lemma 4; Tonin et al. (2021),
+    section 4.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import Stiefel
+    >>> H = Stiefel().project(torch.tensor([[2.0], [0.0]]))
+    >>> H.T.tolist(), Stiefel().violation(H)
+    ([[1.0, 0.0]], 0.0)
+    """
+
+    def __init__(self, retraction: str = "polar", blocks: tuple[int, ...] | None = None) -> None:
+        self.retraction = retraction
+        self.blocks = blocks
+
+    def project(self, Y: Tensor) -> Tensor:
+        """Nearest matrix with orthonormal columns, ``U V^T`` of each block's SVD; shape (n, p)."""
+        return self._each(_polar_step, Y)
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """``G - H sym(H^T G)``, shape (n, p)."""
+        return self._each(_tangent, H, G)
+
+    def transport(self, H: Tensor, D: Tensor) -> Tensor:
+        """Carry a tangent vector of another point to ``H`` by projection, shape (n, p)."""
+        return self.tangent(H, D)
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """A matrix with orthonormal columns that agrees with ``H + D`` to first order, shape (n, p)."""
+        rule = _RETRACTIONS[check_choice(self.retraction, "Stiefel.retraction", tuple(_RETRACTIONS))]
+        return self._each(rule, H, D)
+
+    def violation(self, H: Tensor) -> float:
+        """``||H^T H - I||_F``, over all blocks."""
+        total = 0.0
+        for start, stop in self._spans(H):
+            total += float((_gram_defect(H[:, start:stop]) ** 2).sum())
+        return total**0.5
+
+    def _spans(self, H: Tensor) -> list[tuple[int, int]]:
+        n, p = H.shape
+        widths = (p,) if self.blocks is None else tuple(self.blocks)
+        if sum(widths) != p or any(width < 1 for width in widths):
+            raise InputError(f"Stiefel.blocks must be positive widths that add up to the {p} columns; got {widths}")
+        if max(widths) > n:
+            raise InputError(
+                f"orthonormal columns need at least as many rows: got a block of {max(widths)} columns and {n} rows"
+            )
+        stops = torch.tensor(widths).cumsum(0).tolist()
+        return [(stop - width, stop) for width, stop in zip(widths, stops, strict=True)]
+
+    def _each(self, rule: Callable[..., Tensor], *matrices: Tensor) -> Tensor:
+        for matrix in matrices:
+            if not bool(torch.isfinite(matrix).all()):
+                raise InputError("a matrix on the Stiefel manifold must be finite; got NaN or infinity")
+        spans = self._spans(matrices[0])
+        if len(spans) == 1:
+            return rule(*matrices)
+        return torch.cat([rule(*(matrix[:, start:stop] for matrix in matrices)) for start, stop in spans], 1)
+
+
+def _gram_defect(H: Tensor) -> Tensor:
+    defect = H.mT @ H
+    defect.diagonal().sub_(1.0)
+    return defect
+
+
+def _tangent(H: Tensor, G: Tensor) -> Tensor:
+    A = H.mT @ G
+    return torch.addmm(G, H, A + A.mT, alpha=-0.5)
+
+
+def _polar_step(Y: Tensor) -> Tensor:
+    values, vectors = torch.linalg.eigh(Y.mT @ Y)
+    if not float(values[-1]) < _MAX_CONDITION * float(values[0]):
+        return polar(Y)
+    H = Y @ (vectors / values.sqrt()) @ vectors.mT
+    # One Newton step removes the rounding that the small Gram matrix amplifies.
+    return torch.addmm(H, H, _gram_defect(H), alpha=-0.5)
+
+
+def _qr_step(Y: Tensor) -> Tensor:
+    Q, R = torch.linalg.qr(Y)
+    signs = torch.sign(R.diagonal())
+    return Q * torch.where(signs == 0, torch.ones_like(signs), signs)
+
+
+def _cholesky_step(Y: Tensor) -> Tensor:
+    for _ in range(2):  # the second pass restores the digits that the first one loses
+        L, info = torch.linalg.cholesky_ex(Y.mT @ Y)
+        diagonal = L.diagonal()
+        if int(info) != 0 or not float(diagonal.max()) ** 2 < _MAX_CONDITION * float(diagonal.min()) ** 2:
+            return _qr_step(Y)
+        Y = torch.linalg.solve_triangular(L, Y.mT, upper=False).mT
+    return Y
+
+
+def _cayley_step(H: Tensor, D: Tensor) -> Tensor:
+    P = torch.addmm(D, H, H.mT @ D, alpha=-0.5)
+    moved = cayley(H, torch.cat([P, H], 1), torch.cat([H, -P], 1), -1.0)
+    if float(_gram_defect(moved).abs().max()) > 1e3 * torch.finfo(H.dtype).eps:
+        return _polar_step(moved)
+    return moved
+
+
+def cayley(H: Tensor, U: Tensor, V: Tensor, step: float) -> Tensor:
+    """Cayley transform ``(I + step/2 U V^T)^{-1} (I - step/2 U V^T) H`` for a skew ``U V^T`` of low rank.
+
+    Parameters
+    ----------
+    H : Tensor of shape (n, p)
+    U, V : Tensor of shape (n, r)
+        Factors of a skew-symmetric matrix.
+    step : float
+
+    Returns
+    -------
+    Tensor of shape (n, p)
+        ``H - step U (I + step/2 V^T U)^{-1} V^T H``, by a system of size r.
+    """
+    small: Any = V.mT @ U * (0.5 * step)
+    small.diagonal().add_(1.0)
+    return torch.addmm(H, U, torch.linalg.solve(small, V.mT @ H), alpha=-step)
+
+
+_RETRACTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "polar": lambda H, D: _polar_step(H + D),
+    "qr": lambda H, D: _qr_step(H + D),
+    "cholesky": lambda H, D: _cholesky_step(H + D),
+    "cayley": _cayley_step,
+}

@@ -1,0 +1,208 @@
+"""From codes of a deep restricted kernel machine back to the inputs: denoising, decoding, traversals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.checks import check_choice, check_count
+from rkhs._core.errors import InputError
+from rkhs.estimators.drkm_parts import ridge_coefs, solve_psd
+from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.stationary import Matern
+from rkhs.outputs import Euclidean
+from rkhs.problems.preimage import Preimage
+from rkhs.solvers.preimage import PreimageDescent
+
+
+class DecodingMixin:
+    """Methods of :class:`DeepRKM` that go from codes to inputs."""
+
+    # Given by the estimator.
+    kernel_: Any
+    decoder_kernels_: tuple[Any, ...]
+    layer_codes_: list[np.ndarray]
+    moments_: list[np.ndarray]
+    gram_means_: list[np.ndarray]
+    codes_: np.ndarray
+    center: bool
+    preimage: str
+    scale_: float
+    _options: dict[str, Any]
+
+    def denoise(
+        self, X: Any, layer: int = 1, components: Sequence[int] | None = None, *, weighting: str = "projection"
+    ) -> Any:
+        """Replace each item by a pre-image of its projection on components of a layer.
+
+        For layer 1: ``phi(x)`` is projected on the span of ``sum_i H_ik phi(x_i)``, ``k`` in ``components``, with the
+        weights ``b = H (H^T K H)^-1 H^T k(., x)``, and the vector nearest to it in the feature space is sought from
+        ``x``. Deeper layers: the same with the codes of the layer below as items, then down to the inputs.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+        layer : int, default=1
+            From 1.
+        components : sequence of int, optional
+            Components of that layer to keep, from 0; default all.
+        weighting : {"projection", "paper"}, default="projection"
+            ``"paper"``: ``b = H H^T k(., x)``, in which components count by an extra eigenvalue.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+            For Gram and object inputs the weights ``b`` of shape (m, n).
+
+        References
+        ----------
+        Tonin et al. (2021), section 4.2; Mika et al. (1999).
+        """
+        check_choice(weighting, "weighting", ("projection", "paper"))
+        items = self._read_new(X)  # type: ignore[attr-defined]
+        index = self._layer_index(layer)  # type: ignore[attr-defined]
+        kept = self._check_components(components, index)
+        K = self._cross_gram(items)  # type: ignore[attr-defined]
+        if index == 0:
+            weights = self._projection(0, K, kept, weighting)
+        else:
+            codes = self._encode(K)  # type: ignore[attr-defined]
+            rows = self._code_rows(index, codes[index - 1])  # type: ignore[attr-defined]
+            block = self._code_preimage(index, self._projection(index, rows, kept, weighting), codes[index - 1])
+            weights = self._descend(index, block, codes)
+        if self.kernel_.domain != "vectors":
+            return give_back(self._to_output(weights), X)  # type: ignore[attr-defined]
+        problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
+        return give_back(self._to_output(PreimageDescent().solve(problem, items)), X)  # type: ignore[attr-defined]
+
+    def inverse_transform(self, codes: Any, layer: int | None = None) -> Any:
+        """Return to the input space.
+
+        Parameters
+        ----------
+        codes : array of shape (m, S)
+            As :meth:`transform` returns with the same ``layer``.
+        layer : int, optional
+            Layer of the codes, from 1; default: codes of all layers.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+            For Gram and object inputs weights ``b`` of shape (m, n) on the training items, with which the feature is
+            ``sum_i b_i phi(x_i)``.
+
+        Notes
+        -----
+        ``preimage="ridge"`` solves seven systems of size n at each call and uses the codes of all layers that it is
+        given; ``"fixed_point"`` descends from the given layer (all layers: from the first, which alone determines the
+        feature).
+        """
+        index = 0 if layer is None else self._layer_index(layer)  # type: ignore[attr-defined]
+        Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
+        if self.kernel_.domain == "vectors" and self.preimage == "ridge":
+            return give_back(self._to_output(self._ridge(Z, layer)), codes)  # type: ignore[attr-defined]
+        weights = self._descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
+        if self.kernel_.domain != "vectors":
+            return give_back(self._to_output(weights), codes)  # type: ignore[attr-defined]
+        problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
+        found = PreimageDescent().solve(problem, problem.X[problem.nearest()])
+        return give_back(self._to_output(found), codes)  # type: ignore[attr-defined]
+
+    def traverse(self, component: int = 0, *, layer: int = 1, start: Any = None, n_steps: int = 7) -> np.ndarray:
+        """Decode a walk along one code, from the 5 % to the 95 % quantile of its training values.
+
+        Parameters
+        ----------
+        component : int, default=0
+            Code to change, from 0 within its layer.
+        layer : int, default=1
+            Its layer, from 1.
+        start : array of shape (S,), optional
+            All other codes; default: the mean of the training codes.
+        n_steps : int, default=7
+
+        Returns
+        -------
+        ndarray of shape (n_steps, d)
+            As :meth:`inverse_transform` of the codes along the walk.
+        """
+        index = self._layer_index(layer)  # type: ignore[attr-defined]
+        (chosen,) = self._check_components([component], index)
+        steps = check_count(n_steps, "n_steps")
+        column = sum(block.shape[1] for block in self.layer_codes_[:index]) + chosen
+        if start is None:
+            base = self.codes_.mean(axis=0)
+        else:
+            flat = np.asarray(as_numpy(start, "start"), dtype=np.float64).reshape(1, -1)
+            base = self._check_codes(flat, self.codes_.shape[1]).cpu().numpy()[0]
+        path = np.repeat(base[None, :].astype(np.float64), steps, axis=0)
+        low, high = np.quantile(self.codes_[:, column], [0.05, 0.95])
+        path[:, column] = np.linspace(float(low), float(high), steps)
+        return self.inverse_transform(path)
+
+    def _check_components(self, components: Any, index: int) -> list[int]:
+        width = self.layer_codes_[index].shape[1]
+        if components is None:
+            return list(range(width))
+        chosen = [check_count(c, "components", at_least=0, at_most=width - 1) for c in components]
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise InputError(
+                f"components must be different numbers from 0 to {width - 1}, at least one; got {components!r}"
+            )
+        return chosen
+
+    def _check_codes(self, codes: Any, width: int) -> Tensor:
+        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
+        if array.ndim != 2 or array.shape[1] != width or not np.isfinite(array).all():
+            raise InputError(
+                f"codes must be a finite array of shape (m, {width}), as transform returns; got shape {array.shape}"
+            )
+        return to_tensor(array, **self._options)
+
+    def _projection(self, index: int, rows: Tensor, kept: list[int], weighting: str) -> Tensor:
+        """Weights on the items of a layer of the projections of features with given kernel rows, shape (m, n)."""
+        H = self._layer(index + 1)[:, kept]  # type: ignore[attr-defined]
+        if self.center:
+            rows = rows - to_tensor(self.gram_means_[index], **self._options)
+            rows = rows - rows.mean(dim=1, keepdim=True)
+        scores = rows @ H
+        if weighting == "projection":
+            moment = to_tensor(self.moments_[index][np.ix_(kept, kept)], **self._options)
+            scores = solve_psd(moment, scores.mT).mT
+        return self._uncentred(scores @ H.mT)
+
+    def _uncentred(self, weights: Tensor) -> Tensor:
+        """Weights on centred features as weights on features."""
+        if not self.center:
+            return weights
+        return weights - weights.mean(dim=1, keepdim=True) + 1.0 / weights.shape[1]
+
+    def _code_preimage(self, layer: int, weights: Tensor, start: Tensor | None) -> Tensor:
+        """Codes of layer ``layer`` whose feature is nearest to a combination of those of the training items."""
+        kernel, scale = self.decoder_kernels_[layer - 1], self.scale_
+        problem = Preimage(kernel, scale * self._layer(layer), weights)  # type: ignore[attr-defined]
+        first = problem.X[problem.nearest()] if start is None else scale * start
+        return PreimageDescent().solve(problem, first) / scale
+
+    def _descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
+        """Weights on the training items from codes of a layer, through the pre-images of every layer below."""
+        for below in range(layer - 1, 0, -1):
+            weights = self._uncentred(block @ self._layer(below + 1).mT)  # type: ignore[attr-defined]
+            block = self._code_preimage(below, weights, None if codes is None else codes[below - 1])
+        return self._uncentred(block @ self._layer(1).mT)  # type: ignore[attr-defined]
+
+    def _ridge(self, Z: Tensor, layer: int | None) -> Tensor:
+        """Kernel ridge regression from codes, as new items have them, to inputs; the ridge by leave-one-out."""
+        X = self._support()  # type: ignore[attr-defined]
+        codes = self._encode(self.kernel_._gram(X))  # type: ignore[attr-defined]
+        train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
+        factor = float(len(train)) ** 0.5  # codes of order one
+        output, U = Euclidean.fit(X, None, center=True, scale=True)
+        kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)
+        coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, "loo", False)
+        return output.decode(kernel._gram(factor * Z, factor * train) @ coefs)

@@ -1,0 +1,336 @@
+"""What fitting a deep restricted kernel machine is made of: settings, solvers by name, starts, bandwidths, encoders."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import scipy.optimize
+import torch
+from sklearn.utils import check_random_state
+from torch import Tensor
+
+from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import center_gram
+from rkhs.constraints import Stiefel
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.stationary import Stationary
+from rkhs.problems.drkm import ConstrainedDRKM
+from rkhs.protocols import Monitor, Solution
+from rkhs.solvers import (
+    CayleyAdam,
+    ProjectedGradient,
+    QuadraticPenalty,
+    RiemannianCG,
+    RiemannianLBFGS,
+    Solver,
+    Subspace,
+)
+
+SOLVERS = (
+    "subspace",
+    "riemannian_lbfgs",
+    "riemannian_cg",
+    "projected_gradient",
+    "cayley_adam",
+    "penalty_lbfgs",
+    "penalty_adam",
+)
+_BOX = 10.0  # bandwidths stay within this factor of where they start
+_ROUNDS = 20
+_RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters, one entry a layer."""
+
+    widths: tuple[int, ...]
+    eta: tuple[float, ...]
+    multiplier: tuple[float, ...]
+    kernels: tuple[Kernel, ...]
+    constraint: Stiefel
+
+
+def read_settings(estimator: Any) -> Settings:
+    """Check the parameters of the estimator before any data are touched."""
+    given = estimator.n_components
+    widths = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    if not widths:
+        raise InputError("n_components must be an integer or a non-empty tuple of integers, one a layer; got ()")
+    widths = tuple(check_count(width, "n_components") for width in widths)
+    inner = estimator.decoder_kernel
+    kernels = tuple(inner) if isinstance(inner, (tuple, list)) else (inner,) * (len(widths) - 1)
+    if len(kernels) != len(widths) - 1:
+        raise InputError(
+            f"decoder_kernel must be one kernel or a tuple of {len(widths) - 1}, one for each layer above the first; "
+            f"got {len(kernels)}"
+        )
+    check_choice(estimator.constraint, "constraint", ("joint", "per_layer"))
+    check_choice(estimator.code_scale, "code_scale", ("unit", "sqrt_n"))
+    check_choice(estimator.out_of_sample, "out_of_sample", ("ridge", "block", "paper"))
+    check_choice(estimator.preimage, "preimage", ("ridge", "fixed_point"))
+    check_choice(estimator.bandwidths, "bandwidths", ("fixed", "joint"))
+    check_choice(estimator.init, "init", ("kpca", "random"))
+    check_choice(estimator.psd, "psd", ("clip", "raise"))
+    if estimator.ridge != "loo":
+        check_number(estimator.ridge, "ridge", above=0.0, names=("loo",))
+    check_count(estimator.n_init, "n_init")
+    check_count(estimator.max_iter, "max_iter")
+    check_number(estimator.tol, "tol", at_least=0.0)
+    return Settings(
+        widths,
+        _per_layer(estimator.eta, "eta", len(widths)),
+        _per_layer(estimator.multiplier, "multiplier", len(widths)),
+        tuple(as_kernel(kernel) for kernel in kernels),
+        Stiefel(blocks=widths if estimator.constraint == "per_layer" else None),
+    )
+
+
+def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
+    if isinstance(value, numbers.Real):
+        value = (value,) * layers
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != layers:
+        raise InputError(f"{name} must be one positive number, or one for each of the {layers} layers; got {value!r}")
+    return tuple(check_number(entry, name, above=0.0) for entry in value)
+
+
+def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
+    """A solver from its name; an object is taken as it is."""
+    if isinstance(given, Solver):
+        return given
+    check_choice(given, "solver", SOLVERS)
+    if given.startswith("penalty_"):
+        return QuadraticPenalty(given.removeprefix("penalty_"), tau=1e-3, max_iter=max_iter, tol=1e-12)
+    makers: dict[str, Any] = {
+        "subspace": Subspace,
+        "riemannian_lbfgs": RiemannianLBFGS,
+        "riemannian_cg": RiemannianCG,
+        "projected_gradient": ProjectedGradient,
+        "cayley_adam": CayleyAdam,
+    }
+    return makers[given](max_iter=max_iter, tol=tol)
+
+
+def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[ConstrainedDRKM, Tensor | None]:
+    """The problem with every code kernel resolved on kernel PCA codes, and that start if it is at hand.
+
+    The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
+    """
+    shared = {"center": estimator.center, "code_scale": estimator.code_scale}
+    per_layer = settings.constraint.blocks is not None
+    # The number of components is checked on the whole machine first, for one clear message.
+    whole = ConstrainedDRKM.from_gram(
+        K,
+        kernels=settings.kernels,
+        n_components=settings.widths,
+        eta=settings.eta,
+        constraint=settings.constraint,
+        **shared,
+    )
+    resolved: list[Kernel] = []
+    H = K.new_zeros(K.shape[0], 0)
+    for layer in range(len(settings.widths)):
+        widths = settings.widths[: layer + 1]
+        part = replace(
+            whole,
+            kernels=tuple(resolved),
+            n_components=widths,
+            eta=settings.eta[: layer + 1],
+            constraint=Stiefel(blocks=widths if per_layer else None),
+        )
+        H = part.extend(H)
+        if layer < len(settings.kernels):
+            resolved.append(settings.kernels[layer].resolve(whole.scale * part.split(H)[layer]))
+    return part, H if estimator.center else None
+
+
+def solve_machine(
+    estimator: Any, settings: Settings, K: Tensor, kernel: Kernel, items: Any
+) -> tuple[ConstrainedDRKM, Solution, Kernel]:
+    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved)."""
+    problem, deterministic = build_machine(estimator, settings, K)
+    solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    rng = check_random_state(estimator.random_state)
+    best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
+    for number in range(estimator.n_init):
+        if estimator.init == "kpca" and number == 0:
+            start = problem.kpca_start() if deterministic is None else deterministic
+        else:
+            generator = torch.Generator(device="cpu").manual_seed(int(rng.randint(2**31 - 1)))
+            start = problem.random_start(generator)
+        monitor = Monitor(verbose=estimator.verbose, label=f"deep RKM, start {number + 1} of {estimator.n_init}")
+        found = problem, solver.solve(problem, start, monitor), kernel
+        if estimator.bandwidths == "joint":
+            found = _with_bandwidths(found, solver, items, estimator.tol)
+        if best is None or found[1].value < best[1].value:
+            best = found
+    assert best is not None
+    return best
+
+
+def _with_bandwidths(
+    found: tuple[ConstrainedDRKM, Solution, Kernel], solver: Solver, items: Any, tol: float
+) -> tuple[ConstrainedDRKM, Solution, Kernel]:
+    """Alternate between the bandwidths, one bounded line search a layer, and the codes; the objective never rises.
+
+    For given codes the objective is a sum over layers, each of which depends on its own bandwidth alone.
+    """
+    problem, solution, kernel = found
+    for each in (kernel, *problem.kernels):
+        if not isinstance(each, Stationary) or each.domain != "vectors":
+            raise InputError(
+                f"bandwidths='joint' needs kernels with a bandwidth gamma on every layer; got {each!r}. "
+                "Use Gaussian, Laplacian or Matern on vectors, or bandwidths='fixed'"
+            )
+    centres = [float(each.gamma) for each in (kernel, *problem.kernels)]
+    for _ in range(_ROUNDS):
+        before, H = solution.value, solution.point
+        first = _best_gamma(kernel, items, problem, 0, H, centres[0])
+        inner = tuple(
+            _best_gamma(each, problem.scale * problem.split(H)[layer], problem, layer + 1, H, centres[layer + 1])
+            for layer, each in enumerate(problem.kernels)
+        )
+        gram = first._gram(items)
+        moved = replace(problem, gram=center_gram(gram) if problem.center else gram, kernels=inner)
+        after = solver.solve(moved, H)
+        if not after.value <= before:
+            break
+        problem, solution, kernel = moved, after, first
+        if before - after.value <= max(tol, 1e-9) * abs(before):
+            break
+    return problem, solution, kernel
+
+
+def _best_gamma(kernel: Any, items: Tensor, problem: ConstrainedDRKM, layer: int, H: Tensor, centre: float) -> Kernel:
+    block, eta = problem.split(H)[layer], problem.eta[layer]
+
+    def value(log_gamma: float) -> float:
+        return layer_value(_with_gamma(kernel, math.exp(log_gamma)), items, block, eta, problem.center)
+
+    box = (math.log(centre / _BOX), math.log(centre * _BOX))
+    found = scipy.optimize.minimize_scalar(value, bounds=box, method="bounded", options={"xatol": 1e-4})
+    ends = [(value(end), end) for end in (*box, math.log(kernel.gamma))]
+    best = min([(float(found.fun), float(found.x)), *ends])
+    return _with_gamma(kernel, math.exp(best[1]))
+
+
+def _with_gamma(kernel: Any, gamma: float) -> Kernel:
+    return type(kernel)(**{**kernel.get_params(deep=False), "gamma": gamma})
+
+
+def layer_value(kernel: Kernel, items: Tensor, H: Tensor, eta: float, center: bool) -> float:
+    """``-Tr(H^T K H) / (2 eta)`` of one layer for a kernel on given items."""
+    T = H - H.mean(dim=0) if center else H
+    return -0.5 / eta * float((T * (kernel._gram(items) @ T)).sum())
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Codes of one layer from kernel rows: ``k(x, support) dual + shift``; and what it does to the training items."""
+
+    dual: Tensor
+    shift: Tensor
+    support: Tensor
+    ridge: float
+    error: float
+    defect: float
+
+
+def fit_encoders(
+    problem: ConstrainedDRKM, settings: Settings, K: Tensor, H: Tensor, mode: str, ridge: float | str
+) -> list[Encoder]:
+    """Encoders of all layers, from the bottom.
+
+    A ridge encoder is fitted on what the encoder below gives for the training items, not on their exact codes: new
+    items arrive with the same errors.
+    """
+    encoders: list[Encoder] = []
+    blocks = problem.split(H)
+    fitted, rows = K, K  # the uncentred Gram matrix that a layer is fitted on, and the rows of the encoded items
+    for layer, block in enumerate(blocks):
+        gram = center_gram(fitted) if problem.center else fitted
+        chosen, error = math.nan, math.nan
+        if mode == "ridge":
+            dual, chosen, error = ridge_coefs(gram, block, ridge, problem.center)
+        else:
+            dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer])
+        mean = fitted.mean(dim=0) if problem.center else fitted.new_zeros(len(fitted))
+        dual = dual - dual.mean(dim=0) if problem.center else dual
+        shift = -(mean @ dual)
+        found = rows @ dual + shift
+        support = found if mode == "ridge" else block
+        encoders.append(Encoder(dual, shift, support, chosen, error, float((found - block).norm() / block.norm())))
+        if layer + 1 < len(blocks):
+            kernel, scale = problem.kernels[layer], problem.scale
+            fitted = kernel._gram(scale * support)
+            rows = fitted if mode == "ridge" else kernel._gram(scale * found, scale * support)
+    return encoders
+
+
+def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float) -> Tensor:
+    """Coefficients ``B`` with codes ``k_c(x) B`` for one layer, shape (n, s), in the modes without a ridge."""
+    if mode == "paper":
+        return H / scale
+    return solve_psd(H.mT @ (K @ H), H.mT).mT
+
+
+def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple[Tensor, float, float]:
+    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Gram matrix.
+    T : Tensor of shape (n, q)
+        Targets, orthogonal to the constant if ``K`` is centred.
+    ridge : float or "loo"
+        Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
+    center : bool
+        ``K`` is centred, and the regression has an intercept.
+
+    Returns
+    -------
+    B : Tensor of shape (n, q)
+        ``(K + ridge I)^-1 T``.
+    chosen : float
+        The relative ridge.
+    error : float
+        Leave-one-out error as a share of ``||T||``: residuals ``B_i / P_ii`` with ``P = (K + ridge I)^-1``, less its
+        part along the constant when there is an intercept.
+    """
+    n, mean = K.shape[0], max(float(K.diagonal().mean()), 1e-300)
+    if center:
+        K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
+    floor = K.shape[0] * torch.finfo(K.dtype).eps * 100.0
+    best: tuple[Tensor, float, float] | None = None
+    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+        A = K.clone()
+        A.diagonal().add_(max(chosen, floor) * mean)
+        L, info = torch.linalg.cholesky_ex(A)
+        if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
+            continue
+        B = torch.cholesky_solve(T, L)
+        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * mean * (1.0 + chosen)) if center else 0.0)
+        residual = B / leverage.clamp_min(1e-300)[:, None]
+        error = float(residual.norm() / T.norm().clamp_min(1e-300))
+        if best is None or error < best[2]:
+            best = B, chosen, error
+        if ridge != "loo":
+            break
+    if best is None:
+        raise InputError("the Gram matrix of a layer has negative eigenvalues beyond rounding; use psd='clip'")
+    return best
+
+
+def solve_psd(M: Tensor, B: Tensor) -> Tensor:
+    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank."""
+    values, vectors = torch.linalg.eigh((M + M.mT) / 2)
+    good = values > 1e-12 * values[-1].clamp_min(1e-300)
+    inverse = torch.where(good, 1.0 / torch.where(good, values, torch.ones_like(values)), torch.zeros_like(values))
+    return vectors @ (inverse[:, None] * (vectors.mT @ B))

@@ -1,0 +1,287 @@
+"""Disentanglement of codes against known factors: MIG, SAP, IRS, and a report for each factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.svm import LinearSVC
+
+from rkhs._core.checks import check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs.metrics._factors import halves, read_pair, varying
+
+__all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
+
+_BINS = 20
+_CONSTANT = 1e-12  # a code of smaller variance carries nothing
+
+
+def _discretise(z: np.ndarray, bins: int) -> np.ndarray:
+    low, high = float(z.min()), float(z.max())
+    if not high - low > 0.0:
+        return np.zeros(len(z), dtype=np.int64)
+    return np.minimum(((z - low) / (high - low) * bins).astype(np.int64), bins - 1)
+
+
+def _information(a: np.ndarray, b: np.ndarray) -> float:
+    joint = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
+    np.add.at(joint, (a, b), 1.0 / len(a))
+    product = joint.sum(1, keepdims=True) * joint.sum(0, keepdims=True)
+    full = joint > 0.0
+    return max(float((joint[full] * np.log(joint[full] / product[full])).sum()), 0.0)
+
+
+def mutual_information(codes: Any, factors: Any, *, n_bins: int = _BINS) -> np.ndarray:
+    """Plug-in mutual information in nats of each code, cut in bins of equal width, with each factor.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+    factors : array of shape (n, F)
+        Discrete values.
+    n_bins : int, default=20
+
+    Returns
+    -------
+    ndarray of shape (D, F)
+
+    Raises
+    ------
+    InputError
+        For shapes that do not match and values that are not finite.
+
+    References
+    ----------
+    Chen et al. (2018), section 4.1.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import mutual_information
+    >>> mutual_information([[0.0], [0.0], [1.0], [1.0]], [[0], [0], [1], [1]]).round(4)
+    array([[0.6931]])
+    """
+    Z, V = read_pair(codes, factors)
+    check_count(n_bins, "n_bins", at_least=2)
+    binned = [_discretise(z, n_bins) for z in Z.T]
+    return np.array([[_information(z, v) for v in V.T] for z in binned])
+
+
+def _gap(scores: np.ndarray) -> np.ndarray:
+    """Largest minus second largest entry of each column; the second of a single row is zero."""
+    ordered = np.sort(scores, axis=0)[::-1]
+    return ordered[0] - (ordered[1] if len(ordered) > 1 else 0.0)
+
+
+def mig(codes: Any, factors: Any, *, n_bins: int = _BINS) -> float:
+    """Mutual information gap, ``mean_j (I_(1)j - I_(2)j) / H_j``.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+    factors : array of shape (n, F)
+        Discrete; a factor of one value is left out.
+    n_bins : int, default=20
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        As :func:`mutual_information`, and if no factor varies.
+
+    References
+    ----------
+    Chen et al. (2018), equation 6.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import mig
+    >>> grid = [[a, b] for a in range(4) for b in range(4)]
+    >>> round(mig(grid, grid), 12)
+    1.0
+    """
+    _, V = read_pair(codes, factors)
+    kept = varying(V)
+    information = mutual_information(codes, factors, n_bins=n_bins)[:, kept]
+    entropy = np.array([_information(V[:, j], V[:, j]) for j in kept])
+    return float((_gap(information) / entropy).mean())
+
+
+def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int = 0) -> float:
+    """Separated attribute predictability: mean gap between the two codes that predict a factor best alone.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+    factors : array of shape (n, F)
+    continuous : bool, default=False
+        Score by the squared correlation instead of the accuracy of a linear classifier on a held-out half.
+    random_state : int, default=0
+        Of the split.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        As :func:`mutual_information`, and if no factor varies.
+
+    References
+    ----------
+    Kumar, Sattigeri and Balakrishnan (2018), section 3.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import sap
+    >>> grid = [[float(a), float(b)] for a in range(5) for b in range(5)]
+    >>> round(sap(grid, grid, continuous=True), 12)
+    1.0
+    """
+    Z, V = read_pair(codes, factors)
+    kept = varying(V)
+    if continuous:
+        raw = np.asarray(factors, dtype=np.float64)[:, kept]
+        return float(_gap(_squared_correlation(Z, raw)).mean())
+    scores = np.zeros((Z.shape[1], len(kept)))
+    for column, j in enumerate(kept):
+        train, test = halves(V[:, j], random_state)
+        for i in range(Z.shape[1]):
+            z = Z[:, i : i + 1]
+            model = LinearSVC(C=0.01, class_weight="balanced", random_state=random_state)
+            scores[i, column] = model.fit(z[train], V[train, j]).score(z[test], V[test, j])
+    return float(_gap(scores).mean())
+
+
+def _squared_correlation(Z: np.ndarray, V: np.ndarray) -> np.ndarray:
+    A, B = Z - Z.mean(0), V - V.mean(0)
+    a, b = (A * A).mean(0), (B * B).mean(0)
+    covariance = A.T @ B / len(A)
+    good = a > _CONSTANT
+    result = covariance**2 / np.where(good, a, 1.0)[:, None] / b[None, :]
+    return np.where(good[:, None], result, 0.0)
+
+
+def irs(codes: Any, factors: Any, *, quantile: float = 0.99, n_bins: int | None = None) -> float:
+    """Interventional robustness: how little each code moves while its factor stays.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+        Codes of no variance are dropped; if none is left the score is zero.
+    factors : array of shape (n, F)
+        Discrete.
+    quantile : float, default=0.99
+        Of the deviations in a group; 1.0 is the largest one, the definition of the paper.
+    n_bins : int, optional
+        Cut continuous factors into this many bins first.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        As :func:`mutual_information`, and for a quantile outside (0, 1].
+
+    References
+    ----------
+    Suter et al. (2019), section 4.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import irs
+    >>> grid = [[a, b] for a in range(4) for b in range(4)]
+    >>> irs(grid, grid)
+    1.0
+    """
+    scores, weights = _robustness(codes, factors, quantile, n_bins)
+    if not len(weights):
+        return 0.0
+    return float((weights * scores.max(axis=1)).sum() / weights.sum())
+
+
+def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -> tuple[np.ndarray, np.ndarray]:
+    check_number(quantile, "quantile", above=0.0, at_most=1.0)
+    if n_bins is not None:
+        raw = np.asarray(factors, dtype=np.float64)
+        factors = np.stack([_discretise(v, check_count(n_bins, "n_bins", at_least=2)) for v in raw.T], 1)
+    Z, V = read_pair(codes, factors)
+    Z = Z[:, Z.var(axis=0) > 0.0]
+    largest = np.abs(Z - Z.mean(0)).max(axis=0) if Z.shape[1] else np.zeros(0)
+    scores = np.zeros((Z.shape[1], V.shape[1]))
+    if not Z.shape[1]:
+        return scores, largest
+    for j, v in enumerate(V.T):
+        groups = [Z[v == u] for u in range(int(v.max()) + 1)]
+        moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
+        scores[:, j] = 1.0 - np.mean(moved, axis=0) / largest
+    return scores, largest
+
+
+def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:
+    """For each factor, the code that knows it best and by how much.
+
+    Parameters
+    ----------
+    codes : array of shape (n, D)
+    factors : array of shape (n, F)
+        Discrete.
+    names : sequence of str, optional
+        Of the factors; default their numbers.
+    n_bins : int, default=20
+
+    Returns
+    -------
+    list of dict
+        A row for each factor: ``factor``, ``values`` (their number), ``best`` and ``second`` (codes, from 0),
+        ``share`` (information of the best over the entropy), ``gap`` (the term of :func:`mig`), ``robustness`` (largest
+        term of :func:`irs` of any code).
+
+    Raises
+    ------
+    InputError
+        As :func:`mutual_information`, and for a wrong number of names.
+
+    References
+    ----------
+    Chen et al. (2018), equation 6; Suter et al. (2019), section 4.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import latent_report
+    >>> grid = [[a, b] for a in range(4) for b in range(4)]
+    >>> [(row["factor"], row["best"]) for row in latent_report(grid, grid, names=["x", "y"])]
+    [('x', 0), ('y', 1)]
+    """
+    Z, V = read_pair(codes, factors)
+    labels = list(range(V.shape[1])) if names is None else list(names)
+    if len(labels) != V.shape[1]:
+        raise InputError(f"names must have one entry for each of the {V.shape[1]} factors; got {len(labels)}")
+    information = mutual_information(Z, factors, n_bins=n_bins)
+    robustness, _ = _robustness(Z, factors, 0.99, None)
+    report = []
+    for j, label in enumerate(labels):
+        order = np.argsort(-information[:, j], kind="stable")
+        entropy = _information(V[:, j], V[:, j])
+        scale = 1.0 / entropy if entropy > 0.0 else 0.0
+        report.append(
+            {
+                "factor": label,
+                "values": int(V[:, j].max()) + 1,
+                "best": int(order[0]),
+                "second": int(order[1]) if len(order) > 1 else None,
+                "share": float(information[order[0], j]) * scale,
+                "gap": float(_gap(information[:, j : j + 1])[0]) * scale,
+                "robustness": float(robustness[:, j].max()) if len(robustness) else 0.0,
+            }
+        )
+    return report

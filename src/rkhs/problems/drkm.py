@@ -1,0 +1,365 @@
+"""The constrained deep restricted kernel machine: objective, gradient, frozen quadratic model, start points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import center_gram, fix_signs, top_eigenpairs
+from rkhs.constraints import Stiefel
+from rkhs.kernels import Gaussian, Kernel
+from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, growth, taylor_degree, taylor_width
+
+__all__ = ["ConstrainedDRKM", "FrozenMachine"]
+
+
+@dataclass(frozen=True)
+class FrozenMachine:
+    """Value, gradient and the frozen quadratic model of a machine at one point.
+
+    With every Gram matrix and every pull-back weight held at the point ``H``, the gradient is linear,
+    ``grad_l = -F_l H_l``, and the machine looks like the quadratic ``-1/2 sum_l Tr(H_l^T F_l H_l)``.
+
+    Parameters
+    ----------
+    value : float
+    grad : Tensor of shape (n, S)
+    maps : tuple of callable
+        For each layer ``(V, K0 V) -> F_l V``.
+
+    Raises
+    ------
+    ValueError
+        Never on its own account: it holds what :meth:`ConstrainedDRKM.freeze` found.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7, for the objective.
+    """
+
+    value: float
+    grad: Tensor
+    maps: tuple[Callable[[Tensor, Tensor], Tensor], ...]
+
+
+@dataclass(frozen=True)
+class ConstrainedDRKM:
+    """``min_H -sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over codes with orthonormal columns.
+
+    ``K_0`` is the Gram matrix of the data, ``K_l = k_l(c H_l, c H_l)`` that of the codes of layer ``l``, all of them
+    centred if ``center``. The point is ``H = [H_1, .., H_L]``, shape (n, S) with ``S = sum n_components``.
+
+    Parameters
+    ----------
+    gram : Tensor of shape (n, n)
+        ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it).
+    kernels : tuple of Kernel
+        Resolved kernels on the codes, one fewer than layers.
+    n_components : tuple of int
+        Widths of the layers.
+    eta : tuple of float
+        Inverse weights of the layers.
+    center : bool, default=False
+        Centre every Gram matrix; the paper does not.
+    code_scale : {"unit", "sqrt_n"}, default="unit"
+        Factor ``c``: one (paper) or ``sqrt(n)``.
+    constraint : Stiefel
+        ``Stiefel()`` (all columns together, the paper) or ``Stiefel(blocks=n_components)``.
+    taylor : tuple of int, optional
+        Degree of the Taylor features of each inner Gaussian, 0 for the exact matrix.
+
+    Raises
+    ------
+    InputError
+        For more components than rows, ``eta`` that is not positive, lengths that do not match, code kernels without a
+        gradient.
+
+    Notes
+    -----
+    O(n^2 S) time and O(n^2) memory an evaluation.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7.
+    """
+
+    solvers: ClassVar[tuple[str, ...]] = (
+        "Subspace",
+        "RiemannianLBFGS",
+        "RiemannianCG",
+        "ProjectedGradient",
+        "CayleyAdam",
+        "QuadraticPenalty",
+    )
+
+    gram: Tensor
+    kernels: tuple[Kernel, ...]
+    n_components: tuple[int, ...]
+    eta: tuple[float, ...]
+    center: bool = False
+    code_scale: str = "unit"
+    constraint: Stiefel = field(default_factory=Stiefel)
+    taylor: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        n, widths = self.gram.shape[0], self.n_components
+        for width in widths:
+            check_count(width, "n_components")
+        joint = self.constraint.blocks is None
+        needed, most = sum(widths) if joint else max(widths), n - 1 if self.center else n
+        if needed > most:
+            what = (
+                f"{' + '.join(map(str, widths))} = {needed} components" if joint else f"{needed} components in a layer"
+            )
+            why = " (one direction is lost by centring)" if self.center else ""
+            raise InputError(
+                f"n_components must ask for at most {most} orthogonal codes with n_samples={n}{why}; got {what}. "
+                "Ask for fewer components or give more samples"
+            )
+        if len(self.eta) != len(widths) or len(self.kernels) != len(widths) - 1:
+            raise InputError(
+                f"a machine of {len(widths)} layers needs as many eta and one code kernel fewer; "
+                f"got {len(self.eta)} and {len(self.kernels)}"
+            )
+        for value in self.eta:
+            check_number(value, "eta", above=0.0)
+        check_choice(self.code_scale, "code_scale", ("unit", "sqrt_n"))
+        for kernel in self.kernels:
+            if not kernel.differentiable:
+                raise InputError(f"code kernels must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
+
+    @classmethod
+    def from_gram(cls, K: Tensor, *, center: bool, **settings: object) -> ConstrainedDRKM:
+        """Build the machine from an uncentred Gram matrix of shape (n, n)."""
+        return cls(gram=center_gram(K) if center else K, center=center, **settings)  # type: ignore[arg-type]
+
+    @property
+    def scale(self) -> float:
+        """The factor ``c`` of the codes inside the kernels."""
+        return math.sqrt(self.gram.shape[0]) if self.code_scale == "sqrt_n" else 1.0
+
+    @property
+    def spans(self) -> tuple[slice, ...]:
+        """Columns of each layer."""
+        stops = torch.tensor(self.n_components).cumsum(0).tolist()
+        return tuple(slice(stop - width, stop) for width, stop in zip(self.n_components, stops, strict=True))
+
+    def split(self, H: Tensor) -> list[Tensor]:
+        """The codes of each layer, shapes (n, s_l)."""
+        return [H[:, span] for span in self.spans]
+
+    def inner(self, layer: int, H_l: Tensor) -> InnerGram:
+        """Gram matrix ``K_l`` of the codes of layer ``layer`` (from 1), uncentred."""
+        Z, kernel = self.scale * H_l, self.kernels[layer - 1]
+        degree = self.taylor[layer - 1] if self.taylor else 0
+        if degree and isinstance(kernel, Gaussian):
+            return TaylorGram(kernel._gamma, Z, degree)
+        return ExactGram(kernel, Z)
+
+    def fixed(self, V: Tensor) -> Tensor:
+        """``K_0 V``: the part of the model that never changes, shape (n, q)."""
+        return self.gram @ V
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        """Objective and gradient, a closed form through the pull-back of every Gram matrix.
+
+        Parameters
+        ----------
+        point : Tensor of shape (n, S)
+            Need not be feasible.
+
+        Returns
+        -------
+        value : float
+        grad : Tensor of shape (n, S)
+        """
+        blocks = self.split(point)
+        grad = torch.empty_like(point)
+        value, below = 0.0, None
+        for layer, (span, H, eta) in enumerate(zip(self.spans, blocks, self.eta, strict=True)):
+            T = self._centred(H)
+            KH = self.fixed(H) if below is None else self._centred(below.times(T))
+            value -= 0.5 / eta * float((H * KH).sum())
+            grad[:, span] = KH / -eta
+            if below is not None:
+                grad[:, self.spans[layer - 1]] += below.pullback(T).mul_(-0.5 / eta * self.scale)
+            below = self.inner(layer + 1, H) if layer + 1 < len(blocks) else None
+        return value, grad
+
+    def freeze(self, point: Tensor, fixed: Tensor) -> FrozenMachine | None:
+        """Value, gradient and quadratic model at a point.
+
+        Parameters
+        ----------
+        point : Tensor of shape (n, S)
+        fixed : Tensor of shape (n, S)
+            ``K_0`` times the point.
+
+        Returns
+        -------
+        FrozenMachine or None
+            None if a kernel has no pull-back of the form ``B Z``.
+        """
+        blocks = self.split(point)
+        grams = [self.inner(layer + 1, H) for layer, H in enumerate(blocks[:-1])]
+        pulls: list[Callable[[Tensor], Tensor] | None] = []
+        for gram, H in zip(grams, blocks[1:], strict=True):
+            pulls.append(gram.linear_pullback(self._centred(H)))
+            if pulls[-1] is None:
+                return None
+        grad, value, maps = torch.empty_like(point), 0.0, []
+        for layer, (span, H, eta) in enumerate(zip(self.spans, blocks, self.eta, strict=True)):
+            KH = fixed[:, span] if layer == 0 else self._centred(grams[layer - 1].times(self._centred(H)))
+            value -= 0.5 / eta * float((H * KH).sum())
+            grad[:, span] = KH / -eta
+            pull = pulls[layer] if layer < len(pulls) else None
+            factor = 0.0 if pull is None else 0.5 / self.eta[layer + 1] * self.scale**2
+            if pull is not None:
+                grad[:, span] -= pull(H) * factor
+            maps.append(self._map(None if layer == 0 else grams[layer - 1], eta, pull, factor))
+        return FrozenMachine(value, grad, tuple(maps))
+
+    def surrogate(self, point: Tensor, tolerance: float) -> ConstrainedDRKM | None:
+        """The same machine on Taylor features, if their remainder bound allows it and they are cheaper.
+
+        Parameters
+        ----------
+        point : Tensor of shape (n, S)
+            Where the bound is evaluated.
+        tolerance : float
+            Largest change of the objective that the bound may allow, relative to ``sum_l n / (2 eta_l)``.
+
+        Returns
+        -------
+        ConstrainedDRKM or None
+        """
+        n, degrees = self.gram.shape[0], []
+        total = sum(0.5 * n / eta for eta in self.eta)
+        for kernel, H, width, eta in zip(
+            self.kernels, self.split(point), self.n_components[1:], self.eta[1:], strict=False
+        ):
+            if not isinstance(kernel, Gaussian):
+                return None
+            bound = tolerance * total * 2.0 * eta / (len(self.kernels) * n * width)
+            degree = taylor_degree(kernel._gamma, self.scale * H, bound)
+            if degree is None or taylor_width(H.shape[1], degree) * width > n:
+                return None
+            degrees.append(degree)
+        return replace(self, taylor=tuple(degrees)) if degrees else None
+
+    def layer_gram(self, layer: int, H: Tensor) -> Tensor:
+        """``K_l`` that layer ``layer + 1`` reads (0: the data), centred if the machine is, shape (n, n)."""
+        return self._gram_above(layer, H) if layer else self.gram
+
+    def kpca_start(self) -> Tensor:
+        """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S).
+
+        Without centring, a first layer that takes the constant direction keeps it from the layers above; of the starts
+        from the Gram matrix and from the centred one, the one with the lower objective is returned.
+        """
+        starts = [self._layerwise(self.gram)]
+        if len(self.n_components) > 1 and not self.center:
+            starts.append(self._layerwise(center_gram(self.gram)))
+        return min(starts, key=lambda H: self.value_and_grad(H)[0])
+
+    def _layerwise(self, first: Tensor) -> Tensor:
+        H = first.new_zeros(first.shape[0], 0)
+        for layer in range(len(self.n_components)):
+            H = self._append(H, layer, self._gram_above(layer, H) if layer else first)
+        return H
+
+    def extend(self, H: Tensor) -> Tensor:
+        """Append the kernel PCA codes of the last layer to those of all layers below; shape (n, S)."""
+        layer = len(self.n_components) - 1
+        return self._append(H, layer, self._gram_above(layer, H) if layer else self.gram)
+
+    def _append(self, H: Tensor, layer: int, K: Tensor) -> Tensor:
+        others = H if self.constraint.blocks is None else H[:, :0]
+        block = top_eigenpairs(_deflate(K, others) if others.shape[1] else K, self.n_components[layer])[1]
+        return torch.cat([H, _complete(block, others, self.center)], 1)
+
+    def random_start(self, generator: torch.Generator) -> Tensor:
+        """A random feasible point: the orthogonal factor of a normal matrix, shape (n, S)."""
+        shape = (self.gram.shape[0], sum(self.n_components))
+        draw = torch.randn(shape, generator=generator, dtype=torch.float64, device=generator.device)
+        return self.constraint.project(self._centred(draw.to(self.gram)))
+
+    def canonical(self, H: Tensor) -> Tensor:
+        """Rotate each block to diagonalise ``H_l^T K_(l-1) H_l``, descending, with fixed signs; shape (n, S).
+
+        The objective does not change if the kernel on the block is rotation-invariant; other blocks are left alone.
+        """
+        blocks = []
+        for layer, H_l in enumerate(self.split(H)):
+            if layer < len(self.kernels) and not self.kernels[layer].rotation_invariant:
+                blocks.append(H_l)
+                continue
+            M = H_l.mT @ (self.layer_gram(layer, H) @ H_l)
+            vectors = torch.linalg.eigh((M + M.mT) / 2)[1]
+            blocks.append(fix_signs(H_l @ vectors.flip(1)))
+        return torch.cat(blocks, 1)
+
+    def penalty_bound(self) -> float:
+        """Least penalty weight that keeps the quadratic penalty function bounded; infinite if none does."""
+        worst = 0.0
+        for kernel, width, eta in zip(self.kernels, self.n_components[:-1], self.eta[1:], strict=True):
+            power, factor = growth(kernel, width)
+            if power > 2.01:
+                return math.inf
+            if power > 0.01:
+                worst = max(worst, factor * self.scale**2 / (4.0 * eta))
+        return worst
+
+    def _centred(self, V: Tensor) -> Tensor:
+        return V - V.mean(dim=0) if self.center else V
+
+    def _map(
+        self, gram: InnerGram | None, eta: float, pull: Callable[[Tensor], Tensor] | None, factor: float
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        def apply(V: Tensor, fixed: Tensor) -> Tensor:
+            KV = fixed if gram is None else self._centred(gram.times(self._centred(V)))
+            KV = KV / eta
+            return KV if pull is None else KV.add_(pull(V), alpha=factor)
+
+        return apply
+
+    def _gram_above(self, layer: int, H: Tensor) -> Tensor:
+        K = self.kernels[layer - 1]._gram(self.scale * H[:, self.spans[layer - 1]])
+        return center_gram(K) if self.center else K
+
+
+def _deflate(K: Tensor, H: Tensor) -> Tensor:
+    """``P K P`` with ``P = I - H H^T``."""
+    KH = K @ H
+    cross = H @ (KH.mT - 0.5 * (H.mT @ KH) @ H.mT)
+    return K - cross - cross.mT
+
+
+def _complete(block: Tensor, others: Tensor, center: bool) -> Tensor:
+    """Make the columns orthogonal to ``others`` (and to constants), replacing those that lie in their span."""
+    fixed = others
+    if center:
+        ones = torch.full_like(block[:, :1], 1.0 / math.sqrt(block.shape[0]))
+        fixed = torch.cat([ones, others], 1)
+    n = block.shape[0]
+    chosen = []
+    spare = iter(torch.eye(n, dtype=block.dtype, device=block.device))
+    for column in block.mT:
+        while True:
+            rest = column.clone()
+            for _ in range(2):
+                rest -= fixed @ (fixed.mT @ rest)
+            if float(rest.norm()) > 1e-6 * max(float(column.norm()), 1e-300):
+                break
+            column = next(spare)  # the Gram matrix has too small a rank: any direction is as good
+        rest /= rest.norm()
+        chosen.append(rest)
+        fixed = torch.cat([fixed, rest[:, None]], 1)
+    return fix_signs(torch.stack(chosen, 1))

@@ -1,0 +1,224 @@
+"""Gram matrices of codes inside a deep restricted kernel machine: exact, or by Taylor features of the Gaussian."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import Outer
+from rkhs.kernels import Gaussian, Kernel, Scaled, Sum
+from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.dot_product import DotProduct, Linear
+from rkhs.kernels.stationary import Stationary, squared_distances
+
+__all__ = ["ExactGram", "InnerGram", "TaylorGram", "growth", "taylor_degree", "taylor_width"]
+
+LinearMap = Callable[[Tensor], Tensor]
+
+
+class InnerGram(ABC):
+    """The Gram matrix ``K = k(Z, Z)`` of codes ``Z`` of shape (n, s), as a deep machine uses it."""
+
+    @abstractmethod
+    def times(self, V: Tensor) -> Tensor:
+        """``K V``, shape (n, q)."""
+
+    @abstractmethod
+    def pullback(self, T: Tensor) -> Tensor:
+        """Gradient of ``Tr(T^T k(Z, Z) T)`` with respect to ``Z``, shape (n, s)."""
+
+    @abstractmethod
+    def linear_pullback(self, T: Tensor) -> LinearMap | None:
+        """The pull-back as ``V -> B V`` with ``B`` frozen at ``Z`` and ``B Z`` the gradient; None without that form."""
+
+
+class ExactGram(InnerGram):
+    """The dense matrix of any differentiable kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    Z : Tensor of shape (n, s)
+
+    Raises
+    ------
+    InputError
+        At the pull-back, if the kernel has no gradient.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7.
+    """
+
+    def __init__(self, kernel: Kernel, Z: Tensor) -> None:
+        self.kernel = kernel
+        self.Z = Z
+        self.K = kernel._gram(Z)
+
+    def times(self, V: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        return self.K @ V
+
+    def pullback(self, T: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        return self.kernel.pullback(self.Z, Outer(T, T), self.K)
+
+    def linear_pullback(self, T: Tensor) -> LinearMap | None:
+        """See :class:`InnerGram`."""
+        return _linear_pullback(self.kernel, self.Z, T, self.K)
+
+
+class TaylorGram(InnerGram):
+    """The Gaussian Gram matrix by features of the truncated exponential series.
+
+    ``exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) sum_k (2 gamma x.y)^k / k!``, cut after ``degree``;
+    with ``t = 2 gamma max |z|^2`` no entry is off by more than ``t^(degree + 1) e^t / (degree + 1)!``.
+
+    Parameters
+    ----------
+    gamma : float
+    Z : Tensor of shape (n, s)
+    degree : int
+
+    Raises
+    ------
+    ValueError
+        For a negative ``gamma``.
+
+    References
+    ----------
+    Cotter, Keshet and Srebro (2011), "Explicit approximations of the Gaussian kernel".
+    """
+
+    def __init__(self, gamma: float, Z: Tensor, degree: int) -> None:
+        self.gamma = gamma
+        self.Z = Z
+        scaled = Z * math.sqrt(2.0 * gamma)
+        columns = [torch.ones_like(Z[:, :1])]
+        for power in range(1, degree + 1):
+            chosen = list(itertools.combinations_with_replacement(range(Z.shape[1]), power))
+            index = torch.tensor(chosen, device=Z.device)
+            weights = [1.0 / math.prod(math.factorial(m) for m in Counter(c).values()) for c in chosen]
+            block = scaled[:, index[:, 0]]
+            for position in range(1, power):
+                block = block * scaled[:, index[:, position]]
+            columns.append(block * torch.tensor(weights, dtype=Z.dtype, device=Z.device).sqrt())
+        self.features = torch.cat(columns, 1) * torch.exp(-gamma * (Z * Z).sum(1, keepdim=True))
+
+    def times(self, V: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        return self.features @ (self.features.mT @ V)
+
+    def pullback(self, T: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        return self.linear_pullback(T)(self.Z)
+
+    def linear_pullback(self, T: Tensor) -> LinearMap:
+        """See :class:`InnerGram`."""
+        pairs = (self.features[:, :, None] * T[:, None, :]).flatten(1)  # K o (T T^T) = pairs pairs^T
+        degrees = (pairs @ pairs.sum(0))[:, None]
+        factor = -4.0 * self.gamma
+        return lambda V: (degrees * V - pairs @ (pairs.mT @ V)).mul_(factor)
+
+
+def taylor_width(s: int, degree: int) -> int:
+    """Number of Taylor features of ``s`` codes up to a degree.
+
+    Parameters
+    ----------
+    s : int
+    degree : int
+
+    Returns
+    -------
+    int
+        ``(s + degree choose degree)``.
+
+    References
+    ----------
+    Cotter, Keshet and Srebro (2011).
+    """
+    return math.comb(s + degree, degree)
+
+
+def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> int | None:
+    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``.
+
+    Parameters
+    ----------
+    gamma : float
+    Z : Tensor of shape (n, s)
+    bound : float
+    largest : int, default=3
+
+    Returns
+    -------
+    int or None
+
+    References
+    ----------
+    Lagrange's remainder of the exponential series; Cotter, Keshet and Srebro (2011).
+    """
+    t = 2.0 * gamma * float((Z * Z).sum(1).max())
+    if t > 1.0:
+        return None
+    for degree in range(1, largest + 1):
+        if t ** (degree + 1) * math.exp(t) / math.factorial(degree + 1) <= bound:
+            return degree
+    return None
+
+
+def growth(kernel: Kernel, s: int) -> tuple[float, float]:
+    """Power ``q`` and factor ``a`` of the growth ``k(z, z) ~ a |z|^q`` far from the origin.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    s : int
+        Number of columns that it reads.
+
+    Returns
+    -------
+    power, factor : float
+
+    References
+    ----------
+    For the test of the quadratic penalty, Tonin et al. (2021), section 4.1.
+    """
+    z = torch.full((2, s), 1.0 / math.sqrt(s), dtype=torch.float64)
+    near, far = (float(v) for v in kernel._diag(z * torch.tensor([[1e5], [1e6]], dtype=torch.float64)))
+    power = math.log10(far / near) if near > 0.0 and far > 0.0 else 0.0
+    return power, far / 10.0 ** (6.0 * round(power))
+
+
+def _linear_pullback(kernel: Kernel, Z: Tensor, T: Tensor, K: Tensor | None) -> LinearMap | None:
+    if isinstance(kernel, Scaled):
+        inner = _linear_pullback(kernel.base, Z, T, None)
+        return None if inner is None else (lambda V: inner(V) * kernel.scale)
+    if isinstance(kernel, Sum):
+        maps = [_linear_pullback(term, Z, T, None) for term in kernel.parts]
+        if any(one is None for one in maps):
+            return None
+        return lambda V: torch.stack([one(V) for one in maps if one is not None]).sum(0)
+    if isinstance(kernel, Gaussian):
+        return _laplacian_map((T @ T.mT).mul_(kernel._gram(Z) if K is None else K), -4.0 * kernel._gamma)
+    if isinstance(kernel, Stationary) and kernel.rotation_invariant and isinstance(kernel, VectorKernel):
+        slope = getattr(kernel, "_slope", None)
+        return None if slope is None else _laplacian_map((T @ T.mT).mul_(slope(squared_distances(Z))), 4.0)
+    if isinstance(kernel, DotProduct) and not (isinstance(kernel, Linear) and kernel.offset is not None):
+        M = (T @ T.mT).mul_(kernel._slope(Z @ Z.mT))
+        return lambda V: (M @ V).mul_(2.0)
+    return None
+
+
+def _laplacian_map(W: Tensor, factor: float) -> LinearMap:
+    degrees = W.sum(1, keepdim=True)
+    return lambda V: torch.addmm(degrees * V, W, V, alpha=-1.0).mul_(factor)

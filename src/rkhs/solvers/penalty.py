@@ -1,0 +1,166 @@
+"""Quadratic penalty method with warm starts, inner solver Adam or L-BFGS."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from rkhs._core.checks import check_choice, check_number
+from rkhs._core.errors import InputError
+from rkhs.constraints.stiefel import Stiefel
+from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.solvers.adam import Adam
+from rkhs.solvers.base import Solver
+from rkhs.solvers.lbfgs import LBFGS
+
+__all__ = ["QuadraticPenalty"]
+
+
+class QuadraticPenalty(Solver):
+    """Minimise ``J(H) + mu/2 ||H^T H - I||_F^2`` for growing ``mu``, then take the nearest feasible point.
+
+    Parameters
+    ----------
+    inner : {"lbfgs", "adam"}, default="lbfgs"
+        Solver of the unconstrained problems.
+    mu : float, default=1.0
+        First penalty weight.
+    growth : float, default=8.0
+        Factor of the weight between problems (the paper's ``p``).
+    tau : float, default=0.1
+        Gradient norm at which the first problem stops; halved for each next one.
+    max_outer : int, default=30
+        Largest number of problems.
+    max_iter : int, default=500
+        Largest number of iterations of each problem.
+    learning_rate : float, default=1e-3
+        Of Adam.
+    tol : float, default=1e-9
+        Stop when ``||H^T H - I||_F^2`` is at most this.
+
+    Raises
+    ------
+    InputError
+        If the penalty function is unbounded below: an inner kernel that grows faster than the penalty, or a first
+        weight under the bound that the problem gives.
+
+    Notes
+    -----
+    The objective of the solution is that of the feasible point; the history holds the infeasibility before the
+    projection.
+
+    References
+    ----------
+    Tonin et al. (2021), algorithm 1; Nocedal and Wright (2006), framework 17.1.
+    """
+
+    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+
+    def __init__(
+        self,
+        inner: str = "lbfgs",
+        mu: float = 1.0,
+        growth: float = 8.0,
+        tau: float = 0.1,
+        max_outer: int = 30,
+        max_iter: int = 500,
+        learning_rate: float = 1e-3,
+        tol: float = 1e-9,
+    ) -> None:
+        self.inner = inner
+        self.mu = mu
+        self.growth = growth
+        self.tau = tau
+        self.max_outer = max_outer
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.tol = tol
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        mu, tau = self._checked(problem), self.tau
+        H, iterations, evaluations, outer = start, 0, 0, 0
+        reason = Reason.MAX_ITER
+        while outer < self.max_outer:
+            penalised = _Penalised(problem, mu)
+            value, grad = penalised.value_and_grad(H)
+            outer += 1
+            done = self._inner_solver(tau, value).solve(penalised, H, _forward(monitor, problem, iterations, mu))
+            H, iterations = done.point, iterations + done.n_iter
+            evaluations += done.n_evaluations + 1
+            if done.reason is Reason.TIME or done.reason is Reason.DIVERGED:
+                reason = done.reason
+                break
+            if problem.constraint.violation(H) ** 2 <= self.tol:
+                reason = Reason.GRADIENT
+                break
+            mu, tau = mu * self.growth, 0.5 * tau
+        infeasibility = problem.constraint.violation(H)
+        point = problem.constraint.project(H)
+        value, grad = problem.value_and_grad(point)
+        monitor.row(
+            iterations,
+            value,
+            float(problem.constraint.tangent(point, grad).norm()),
+            evaluations=evaluations + 1,
+            infeasibility=infeasibility,
+            mu=mu,
+        )
+        return Solution(point, value, reason, max(1, iterations), evaluations + 1, history=monitor.finish())
+
+    def _checked(self, problem: Any) -> float:
+        check_choice(self.inner, "QuadraticPenalty.inner", ("lbfgs", "adam"))
+        check_number(self.tau, "QuadraticPenalty.tau", above=0.0)
+        check_number(self.growth, "QuadraticPenalty.growth", above=1.0)
+        mu = check_number(self.mu, "QuadraticPenalty.mu", above=0.0)
+        if not isinstance(problem.constraint, Stiefel):
+            raise InputError(
+                "QuadraticPenalty is for orthonormal columns; use a Riemannian solver for other constraints"
+            )
+        bound = problem.penalty_bound() if hasattr(problem, "penalty_bound") else 0.0
+        if bound == math.inf:
+            raise InputError(
+                "the quadratic penalty function is unbounded below: a code kernel grows faster than the penalty. "
+                "Use a bounded code kernel such as Gaussian, or solver='subspace'"
+            )
+        if mu <= bound:
+            raise InputError(
+                f"QuadraticPenalty.mu must be > {bound:g} for these kernels and eta, else the penalty function is "
+                f"unbounded below; got {mu:g}"
+            )
+        return mu
+
+    def _inner_solver(self, tau: float, value: float) -> Solver:
+        tol = tau / max(1.0, abs(value))  # the inner rule is relative to the objective
+        if self.inner == "adam":
+            # The published rule knows the gradient norm only: no patience.
+            return Adam(self.learning_rate, self.max_iter, tol, patience=self.max_iter + 1)
+        return LBFGS(self.max_iter, tol)
+
+
+@dataclass(frozen=True)
+class _Penalised:
+    problem: Any
+    mu: float
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        value, grad = self.problem.value_and_grad(point)
+        blocks = self.problem.constraint.blocks or (point.shape[1],)
+        for H, G in zip(point.split(blocks, 1), grad.split(blocks, 1), strict=True):
+            defect = H.mT @ H
+            defect.diagonal().sub_(1.0)
+            value += 0.5 * self.mu * float((defect * defect).sum())
+            G.addmm_(H, defect, alpha=2.0 * self.mu)  # a view of the gradient
+        return value, grad
+
+
+def _forward(monitor: Monitor, problem: Any, offset: int, mu: float) -> Monitor:
+    """A monitor of the inner solver that reports to the outer one."""
+
+    def report(row: dict[str, Any]) -> bool:
+        rest = {key: row[key] for key in row if key not in ("iteration", "value", "measure", "seconds")}
+        return monitor.row(offset + row["iteration"], row["value"], row["measure"], mu=mu, **rest)
+
+    return Monitor(callback=report)

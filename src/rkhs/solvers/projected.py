@@ -1,0 +1,86 @@
+"""Projected gradient with backtracking, for any constraint with a projection."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["ProjectedGradient"]
+
+_MAX_TRIALS = 60
+_LARGEST_STEP = 1e12  # a concave objective passes every test: the step then means "project minus the gradient"
+
+
+class ProjectedGradient(Solver):
+    """Projected gradient, ``H+ = project(H - g grad J(H))``, the step ``g`` by backtracking.
+
+    ``g`` is halved until ``J(H+) <= J(H) + <grad J, H+ - H> + ||H+ - H||^2 / (2 g)``; the next search starts at
+    ``growth`` times the step that passed.
+
+    Parameters
+    ----------
+    max_iter : int, default=2000
+        Largest number of iterations.
+    tol : float, default=1e-8
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    step : float, default=1.0
+        First trial step.
+    growth : float, default=1.5
+        Factor of the step between iterations; one is the published rule.
+
+    References
+    ----------
+    Tonin et al. (2021), section 4.1.
+    """
+
+    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+
+    def __init__(self, max_iter: int = 2000, tol: float = 1e-8, step: float = 1.0, growth: float = 1.5) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.step = step
+        self.growth = growth
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        constraint = problem.constraint
+        step = check_number(self.step, "ProjectedGradient.step", above=0.0)
+        growth = check_number(self.growth, "ProjectedGradient.growth", at_least=1.0)
+        x = constraint.project(start)
+        value, grad = problem.value_and_grad(x)
+        evaluations, iteration, reason = 1, 0, Reason.MAX_ITER
+        while True:
+            measure = float(constraint.tangent(x, grad).norm())
+            stop = monitor.row(
+                iteration, value, measure, evaluations=evaluations, infeasibility=constraint.violation(x), step=step
+            )
+            if stop:
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * max(1.0, abs(value)):
+                reason = Reason.GRADIENT
+                break
+            if iteration >= self.max_iter:
+                break
+            for _ in range(_MAX_TRIALS):
+                point = constraint.project(x - step * grad)
+                new, new_grad = problem.value_and_grad(point)
+                evaluations += 1
+                moved = point - x
+                square = float((moved * moved).sum())
+                bound = value + float((grad * moved).sum()) + 0.5 / step * square
+                if math.isfinite(new) and new <= bound + 4e-16 * abs(value):
+                    break
+                step *= 0.5
+            else:
+                reason = Reason.LINE_SEARCH
+                break
+            x, value, grad = point, new, new_grad
+            iteration += 1
+            step = min(step * growth, _LARGEST_STEP)
+        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())

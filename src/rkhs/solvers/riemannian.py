@@ -1,0 +1,221 @@
+"""Riemannian L-BFGS and conjugate gradient for any constraint with a tangent projection and a retraction."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["RiemannianCG", "RiemannianLBFGS"]
+
+_ARMIJO = 1e-4
+_MAX_TRIALS = 30
+
+
+class _Riemannian(Solver):
+    """Line-search method along tangent directions; a subclass chooses the direction."""
+
+    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+
+    max_iter: int
+    tol: float
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        constraint = problem.constraint
+        x = constraint.project(start)
+        value, grad = problem.value_and_grad(x)
+        riemannian = constraint.tangent(x, grad)
+        memory = self._fresh()
+        evaluations, stalled, iteration, restarted = 1, 0, 0, False
+        reason = Reason.MAX_ITER
+        while True:
+            measure = float(riemannian.norm())
+            if monitor.row(iteration, value, measure, evaluations=evaluations, infeasibility=constraint.violation(x)):
+                reason = Reason.TIME
+                break
+            if measure <= self.tol * max(1.0, abs(value)):
+                reason = Reason.GRADIENT
+                break
+            if iteration >= self.max_iter:
+                break
+            direction = memory.direction(constraint, x, riemannian)
+            slope = float((riemannian * direction).sum())
+            if not slope < -1e-14 * measure * float(direction.norm()):
+                memory = self._fresh()
+                direction, slope = -riemannian, -measure * measure
+            step = _backtrack(problem, x, value, direction, slope, memory.first(measure, slope))
+            evaluations += step.trials
+            if step.length == 0.0:
+                if restarted or memory.empty:
+                    reason = Reason.LINE_SEARCH
+                    break
+                memory, restarted = self._fresh(), True
+                continue
+            restarted = False
+            new = constraint.tangent(step.point, step.grad)
+            moved = constraint.tangent(step.point, step.length * direction)
+            memory.push(constraint, step.point, moved, riemannian, new, step)
+            decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
+            stalled = stalled + 1 if decrease <= 1e-15 else 0
+            x, value, riemannian = step.point, step.value, new
+            iteration += 1
+            if stalled >= 5:
+                monitor.row(iteration, value, float(new.norm()), evaluations=evaluations)
+                reason = Reason.DECREASE
+                break
+        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
+
+    @abstractmethod
+    def _fresh(self) -> Any:
+        """A new memory: ``direction``, ``first`` trial step, ``push``, ``empty``."""
+
+
+class RiemannianLBFGS(_Riemannian):
+    """Limited-memory BFGS on a constraint set, with transport by projection and Armijo backtracking.
+
+    Pairs without positive curvature are left out, so that the direction is always one of descent.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=1e-8
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    memory : int, default=20
+        Number of step pairs kept.
+
+    References
+    ----------
+    Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
+    """
+
+    def __init__(self, max_iter: int = 1000, tol: float = 1e-8, memory: int = 20) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+
+    def _fresh(self) -> _Pairs:
+        return _Pairs(self.memory)
+
+
+class RiemannianCG(_Riemannian):
+    """Conjugate gradient on a constraint set, Polak-Ribiere with restart, transport by projection.
+
+    Parameters
+    ----------
+    max_iter : int, default=2000
+        Largest number of iterations.
+    tol : float, default=1e-8
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+
+    References
+    ----------
+    Absil, Mahony and Sepulchre (2008), algorithm 13; Edelman, Arias and Smith (1998), section 3.4.
+    """
+
+    def __init__(self, max_iter: int = 2000, tol: float = 1e-8) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _fresh(self) -> _Conjugate:
+        return _Conjugate()
+
+
+@dataclass
+class _Step:
+    length: float
+    point: Tensor
+    value: float
+    grad: Tensor
+    slope: float
+    trials: int
+
+
+class _Pairs:
+    """The step pairs of L-BFGS, carried along."""
+
+    def __init__(self, size: int) -> None:
+        self.pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=size)
+
+    @property
+    def empty(self) -> bool:
+        return not self.pairs
+
+    def first(self, measure: float, slope: float) -> float:
+        return 1.0 if self.pairs else 1.0 / max(measure, 1e-300)
+
+    def direction(self, constraint: Any, x: Tensor, gradient: Tensor) -> Tensor:
+        q, weights = gradient.clone(), []
+        for s, y, rho in reversed(self.pairs):
+            weights.append(rho * float((s * q).sum()))
+            q.sub_(y, alpha=weights[-1])
+        if self.pairs:
+            _, y, rho = self.pairs[-1]
+            q.mul_(1.0 / (rho * float((y * y).sum())))
+        for (s, y, rho), weight in zip(self.pairs, reversed(weights), strict=True):
+            q.add_(s, alpha=weight - rho * float((y * q).sum()))
+        return -constraint.tangent(x, q) if self.pairs else -q
+
+    def push(self, constraint: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+        carried = [(constraint.tangent(x, a), constraint.tangent(x, b)) for a, b, _ in self.pairs]
+        carried.append((s, new - constraint.tangent(x, old)))
+        self.pairs.clear()
+        for a, b in carried:
+            curvature = float((a * b).sum())
+            if curvature > 1e-10 * float(a.norm()) * float(b.norm()):
+                self.pairs.append((a, b, 1.0 / curvature))
+
+
+class _Conjugate:
+    """The last direction of conjugate gradient."""
+
+    def __init__(self) -> None:
+        self.last: tuple[Tensor, float] | None = None
+        self.guess: tuple[float, float] | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self.last is None
+
+    def first(self, measure: float, slope: float) -> float:
+        return 1.0 / max(measure, 1e-300) if self.guess is None else 1.5 * self.guess[0] * self.guess[1] / slope
+
+    def direction(self, constraint: Any, x: Tensor, gradient: Tensor) -> Tensor:
+        return -gradient if self.last is None else self.last[0] * self.last[1] - gradient
+
+    def push(self, constraint: Any, x: Tensor, s: Tensor, old: Tensor, new: Tensor, step: _Step) -> None:
+        beta = float((new * (new - constraint.tangent(x, old))).sum()) / max(float((old * old).sum()), 1e-300)
+        self.last = (s / step.length, max(beta, 0.0))
+        self.guess = (step.length, step.slope)
+
+
+def _backtrack(problem: Any, x: Tensor, value: float, direction: Tensor, slope: float, first: float) -> _Step:
+    """Armijo backtracking by quadratic interpolation; a first trial that is far too short is lengthened."""
+    step, best = first, _Step(0.0, x, value, x, slope, 0)
+    for trial in range(1, _MAX_TRIALS + 1):
+        point = problem.constraint.retract(x, step * direction)
+        f, grad = problem.value_and_grad(point)
+        good = math.isfinite(f) and f <= value + _ARMIJO * step * slope + 1e-15 * abs(value)
+        if good and (best.length == 0.0 or f < best.value):
+            best = _Step(step, point, f, grad, slope, trial)
+        best.trials = trial
+        curvature = f - value - step * slope
+        if best.length > 0.0:
+            # The parabola says how much longer the step should have been; only a large factor is worth an evaluation.
+            longer = -0.5 * slope * step * step / curvature if curvature > 0.0 else 10.0 * step
+            if not good or step != best.length or longer < 3.0 * step or trial >= 5:
+                break
+            step = min(longer, 10.0 * step)
+            continue
+        shorter = -0.5 * slope * step * step / curvature if math.isfinite(f) and curvature > 0.0 else 0.1 * step
+        step = min(max(shorter, 0.1 * step), 0.5 * step)
+        if step * float(direction.norm()) < 1e-16 * float(x.norm()):
+            break
+    return best

@@ -1,0 +1,154 @@
+"""Frozen-quadratic subspace steps with a hand-over to Riemannian L-BFGS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from rkhs.protocols import HasConstraint, HasFrozenQuadratic, HasValueAndGrad, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+from rkhs.solvers.riemannian import RiemannianLBFGS
+from rkhs.solvers.small_stiefel import maximise_traces
+
+__all__ = ["Subspace"]
+
+_SURROGATE = 1e-8  # relative change of the objective that the remainder bound may allow while far from the optimum
+
+
+class Subspace(Solver):
+    """Minimise over the space of the point, its Riemannian gradient and the last step, with the weights frozen.
+
+    Where the gradient has the form ``-F_l(H) H_l``, one step freezes ``F_l``, takes an orthonormal basis ``Q`` of
+    ``[H, R, H - H_prev]`` and maximises ``sum_l Tr(Y_l^T Q^T F_l Q Y_l)`` over small ``Y`` with orthonormal columns.
+    For one block this is LOBPCG. A step that does not decrease the objective hands over to
+    :class:`RiemannianLBFGS`; so does a problem whose kernels have no frozen form. When a bound on their remainder
+    allows it, Taylor features replace the inner Gram matrices until the last steps, which are always exact. The
+    history names the route of each row.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Largest number of iterations, of all routes together.
+    tol : float, default=1e-8
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+
+    References
+    ----------
+    Knyazev (2001), for the basis; Tonin et al. (2021), section 4.1, for the problem.
+    """
+
+    requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
+
+    def __init__(self, max_iter: int = 1000, tol: float = 1e-8) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        state = _State(problem.constraint.project(start))
+        if isinstance(problem, HasFrozenQuadratic):
+            cheap = problem.surrogate(state.point, _SURROGATE)
+            if cheap is not None:
+                self._descend(cheap, state, monitor, "taylor")
+            reason = self._descend(problem, state, monitor, "exact")
+        else:
+            reason = None
+        if reason is None:
+            return self._hand_over(problem, state, monitor)
+        return Solution(
+            state.point, state.value, reason, max(1, state.iteration), state.evaluations, history=monitor.finish()
+        )
+
+    def _descend(self, problem: Any, state: _State, monitor: Monitor, route: str) -> Reason | None:
+        """Subspace steps until convergence (a reason) or failure (None)."""
+        constraint = problem.constraint
+        H, previous = state.point, state.step
+        fixed = problem.fixed(H)
+        model = problem.freeze(H, fixed)
+        if model is None:
+            return None
+        state.evaluations += 1
+        while True:
+            R = constraint.tangent(H, model.grad)
+            measure = float(R.norm())
+            state.point, state.value = H, model.value
+            stop = monitor.row(
+                state.iteration,
+                model.value,
+                measure,
+                evaluations=state.evaluations,
+                infeasibility=constraint.violation(H),
+                route=route,
+            )
+            if stop:
+                return Reason.TIME
+            if measure <= self.tol * max(1.0, abs(model.value)):
+                return Reason.GRADIENT
+            if state.iteration >= self.max_iter:
+                return Reason.MAX_ITER
+            Q, fixed_Q = _basis(problem, H, fixed, R, previous)
+            small = [(lambda A: (A + A.mT) / 2)(Q.mT @ apply(Q, fixed_Q)) for apply in model.maps]
+            Y = _maximise(small, Q.mT @ H, problem.spans, constraint.blocks is None)
+            moved = constraint.project(Q @ Y)
+            moved_fixed = fixed_Q @ (Q.mT @ moved)
+            candidate = problem.freeze(moved, moved_fixed)
+            state.evaluations += 1
+            state.iteration += 1
+            if not candidate.value < model.value - 1e-15 * abs(model.value):
+                return None
+            previous = state.step = moved - H
+            H, fixed, model = moved, moved_fixed, candidate
+
+    def _hand_over(self, problem: Any, state: _State, monitor: Monitor) -> Solution:
+        left = RiemannianLBFGS(max_iter=max(1, self.max_iter - state.iteration), tol=self.tol)
+        done = left._solve(problem, state.point, monitor)
+        rows = tuple({"route": "riemannian", **row} for row in done.history)
+        return Solution(
+            done.point,
+            done.value,
+            done.reason,
+            state.iteration + done.n_iter,
+            state.evaluations + done.n_evaluations,
+            history=rows,
+        )
+
+
+@dataclass
+class _State:
+    point: Tensor
+    value: float = float("inf")
+    step: Tensor | None = None
+    iteration: int = 0
+    evaluations: int = 0
+
+
+def _basis(problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Orthonormal basis of ``[H, R, previous]`` and its image under the fixed map.
+
+    When ``H`` is orthonormal its own image is reused; the images of the differences are never obtained by subtraction,
+    whose rounding grows without bound from step to step.
+    """
+    rest = R if previous is None else torch.cat([R, previous], 1)
+    joint = problem.constraint.blocks is None
+    B = rest if joint else torch.cat([H, rest], 1)
+    for _ in range(2):
+        if joint:
+            B = B - H @ (H.mT @ B)
+        B = B / B.norm(dim=0).clamp_min(1e-300)
+        values, vectors = torch.linalg.eigh(B.mT @ B)
+        kept = values > 1e-10 * values[-1]
+        B = B @ (vectors[:, kept] / values[kept].sqrt())
+    if not joint:
+        return B, problem.fixed(B)
+    return torch.cat([H, B], 1), torch.cat([fixed, problem.fixed(B)], 1)
+
+
+def _maximise(small: list[Tensor], start: Tensor, spans: tuple[slice, ...], joint: bool) -> Tensor:
+    """Maximise ``sum_l Tr(Y_l^T A_l Y_l)``; blocks constrained separately have closed forms."""
+    if not joint or len(small) == 1:
+        tops = [torch.linalg.eigh(A)[1].flip(1)[:, : s.stop - s.start] for A, s in zip(small, spans, strict=True)]
+        return torch.cat(tops, 1)
+    arrays = [A.cpu().to(torch.float64).numpy() for A in small]
+    return torch.from_numpy(maximise_traces(arrays, start.cpu().to(torch.float64).numpy(), spans)).to(start)

@@ -1,0 +1,119 @@
+"""The Stiefel manifold against the definitions of projection, tangent space and retraction."""
+
+import pytest
+import torch
+from sklearn.base import clone
+
+from rkhs._core.errors import InputError
+from rkhs.constraints import Stiefel
+from rkhs.constraints.stiefel import cayley
+
+RETRACTIONS = ("polar", "qr", "cholesky", "cayley")
+CASES = [(name, blocks) for name in RETRACTIONS for blocks in (None, (3, 2))]
+
+
+def normal(n, p, seed):
+    return torch.randn(n, p, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("blocks", [None, (3, 2)])
+def test_projection_is_feasible_idempotent_and_nearest(blocks, seed):
+    S, Y = Stiefel(blocks=blocks), normal(12, 5, seed)
+    H = S.project(Y)
+    assert S.violation(H) < 1e-13
+    assert torch.dist(S.project(H), H) < 1e-13
+    for other in range(20):
+        assert torch.dist(Y, H) <= torch.dist(Y, S.project(normal(12, 5, 100 + other)))
+
+
+@pytest.mark.parametrize("blocks", [None, (3, 2)])
+def test_tangent_is_an_orthogonal_projection_on_the_tangent_space(blocks):
+    S, H = Stiefel(blocks=blocks), Stiefel(blocks=blocks).project(normal(12, 5, 0))
+    A, B = normal(12, 5, 1), normal(12, 5, 2)
+    D = S.tangent(H, A)
+    assert torch.dist(S.tangent(H, D), D) < 1e-13
+    assert abs(((A - D) * S.tangent(H, B)).sum()) < 1e-12
+    for start, stop in [(0, 5)] if blocks is None else [(0, 3), (3, 5)]:
+        block = H[:, start:stop].mT @ D[:, start:stop]
+        assert (block + block.mT).abs().max() < 1e-13
+
+
+@pytest.mark.parametrize(("name", "blocks"), CASES)
+def test_retraction_is_feasible_and_first_order(name, blocks):
+    S = Stiefel(name, blocks=blocks)
+    H = S.project(normal(12, 5, 3))
+    D = S.tangent(H, normal(12, 5, 4))
+    assert torch.dist(S.retract(H, torch.zeros_like(D)), H) < 1e-14
+    errors = []
+    for step in (1e-2, 1e-3):
+        moved = S.retract(H, step * D)
+        assert S.violation(moved) < 1e-13
+        errors.append(float(torch.dist(moved, H + step * D)))
+    assert errors[1] < 1.2e-2 * errors[0]  # quadratic in the step
+    assert S.violation(S.retract(H, 1e4 * D)) < 1e-12
+
+
+@pytest.mark.parametrize("name", RETRACTIONS)
+def test_safe_on_rank_deficient_steps(name):
+    """A step that lands on a singular matrix still returns a feasible point."""
+    S = Stiefel(name)
+    H = S.project(normal(12, 4, 5))
+    bad = torch.zeros(12, 4, dtype=torch.float64)
+    bad[:, 0] = -H[:, 0] + 1e-9 * normal(12, 1, 6)[:, 0]
+    bad[:, 1] = -H[:, 1] + H[:, 2]
+    assert S.violation(S.retract(H, bad)) < 1e-11
+
+
+def test_low_rank_cayley_equals_dense():
+    H = Stiefel().project(normal(9, 3, 0))
+    P = normal(9, 3, 1)
+    U, V = torch.cat([P, H], 1), torch.cat([H, -P], 1)
+    W, eye = U @ V.mT, torch.eye(9, dtype=torch.float64)
+    assert (W + W.mT).abs().max() < 1e-13
+    dense = torch.linalg.solve(eye + 0.35 * W, (eye - 0.35 * W) @ H)
+    assert torch.dist(cayley(H, U, V, 0.7), dense) < 1e-13
+
+
+def test_retractions_agree_to_second_order_on_span():
+    """Polar, QR and Cholesky-QR keep the same column space; QR and Cholesky-QR are the same matrix."""
+    H = Stiefel().project(normal(10, 3, 0))
+    D = Stiefel().tangent(H, normal(10, 3, 1))
+    polar, qr, chol = (Stiefel(name).retract(H, D) for name in ("polar", "qr", "cholesky"))
+    assert torch.dist(qr, chol) < 1e-13
+    assert torch.dist(polar @ polar.mT, qr @ qr.mT) < 1e-13
+
+
+def test_transport_lands_in_the_new_tangent_space():
+    S = Stiefel()
+    H, G = S.project(normal(8, 3, 0)), S.project(normal(8, 3, 1))
+    D = S.transport(G, S.tangent(H, normal(8, 3, 2)))
+    assert torch.dist(S.tangent(G, D), D) < 1e-13
+
+
+def test_float32_and_clone():
+    S = clone(Stiefel("cholesky", blocks=(2, 1)))
+    assert (S.retraction, S.blocks) == ("cholesky", (2, 1))
+    H = S.project(normal(6, 3, 0).float())
+    assert H.dtype == torch.float32
+    assert S.violation(H) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        (Stiefel("euler"), "Stiefel.retraction must be one of"),
+        (Stiefel(blocks=(2, 2)), "add up to the 3 columns"),
+    ],
+)
+def test_bad_parameters(constraint, message):
+    H = Stiefel().project(normal(6, 3, 0))
+    with pytest.raises(InputError, match=message):
+        constraint.retract(H, H)
+
+
+def test_bad_matrices():
+    with pytest.raises(InputError, match="at least as many rows"):
+        Stiefel().project(torch.ones(2, 3))
+    with pytest.raises(InputError, match="must be finite"):
+        Stiefel().project(torch.full((3, 2), torch.nan))

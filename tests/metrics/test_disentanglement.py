@@ -1,0 +1,132 @@
+"""Disentanglement metrics on the analytic cases of full factorial grids, and golden values on a seeded sample."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.metrics import dci, irs, latent_report, mig, mutual_information, sap
+
+GOLDEN = [0.11626839312498975, 0.024444444444444453, 0.5439740740684814, 0.41663274319966215, 0.36078808990250455]
+
+
+def grid(*sizes):
+    return np.stack([axis.reshape(-1) for axis in np.meshgrid(*(np.arange(s) for s in sizes), indexing="ij")], 1)
+
+
+V = grid(4, 4)
+REPEATED = np.repeat(V, 6, axis=0)
+
+
+def test_identity_is_perfect():
+    assert mig(V, V) == pytest.approx(1.0)
+    assert irs(V, V) == pytest.approx(1.0)
+    assert irs(V, V, quantile=1.0) == pytest.approx(1.0)
+    assert sap(V, V, continuous=True) == pytest.approx(1.0)
+    score = dci(REPEATED, REPEATED)
+    assert (score.disentanglement, score.completeness, score.informativeness) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_sap_of_binary_factors_by_accuracy():
+    """A code that is the factor predicts it always; the other one is right half of the time."""
+    B = np.repeat(grid(2, 2), 50, axis=0)
+    assert sap(B * 20.0, B) == pytest.approx(0.5, abs=0.1)
+
+
+def test_duplicated_codes_have_no_gap_but_are_robust():
+    Z = np.hstack([V, V])
+    assert mig(Z, V) == pytest.approx(0.0, abs=1e-12)
+    assert sap(Z, V, continuous=True) == pytest.approx(0.0, abs=1e-12)
+    assert sap(np.hstack([REPEATED, REPEATED]), REPEATED) == pytest.approx(0.0, abs=1e-12)
+    assert irs(Z, V) == pytest.approx(1.0)
+
+
+def test_rotation_by_45_degrees():
+    Z = V @ np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2)
+    assert mig(Z, V) == pytest.approx(0.0, abs=1e-12)
+    assert sap(Z, V, continuous=True) == pytest.approx(0.0, abs=1e-12)
+    assert irs(Z, V, quantile=1.0) == pytest.approx(0.5)
+
+
+def test_one_factor_and_a_constant():
+    Z = np.stack([V[:, 0], np.zeros(16)], 1)
+    assert mig(Z, V) == pytest.approx(0.5)
+    assert mig(Z[:, :1], V) == pytest.approx(0.5)
+    assert irs(np.zeros((16, 2)), V) == 0.0
+    assert sap(Z, V, continuous=True) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_sum_of_two_factors(k):
+    W = grid(k, k)
+    assert irs(W.sum(1, keepdims=True), W, quantile=1.0) == pytest.approx(0.5)
+
+
+def test_entropies():
+    assert mutual_information(V, V) == pytest.approx(np.diag([math.log(4)] * 2))
+
+
+def test_invariances():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 3))
+    F = np.stack([(Z[:, 0] > 0).astype(int), rng.integers(0, 3, 200)], 1)
+    moved = Z * np.array([2.0, -0.5, 3.0]) + 1.0
+    order = [2, 0, 1]
+    assert mig(moved[:, order], F) == pytest.approx(mig(Z, F), abs=0.02)  # bins are half-open: the sign moves ties
+    assert mig(Z[:, order] * 2 + 1, F[:, ::-1]) == pytest.approx(mig(Z, F))
+    assert sap(Z[:, order], F) == pytest.approx(sap(Z, F))
+    assert sap(moved, F, continuous=True) == pytest.approx(sap(Z, F, continuous=True))
+    assert irs(Z[:, order] * -2 + 1, F) == pytest.approx(irs(Z, F))
+
+
+def test_golden_values():
+    """Values of the first release; a change of definition must be deliberate."""
+    rng = np.random.default_rng(7)
+    F = rng.integers(0, 4, size=(300, 3))
+    Z = F @ rng.normal(size=(3, 5)) + 0.3 * rng.normal(size=(300, 5))
+    found = [mig(Z, F), sap(Z, F), irs(Z, F), dci(Z, F).disentanglement, dci(Z, F).completeness]
+    assert found == pytest.approx(GOLDEN, rel=1e-6)
+
+
+def test_dci_of_useless_codes():
+    rng = np.random.default_rng(0)
+    score = dci(rng.normal(size=(200, 4)), np.repeat(grid(2, 2), 50, axis=0))
+    assert score.disentanglement < 0.3
+    assert 0.2 < score.informativeness < 0.8
+    assert score.importances.shape == (4, 2)
+
+
+def test_report_names_the_best_code():
+    rows = latent_report(V[:, ::-1], V, names=["a", "b"])
+    assert [(r["factor"], r["best"], r["second"], r["values"]) for r in rows] == [("a", 1, 0, 4), ("b", 0, 1, 4)]
+    assert all(r["share"] == pytest.approx(1.0) and r["gap"] == pytest.approx(1.0) for r in rows)
+    assert np.mean([r["gap"] for r in latent_report(V + 0.0, V)]) == pytest.approx(mig(V, V))
+
+
+def test_constant_factor_is_left_out_and_strings_are_values():
+    F = np.stack([V[:, 0], np.zeros(16, dtype=int)], 1)
+    assert mig(V[:, :1], F) == pytest.approx(1.0)
+    words = np.array(["red", "green", "blue", "grey"])[V]
+    assert mig(V, words) == pytest.approx(1.0)
+    continuous = V + np.random.default_rng(0).uniform(0, 0.5, V.shape)
+    assert irs(V, continuous, n_bins=4, quantile=1.0) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mig(V[:, 0], V), r"codes must be a finite array of shape \(n, D\)"),
+        (lambda: mig(V, V[:5]), r"factors must have shape \(16, F\)"),
+        (lambda: mig(V * np.nan, V), "codes must be a finite array"),
+        (lambda: mig(V, V * np.nan), "factors must be finite"),
+        (lambda: mig(V, np.zeros((16, 2))), "factors must vary"),
+        (lambda: mig(V, V, n_bins=1), "n_bins must be an integer >= 2"),
+        (lambda: irs(V, V, quantile=1.5), "quantile must be > 0 and <= 1"),
+        (lambda: dci(V, V, n_estimators=0), "n_estimators must be an integer >= 1"),
+        (lambda: latent_report(V, V, names=["a"]), "names must have one entry"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

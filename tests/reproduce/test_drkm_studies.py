@@ -1,0 +1,134 @@
+"""The studies of the deep machine paper: figures, Table 2, the beta-VAE, and the resumable disentanglement study."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.reproduce import disentanglement
+from rkhs.reproduce.baselines.beta_vae import BetaVAE
+from rkhs.reproduce.drkm_table2 import MODELS, denoise_cell
+from rkhs.reproduce.shapes import SHAPES, sample_shape
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_figures(shape):
+    clean, noisy = sample_shape(shape, 203, 0.1, 0)
+    assert clean.shape == noisy.shape == (203, 2)
+    assert (noisy - clean).std() == pytest.approx(0.1, rel=0.2)
+    assert np.array_equal(sample_shape(shape, 203, 0.1, 0)[1], noisy)
+    if shape == "square":
+        assert np.allclose(np.abs(clean).max(1), 1.0)
+    if shape == "half circle":
+        assert np.allclose(np.linalg.norm(clean, axis=1), 1.0)
+        assert (clean[:, 1] >= 0).all()
+
+
+def test_table2_cell():
+    cell = denoise_cell("half circle", 0.2, n=120, n_validation=60, grid=(0.1, 1.0, 100.0))
+    assert set(cell) == set(MODELS)
+    for one in cell.values():
+        assert one.bandwidth in (0.1, 1.0, 100.0)
+        assert one.at_edge == (one.bandwidth != 1.0)
+        assert 0.0 < one.relative == pytest.approx(one.error / 0.08)
+        assert one.bandwidth > 10 or one.short == one.error
+    assert cell["kernel PCA, centred"].relative < 1.0
+
+
+def blobs(n):
+    """Bright squares at four places."""
+    place = np.arange(n) % 4
+    X = np.zeros((n, 64, 64))
+    for image, p in zip(X, place, strict=True):
+        image[16 * p : 16 * p + 16, 8:40] = 1.0
+    return X.reshape(n, -1), place
+
+
+def test_beta_vae_learns_and_repeats():
+    X, place = blobs(48)
+    model = BetaVAE(2, beta=1.0, max_epochs=25, batch_size=8, learning_rate=2e-3).fit(X)
+    assert model.history_[model.best_epoch_] < 0.7 * model.history_[0]
+    codes = model.transform(X)
+    within = np.mean([codes[place == p].var(0).sum() for p in range(4)])
+    assert within < 0.05 * codes.var(0).sum()
+    again = BetaVAE(2, beta=1.0, max_epochs=25, batch_size=8, learning_rate=2e-3).fit(X)
+    assert np.allclose(again.transform(X), codes)
+    images = model.inverse_transform(codes)
+    assert images.shape == X.shape
+    assert 0.0 <= images.min() <= images.max() <= 1.0
+
+
+def test_beta_weighs_the_divergence():
+    X, _ = blobs(24)
+    loose, tight = (BetaVAE(2, beta=b, max_epochs=12, batch_size=8).fit(X).transform(X).var() for b in (0.1, 500.0))
+    assert tight < 0.1 * loose
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "message"),
+    [
+        (np.zeros((10, 100)), {}, "images of 64 x 64"),
+        (np.full((10, 4096), 255.0), {}, r"pixels in \[0, 1\]"),
+        (np.zeros((10, 4096)), {"beta": -1.0}, "beta must be >= 0"),
+        (np.zeros((10, 4096)), {"n_components": 0}, "n_components must be an integer >= 1"),
+    ],
+)
+def test_beta_vae_refuses(X, settings, message):
+    with pytest.raises(InputError, match=message):
+        BetaVAE(**settings).fit(X)
+
+
+def small_world(name):
+    X, place = blobs(64)
+    half = np.arange(64) // 32
+    X = X * np.where(half, 0.5, 1.0)[:, None]
+    return X.astype(np.float32), np.stack([place, half], 1)
+
+
+def test_study_resumes_cell_by_cell(tmp_path, monkeypatch, capsys):
+    plan = [
+        {"data": "coil20", "n": 40, "seed": s, "figure": "gamma", "widths": (4, 3), "gamma": 5.0} for s in range(2)
+    ] + [{"data": "coil20", "n": 40, "seed": 0, "figure": "start", "widths": (4, 3), "init": "kpca"}]
+    monkeypatch.setattr(disentanglement, "load_images", small_world)
+    monkeypatch.setattr(disentanglement, "cells", lambda *_: iter(plan))
+    file = tmp_path / "cells.jsonl"
+    rows = disentanglement.main(["--reduced", "--cells", str(file)])
+    assert len(rows) == len(file.read_text().splitlines()) == 3
+    assert all(0.0 <= row[score] <= 1.0 for row in rows for score in disentanglement.SCORES)
+    assert rows[0]["latents"] == 7
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[:2]) + "\n" + lines[2][:30])  # killed while writing
+    monkeypatch.setattr(disentanglement, "run_cell", lambda cell, *_, **__: {**rows[2], "seconds": 0.0})
+    again = disentanglement.main(["--reduced", "--cells", str(file)])
+    assert again[:2] == [json.loads(json.dumps(row)) for row in rows[:2]]
+    assert "2 of them done" in capsys.readouterr().out
+
+
+def test_deterministic_start_has_no_variance_between_seeds():
+    X, factors = small_world("")
+    cell = {"data": "d", "n": 40, "figure": "start", "widths": (4, 3)}
+    for init, same in (("kpca", True), ("random", False)):
+        a, b = (
+            disentanglement.run_cell({**cell, "init": init, "seed": s}, X, factors, n_eval=64, trees=2) for s in (0, 1)
+        )
+        assert (a["IRS"] == b["IRS"]) == same
+
+
+def test_plan_covers_the_paper():
+    plan = list(disentanglement.cells(("dsprites",), disentanglement.SIZES, range(5)))
+    assert {c["n"] for c in plan} == {50, 100, 200, 400, 800}
+    assert {c.get("gamma") for c in plan if c["figure"] == "gamma"} == set(disentanglement.GAMMAS)
+    assert len({c["widths"] for c in plan if c["figure"] == "widths"}) == 8
+    assert {c["beta"] for c in plan if c["figure"] == "beta-VAE"} == {2, 3, 4, 5, 6}
+    assert len({disentanglement._key(c) for c in plan}) == len(plan)
+
+
+def test_bundled_folder(data_dir, monkeypatch):
+    monkeypatch.setenv("RKHS_DATA", str(data_dir))
+    X, factors = disentanglement.load_images("coil20")
+    assert X.shape == (1440, 4096)
+    assert factors.shape == (1440, 2)
+    assert 0.0 <= X.min() <= X.max() <= 1.0
+    with pytest.raises(InputError, match="cars3d is not in the data folder"):
+        disentanglement.load_images("cars3d")
