@@ -15,7 +15,14 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
-__all__ = ["candidate_distances", "read_targets", "reconstruction_errors", "store_targets", "target_spread"]
+__all__ = [
+    "candidate_distances",
+    "read_targets",
+    "reconstruction_errors",
+    "store_targets",
+    "target_rows",
+    "target_spread",
+]
 
 
 def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:
@@ -108,13 +115,17 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
     return kernel._gram(items, support), kernel._diag(items)
 
 
+def target_rows(model: Any, items: Any, K: Tensor) -> Tensor:
+    """Kernel values of the items, as their own targets, with the training targets; ``K`` are those of the inputs."""
+    return K if model.output_kernel_ == model.kernel_ else model.output_kernel_._gram(items, model._support())
+
+
 def _error_rows(model: Any, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
     if targets is not None:
         rows, diagonal = _target_rows(model, targets, diag)
         _check_pairs(rows, len(K))
         return rows, diagonal
-    same = model.output_kernel_ == model.kernel_
-    rows = K if same else model.output_kernel_._gram(items, model._support())
+    rows = target_rows(model, items, K)
     if model.output_kernel_.domain == "gram":
         return rows, model._gram_diagonal(diag, rows)
     return rows, model.output_kernel_._diag(items)

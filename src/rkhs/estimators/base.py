@@ -211,9 +211,9 @@ class KernelEstimator(BaseEstimator):
             if not np.isfinite(values).all() or (values < 0).any():
                 raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
             return to_tensor(values, **self._options)
-        train = self.train_diag_
-        if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
-            return K.new_full((m,), float(train.mean()))
+        constant = self._constant_diagonal()
+        if constant is not None:
+            return K.new_full((m,), constant)
         warnings.warn(
             "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
             "comparing settings only; pass diag=",
@@ -221,6 +221,12 @@ class KernelEstimator(BaseEstimator):
             stacklevel=3,
         )
         return K.new_zeros(m)
+
+    def _constant_diagonal(self) -> float | None:
+        """``k(x, x)`` of every training item if it is the same for all, else None."""
+        train = self.train_diag_
+        constant = float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300)
+        return float(train.mean()) if constant else None
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""
