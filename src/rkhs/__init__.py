@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+    from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
     from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
@@ -32,6 +33,7 @@ _NAMES = {
     "FunctionalKernelRegressor": "rkhs.estimators.functional_regressor",
     "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
+    "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
     "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
     "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",

@@ -13,6 +13,7 @@ from torch import Tensor
 
 __all__ = [
     "BatchSolution",
+    "CanDiverge",
     "HasConstraint",
     "HasDualityGap",
     "HasEigenbasis",
@@ -130,6 +131,15 @@ class HasMetric(Protocol):
 
     def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
         """Return a symmetric positive definite map from gradients to preconditioned gradients."""
+        ...
+
+
+@runtime_checkable
+class CanDiverge(Protocol):
+    """A problem that may be unbounded below, and knows when a solver has run away."""
+
+    def diverged(self, point: Tensor, value: float) -> bool:
+        """Whether the parameters left every bound."""
         ...
 
 

@@ -50,6 +50,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+# Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.
+SHRUNK = {"DeepRKM"}
+
 
 def estimators() -> list[type[BaseEstimator]]:
     """Every public class of ``rkhs.estimators`` that can be fitted."""
@@ -172,7 +175,7 @@ def test_array_api_check_in_a_process_of_its_own() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -268,7 +271,7 @@ def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any
         for kind in CHOSEN:
             warnings.simplefilter("ignore", kind)
         np.testing.assert_allclose(clone(estimator).fit_transform(X), model.transform(X), rtol=1e-6, atol=1e-8)
-    if hasattr(model, "codes_"):
+    if hasattr(model, "codes_") and type(model).__name__ not in SHRUNK:
         np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-6)
 
 

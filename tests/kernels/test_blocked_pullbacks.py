@@ -16,7 +16,7 @@ KERNELS = [Gaussian(0.3), Matern(1.5, 0.7), Matern(0.5, 0.7), Laplacian("l2", 0.
 @pytest.mark.parametrize("kernel", [*KERNELS, Matern(2.5, 0.7) + 0.1 * Linear()], ids=repr)
 @pytest.mark.parametrize("n", [256, 257, 530])
 def test_blocks_agree_with_the_cross_pullback(kernel: Kernel, n: int) -> None:
-    """``k(X, X)`` pulls back as ``k(X, Y)`` with ``S + S^T`` and ``Y = X`` held."""
+    """``k(X, X)`` pulls back as ``k(X, Y)`` with ``S + S^T`` and ``Y = X`` held; slopes ``1 / r`` lose digits at 0."""
     rng = np.random.default_rng(n)
     X, left, right = (torch.as_tensor(rng.normal(size=(n, p))) for p in (3, 2, 2))
     dense = left @ right.mT
@@ -24,9 +24,9 @@ def test_blocks_agree_with_the_cross_pullback(kernel: Kernel, n: int) -> None:
     K = kernel._gram(X)
     for S in (dense, Outer(left, right)):
         for gram in (None, K):
-            torch.testing.assert_close(kernel.pullback(X, S, gram), expected, rtol=1e-8, atol=1e-7)
+            torch.testing.assert_close(kernel.pullback(X, S, gram), expected, rtol=1e-6, atol=1e-5)
     twice = kernel.cross_pullback(X, X, 2.0 * left @ left.mT)
-    torch.testing.assert_close(kernel.pullback(X, Outer(left, left), K), twice, rtol=1e-8, atol=1e-7)
+    torch.testing.assert_close(kernel.pullback(X, Outer(left, left), K), twice, rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), Matern(1.5, 0.7)], ids=repr)

@@ -10,6 +10,7 @@ import torch
 
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
+from rkhs.estimators.constrained_parts import check_constraint
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
@@ -88,7 +89,7 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features = output_kernel is not None
-    return Settings(
+    settings = Settings(
         widths,
         _decoder_kernels(estimator.decoder_kernel, layers),
         output_kernel,
@@ -96,6 +97,8 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
         _read_reg(estimator.reg, layers, widths, features),
         _read_operators(estimator.operators, layers, widths, features),
     )
+    check_constraint(estimator, settings, kernel.domain)
+    return settings
 
 
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:

@@ -80,7 +80,7 @@ def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
 def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:
     predicted = model.output_.decode(U)
     if candidates is None:
-        if model.support_items_ is None or not model._own_targets:
+        if model.support_items_ is None or not model._own_targets or model._noisy:
             raise InputError("candidates must be given: this model keeps no training targets to choose from")
         goal = model._support()
     else:

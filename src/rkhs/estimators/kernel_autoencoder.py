@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_count
-from rkhs._core.errors import CollapseWarning
-from rkhs.estimators.autoencoder_fit import fit_outputs, solve_autoencoder
+from rkhs.estimators.autoencoder_fit import fit_outputs, prepare_encoder, solve_autoencoder, warn_on_collapse
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
 from rkhs.estimators.autoencoder_targets import (
     candidate_distances,
@@ -21,6 +19,7 @@ from rkhs.estimators.autoencoder_targets import (
     store_targets,
 )
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.estimators.constrained_parts import noisy_copies, renormalized
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
@@ -66,6 +65,18 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         its optimum, so that ``objective_`` means the same for all of them.
     learning_rate : float, default=None
         Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, backtracking for the others.
+    constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
+        Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
+        second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
+        ``solver="lbfgs"``.
+    softness : float, default=1.0
+        Weight of the penalty of ``constraint="soft"``.
+    renormalize : bool, default=False
+        Put the codes of new items on the sphere or into the ball too (the paper does not).
+    noise_std : float, default=0.0
+        Denoising: encode ``x + noise`` with this standard deviation, rebuild ``x``. Vectors only.
+    n_copies : int, default=1
+        Noisy copies of each row.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -114,7 +125,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     References
     ----------
     Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
-    section 4, algorithm 1.
+    section 4, algorithm 1. Esser, Fleissner and Ghoshdastidar (2024): definition 3, theorem 5 and remark 2 for the
+    constraints and for denoising.
 
     Examples
     --------
@@ -141,6 +153,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         scale: bool = True,
         solver: str = "lbfgs",
         learning_rate: float | None = None,
+        constraint: str = "none",
+        softness: float = 1.0,
+        renormalize: bool = False,
+        noise_std: float = 0.0,
+        n_copies: int = 1,
         init: str = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
@@ -162,6 +179,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.scale = scale
         self.solver = solver
         self.learning_rate = learning_rate
+        self.constraint = constraint
+        self.softness = softness
+        self.renormalize = renormalize
+        self.noise_std = noise_std
+        self.n_copies = n_copies
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -180,6 +202,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    @property
+    def _noisy(self) -> bool:
+        return self.noise_std > 0.0 or self.n_copies > 1
 
     @property
     def _n_features_out(self) -> int:
@@ -212,18 +238,25 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
+        clean = items
+        if self._noisy:
+            items, goal, weights = noisy_copies(self, items, goal, weights)
         self.kernel_ = kernel.resolve(items, weights)
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
         start = self._previous_layers(len(items), settings)
-        result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
+        encoder = prepare_encoder(self, settings, K, weights, resumed=start is not None)
+        del K  # n x n numbers that the solver does not need
+        result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
         self._kept_rows = kept
         self._n_training = n
         self._store(result, items, settings)
         store_targets(self, goal)
+        if self._noisy:
+            self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
-        self._warn_on_collapse(coordinates, weights)
+        warn_on_collapse(self, coordinates, weights)
         return self
 
     def _previous_layers(self, n: int, settings: Settings) -> list[Tensor] | None:
@@ -241,17 +274,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.layer_codes_ = [c.cpu().numpy() for c in result.codes]
         self.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
         self.codes_ = self._to_output(result.codes[self.bottleneck_])
-
-    def _warn_on_collapse(self, coordinates: Tensor, weights: Tensor | None) -> None:
-        norms = (coordinates * coordinates).sum(1)
-        trivial = 0.5 * float(norms.mean() if weights is None else weights @ norms)
-        if trivial > 0.0 and self.objective_ > 0.999 * trivial:
-            warnings.warn(
-                f"the codes collapsed to a point: the objective {self.objective_:.4g} is that of predicting the mean. "
-                f"Lower reg (now {self.reg_}) or choose another kernel",
-                CollapseWarning,
-                stacklevel=3,
-            )
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
         """Encode items.
@@ -281,7 +303,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     def _encode(self, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer from rows of kernel values with the training items."""
-        codes = [K @ to_tensor(self.encoder_coefs_[0], **self._options)]
+        first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
+        codes = [renormalized(self, first) if self.renormalize else first]
         for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
             supports = to_tensor(Z, **self._options)
             codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))

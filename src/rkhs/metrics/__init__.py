@@ -1,18 +1,30 @@
-"""Measures of representations and predictions."""
+"""Measures of representations and predictions, and what theory promises about them."""
 
+from rkhs.metrics.bounds import (
+    Bound,
+    autoencoder_bound,
+    contrastive_bound,
+    downstream_bound,
+    sphere_autoencoder_bound,
+)
 from rkhs.metrics.dci import Disentanglement, dci
 from rkhs.metrics.disentanglement import irs, latent_report, mig, mutual_information, sap
 from rkhs.metrics.ranking import hamming_error, top_k_accuracy, truth_ranks
 
 __all__ = [
+    "Bound",
     "Disentanglement",
+    "autoencoder_bound",
+    "contrastive_bound",
     "dci",
+    "downstream_bound",
     "hamming_error",
     "irs",
     "latent_report",
     "mig",
     "mutual_information",
     "sap",
+    "sphere_autoencoder_bound",
     "top_k_accuracy",
     "truth_ranks",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs.protocols import HasMetric, Monitor, Reason, Solution
+from rkhs.protocols import CanDiverge, HasMetric, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
 __all__ = ["LBFGS"]
@@ -58,6 +58,9 @@ class LBFGS(Solver):
             measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
             if monitor.row(iteration, value, measure, evaluations=evaluations):
                 reason = Reason.TIME
+                break
+            if isinstance(problem, CanDiverge) and problem.diverged(x, value):
+                reason = Reason.DIVERGED
                 break
             if measure <= self.tol * abs(value):
                 reason = Reason.GRADIENT

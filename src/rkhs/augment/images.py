@@ -1,0 +1,172 @@
+"""Augmentations of images whose pixels are the columns of a matrix."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.checks import check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs.augment.base import Augmentation
+
+__all__ = ["RandomCrop", "RandomFlip", "RandomShift"]
+
+
+class _Images(Augmentation):
+    """Base of the image augmentations: rows are images of shape (height, width) or (height, width, channels)."""
+
+    shape: Any
+
+    def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Changed images, one a row, shape (n, d)."""
+        images = X.reshape(len(X), *self._shape(X.shape[1]))
+        return self._change(images, rng).reshape(X.shape)
+
+    def _shape(self, d: int) -> tuple[int, int, int]:
+        if self.shape is None:
+            for channels in (1, 3):
+                side = round((d / channels) ** 0.5)
+                if side * side * channels == d:
+                    return side, side, channels
+            raise InputError(
+                f"{type(self).__name__}.shape must be given: {d} columns are no square image of 1 or 3 channels"
+            )
+        shape = tuple(self.shape) if isinstance(self.shape, (tuple, list)) else ()
+        sizes = tuple(check_count(s, f"{type(self).__name__}.shape") for s in shape)
+        if len(sizes) not in (2, 3) or int(np.prod(sizes)) != d:
+            raise InputError(
+                f"{type(self).__name__}.shape must be (height, width) or (height, width, channels) with product {d}; "
+                f"got {self.shape!r}"
+            )
+        return (sizes[0], sizes[1], sizes[2] if len(sizes) == 3 else 1)
+
+    @abstractmethod
+    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Change images of shape (n, height, width, channels)."""
+
+
+class RandomShift(_Images):
+    """Move each image by a few pixels; what enters is zero.
+
+    Parameters
+    ----------
+    pixels : int, default=2
+        Largest shift in each direction, at least 0.
+    shape : tuple of int, optional
+        ``(height, width)`` or ``(height, width, channels)``; default: square, of one or three channels.
+
+    Raises
+    ------
+    InputError
+        At the first call, for parameters that do not fit.
+
+    References
+    ----------
+    LeCun et al. (1998), section III (distorted digits).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import RandomShift
+    >>> RandomShift(1)(np.ones((2, 9)), np.random.default_rng(0)).shape
+    (2, 9)
+    """
+
+    def __init__(self, pixels: int = 2, shape: Any = None) -> None:
+        self.pixels = pixels
+        self.shape = shape
+
+    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        p = check_count(self.pixels, "RandomShift.pixels", at_least=0)
+        padded = np.pad(images, ((0, 0), (p, p), (p, p), (0, 0)))
+        return _windows(padded, rng.integers(0, 2 * p + 1, size=(len(images), 2)), images.shape[1:3])
+
+
+class RandomCrop(_Images):
+    """Cut a random window out of each image and stretch it back (nearest pixel).
+
+    Parameters
+    ----------
+    share : float, default=0.8
+        Side of the window as a share of the side of the image, above 0 and at most 1.
+    shape : tuple of int, optional
+        As for :class:`RandomShift`.
+
+    Raises
+    ------
+    InputError
+        At the first call, for parameters that do not fit.
+
+    References
+    ----------
+    Chen et al. (2020), section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import RandomCrop
+    >>> RandomCrop(0.5)(np.ones((2, 16)), np.random.default_rng(0)).shape
+    (2, 16)
+    """
+
+    def __init__(self, share: float = 0.8, shape: Any = None) -> None:
+        self.share = share
+        self.shape = shape
+
+    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        share = check_number(self.share, "RandomCrop.share", above=0.0, at_most=1.0)
+        n, height, width, _ = images.shape
+        window = max(1, round(share * height)), max(1, round(share * width))
+        room = height - window[0] + 1, width - window[1] + 1
+        corners = np.stack([rng.integers(0, r, size=n) for r in room], 1)
+        cut = _windows(images, corners, window)
+        rows = np.minimum((np.arange(height) + 0.5) * window[0] / height, window[0] - 1).astype(int)
+        cols = np.minimum((np.arange(width) + 0.5) * window[1] / width, window[1] - 1).astype(int)
+        return cut[:, rows][:, :, cols]
+
+
+class RandomFlip(_Images):
+    """Mirror each image left to right with a given probability.
+
+    Parameters
+    ----------
+    probability : float, default=0.5
+        From 0 to 1.
+    shape : tuple of int, optional
+        As for :class:`RandomShift`.
+
+    Raises
+    ------
+    InputError
+        At the first call, for parameters that do not fit.
+
+    References
+    ----------
+    Esser et al. (2024), introduction (horizontal flip).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.augment import RandomFlip
+    >>> RandomFlip(1.0)(np.array([[0.0, 1.0, 2.0, 3.0]]), np.random.default_rng(0))
+    array([[1., 0., 3., 2.]])
+    """
+
+    def __init__(self, probability: float = 0.5, shape: Any = None) -> None:
+        self.probability = probability
+        self.shape = shape
+
+    def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        p = check_number(self.probability, "RandomFlip.probability", at_least=0.0, at_most=1.0)
+        flipped = rng.random(len(images)) < p
+        return np.where(flipped[:, None, None, None], images[:, :, ::-1], images)
+
+
+def _windows(images: np.ndarray, corners: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """One window of the given size from each image, shape (n, height, width, channels)."""
+    rows = corners[:, :1] + np.arange(size[0])
+    cols = corners[:, 1:] + np.arange(size[1])
+    index = np.arange(len(images))[:, None, None]
+    return images[index, rows[:, :, None], cols[:, None, :]]

@@ -1,0 +1,188 @@
+"""What a constrained or denoising kernel autoencoder adds to the plain one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import to_tensor
+from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
+from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise, augmented
+from rkhs.constraints import Ball, Constraint, Sphere
+from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
+from rkhs.problems.start import kernel_pca_scores, normalise_scale
+from rkhs.protocols import Monitor, Solution
+from rkhs.solvers.lbfgs import LBFGS
+
+__all__ = ["check_constraint", "noisy_copies", "renormalized", "solve_constrained"]
+
+
+def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
+    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    settings : Settings
+        Its other parameters, checked.
+    domain : str
+        What its kernel reads.
+
+    Raises
+    ------
+    InputError
+        Naming the argument.
+
+    References
+    ----------
+    Esser et al. (2024), definition 3 and remark 2.
+    """
+    check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
+    check_number(estimator.softness, "softness", above=0.0)
+    std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
+    copies = check_count(estimator.n_copies, "n_copies")
+    if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
+        raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
+    check_flag(estimator.renormalize, "renormalize")
+    if estimator.constraint == "none":
+        return
+    if estimator.solver != "lbfgs":
+        raise InputError(f"constraint={estimator.constraint!r} needs solver='lbfgs'; got {estimator.solver!r}")
+    if len(settings.widths) > 1:
+        raise InputError(
+            f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
+        )
+    if any(A is not None for A in settings.operators):
+        raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
+    if estimator.constraint == "sphere" and settings.widths[0] < 2:
+        raise InputError(
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot "
+            "move"
+        )
+
+
+def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | None) -> tuple[Any, Any, Any]:
+    """Replace the items by noisy copies, and repeat targets and weights; a copy depends on seed and number alone.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    items : Tensor of shape (n, d)
+    goal : Tensor of shape (n, q)
+    weights : Tensor of shape (n,), optional
+
+    Returns
+    -------
+    tuple
+        The three, of ``n n_copies`` rows.
+
+    References
+    ----------
+    Esser et al. (2024), remark 2.
+    """
+    std, copies = float(estimator.noise_std), int(estimator.n_copies)
+    if std == 0.0 and copies == 1:
+        return items, goal, weights
+    seed = int(check_seed(estimator.random_state).randint(2**31))
+    noise = GaussianNoise(std, relative=False)
+    array = items.cpu().numpy()
+    stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
+    repeated = None if weights is None else weights.repeat(copies) / copies
+    return to_tensor(stacked, items.dtype, items.device), goal.repeat(copies, 1), repeated
+
+
+def renormalized(estimator: Any, codes: Tensor) -> Tensor:
+    """Codes of new items put on the sphere or into the ball.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    codes : Tensor of shape (m, p)
+
+    Returns
+    -------
+    Tensor of shape (m, p)
+
+    References
+    ----------
+    ``MATH.md`` 5.3: codes are not of unit norm away from the training items.
+    """
+    sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
+    return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes
+
+
+def solve_constrained(
+    estimator: Any, settings: Any, K: Tensor, coordinates: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+) -> tuple[SphereAutoencoder, Solution]:
+    """Solve from every start and keep the lowest objective.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    settings : Settings
+    K : Tensor of shape (n, n)
+        Gram matrix of the encoder.
+    coordinates : Tensor of shape (n, q)
+        Of the targets.
+    weights : Tensor of shape (n,), optional
+    previous : list of Tensor, optional
+        Codes of shape (n, p) of the last fit, for a warm start.
+
+    Returns
+    -------
+    problem : SphereAutoencoder
+    solution : Solution
+
+    Raises
+    ------
+    InputError
+        For weights or components that the constraint does not allow.
+
+    References
+    ----------
+    Esser et al. (2024), theorem 5.
+    """
+    p = settings.widths[0]
+    if weights is not None and estimator.constraint == "whiten":
+        raise InputError("sample_weight must be equal for constraint='whiten'")
+    if estimator.constraint == "whiten" and p > K.shape[0]:
+        raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
+    problem = SphereAutoencoder(
+        jittered_factor(K),
+        coordinates,
+        settings.decoder_kernels[0],
+        p,
+        (settings.reg[0], settings.reg[1]),
+        estimator.constraint,
+        float(estimator.softness),
+        weights,
+    )
+    rng = check_seed(estimator.random_state)
+    best: Solution | None = None
+    for attempt in range(estimator.n_init):
+        if attempt == 0 and previous is not None:
+            start = problem.point(previous[0])
+        elif attempt == 0 and estimator.init == "kpca":
+            start = problem.start(_scores(K, p, weights))
+        else:
+            start = problem.start(torch.as_tensor(rng.standard_normal((K.shape[0], p))).to(K))
+        monitor = Monitor(
+            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
+        )
+        solution = LBFGS(estimator.max_iter, estimator.tol).solve(problem, start, monitor)
+        if best is None or solution.value < best.value:
+            best = solution
+    assert best is not None
+    return problem, best
+
+
+def _scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
+    """Kernel PCA scores, every column at the same scale: a circle of codes needs both of its axes."""
+    scores, _ = kernel_pca_scores(K, min(p, K.shape[0]), weights)
+    spread = scores.std(0).clamp_min(1e-6 * float(scores.abs().max().clamp_min(1e-300)))
+    padded = torch.cat([scores / spread, scores.new_zeros(K.shape[0], max(0, p - scores.shape[1]))], 1)
+    return normalise_scale(padded, weights)

@@ -1,0 +1,277 @@
+"""Many unlabelled rows, few labels: how well do nearest neighbours classify on codes that no label has shaped?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier
+
+from rkhs._core.checks import check_count, check_number
+from rkhs._core.errors import CollapseWarning, InputError, JitterWarning
+from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.kernel_contrastive import KernelContrastive
+from rkhs.estimators.kernel_pca import KernelPCA
+from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear
+
+__all__ = ["GAMMAS", "FewLabelRow", "few_label_methods", "few_labels", "split_rows"]
+
+GAMMAS = tuple(float(g) for g in np.logspace(-2.0, 2.0, 15))
+"""Bandwidths that are tried: 15 logarithmic steps from 0.01 to 100."""
+
+
+@dataclass(frozen=True)
+class FewLabelRow:
+    """Result of one method with one kernel.
+
+    Parameters
+    ----------
+    method, kernel : str
+    accuracies : tuple of float
+        On the test rows, one a split.
+    gammas : tuple of float or None
+        Bandwidth chosen in each split; None for kernels without one.
+
+    References
+    ----------
+    Esser et al. (2024), figure 1.
+    """
+
+    method: str
+    kernel: str
+    accuracies: tuple[float, ...]
+    gammas: tuple[float, ...] | None
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy over the splits."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the accuracy over the splits (of the sample, n - 1)."""
+        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
+
+
+def few_label_methods(
+    n_components: int = 2, *, augment: Any = "gaussian_noise", random_state: int = 0
+) -> dict[str, Any]:
+    """Estimators of the comparison, before they are given a kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    augment : str, Augmentation or callable, default="gaussian_noise"
+        How positives are made, for every contrastive model.
+    random_state : int, default=0
+
+    Returns
+    -------
+    dict of str to estimator
+        Kernel PCA, simple and spectral contrastive learning (one view, one random negative, as in the paper; the
+        spectral one also with the pool), the sphere-constrained autoencoder.
+    """
+    contrastive = {"pairs": "augment", "augment": augment, "random_state": random_state}
+    return {
+        "kernel PCA": KernelPCA(n_components, preimage="nearest"),
+        "simple": KernelContrastive(n_components, negatives="permutation", **contrastive),
+        "spectral": KernelContrastive(n_components, loss="spectral", negatives="permutation", **contrastive),
+        "spectral, pool": KernelContrastive(n_components, loss="spectral", **contrastive),
+        "autoencoder": KernelAutoencoder(
+            max(2, n_components), constraint="sphere", decoder_kernel=Gaussian(1.0), reg=(1e-4, 1e-3), max_iter=100
+        ),
+    }
+
+
+_KERNELS: dict[str, Callable[[float], Kernel]] = {
+    "Gaussian": lambda gamma: Gaussian(gamma),
+    "Laplacian": lambda gamma: Laplacian("l1", gamma),
+    "linear": lambda gamma: Linear(),
+    "ReLU": lambda gamma: ArcCosine(1),
+}
+_WITH_BANDWIDTH = ("Gaussian", "Laplacian")
+
+
+def split_rows(
+    y: np.ndarray, split: int, *, unlabelled: float = 0.5, labelled: float = 0.05, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row numbers of one random split: unlabelled, labelled and test rows, each with the class shares of all rows.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    split : int
+        Number of the split.
+    unlabelled, labelled : float
+        Shares of the rows; the rest is the test set.
+    seed : int, default=0
+
+    Returns
+    -------
+    tuple of three arrays of int
+
+    Raises
+    ------
+    InputError
+        If a share is out of range or leaves fewer labelled rows than classes.
+    """
+    first = check_number(unlabelled, "unlabelled", above=0.0, at_most=0.95)
+    second = check_number(labelled, "labelled", above=0.0, at_most=0.95)
+    n, classes = len(y), len(np.unique(y))
+    counts = round(first * n), max(round(second * n), classes)
+    if sum(counts) + classes > n:
+        raise InputError(f"unlabelled + labelled must leave at least {classes} test rows; got {first} + {second}")
+    state = 1000 * seed + split
+    part = StratifiedShuffleSplit(1, train_size=counts[1], test_size=n - counts[1], random_state=state)
+    chosen, rest = next(part.split(np.zeros(n), y))
+    part = StratifiedShuffleSplit(1, train_size=counts[0], test_size=len(rest) - counts[0], random_state=state)
+    hidden, test = next(part.split(np.zeros(len(rest)), y[rest]))
+    return rest[hidden], chosen, rest[test]
+
+
+def few_labels(
+    X: Any,
+    y: Any,
+    *,
+    methods: Mapping[str, Any] | None = None,
+    kernels: Sequence[str] = ("Gaussian", "Laplacian", "linear", "ReLU"),
+    gammas: Sequence[float] = GAMMAS,
+    n_splits: int = 5,
+    n_neighbors: int = 3,
+    unlabelled: float = 0.5,
+    labelled: float = 0.05,
+    seed: int = 0,
+) -> list[FewLabelRow]:
+    """Accuracy of nearest neighbours on codes learned without labels.
+
+    In each split every model is trained on the unlabelled and labelled rows without their labels; a nearest-neighbour
+    classifier is fitted on the codes of the labelled rows and judged on the test rows. The bandwidth of a kernel is
+    chosen by leave-one-out on the labelled rows only; among equals the one nearest to one over the median distance.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+        Class labels.
+    methods : mapping of str to estimator, optional
+        Transformers with a parameter ``kernel``, or without one (used once, with no kernel). Default:
+        :func:`few_label_methods`.
+    kernels : sequence of str
+        Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one). Each is a bar of its own.
+    gammas : sequence of float
+        Bandwidths to choose from.
+    n_splits : int, default=5
+    n_neighbors : int, default=3
+    unlabelled, labelled : float
+        Shares of the rows.
+    seed : int, default=0
+
+    Returns
+    -------
+    list of FewLabelRow
+        Raw features first.
+
+    Raises
+    ------
+    InputError
+        For an unknown kernel, fewer than two classes, or shares that do not fit.
+
+    References
+    ----------
+    Esser et al. (2024), section "Classification on embedding".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs.estimators.kernel_pca import KernelPCA
+    >>> from rkhs.evaluation import few_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rows = few_labels(X, y, methods={"kernel PCA": KernelPCA()}, kernels=("linear",), n_splits=2)
+    >>> [(row.method, row.kernel) for row in rows]
+    [('raw features', 'none'), ('kernel PCA', 'linear')]
+    """
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if X.ndim != 2 or len(X) != len(y) or len(np.unique(y)) < 2:
+        raise InputError(
+            f"X must be an array (n, d) and y hold n labels of at least two classes; got {X.shape}, {y.shape}"
+        )
+    unknown = [name for name in kernels if name not in _KERNELS]
+    if unknown:
+        raise InputError(f"kernels must be of {', '.join(map(repr, _KERNELS))}; got {unknown[0]!r}")
+    check_count(n_splits, "n_splits")
+    methods = few_label_methods(random_state=seed) if methods is None else methods
+    splits = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in range(n_splits)]
+    k = check_count(n_neighbors, "n_neighbors")
+    raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in splits)
+    rows = [FewLabelRow("raw features", "none", raw, None)]
+    for method, estimator in methods.items():
+        with_kernel = "kernel" in estimator.get_params(deep=False)
+        for kernel in kernels if with_kernel else ("none",):
+            grid = tuple(gammas) if kernel in _WITH_BANDWIDTH else None
+            results = [_one_split(X, y, split, estimator, kernel, grid, k) for split in splits]
+            chosen = None if grid is None else tuple(g for _, g in results)
+            rows.append(FewLabelRow(method, kernel, tuple(a for a, _ in results), chosen))
+    return rows
+
+
+def _one_split(
+    X: np.ndarray,
+    y: np.ndarray,
+    split: tuple[np.ndarray, np.ndarray, np.ndarray],
+    estimator: Any,
+    kernel: str,
+    gammas: tuple[float, ...] | None,
+    k: int,
+) -> tuple[float, float]:
+    hidden, lab, test = split
+    training = X[np.concatenate([hidden, lab])]
+    centre = _reference_gamma(training, kernel) if gammas is not None else 1.0
+    best: tuple[tuple[float, float], float, Any] | None = None
+    for gamma in gammas if gammas is not None else (1.0,):
+        model = _fit(estimator, kernel, gamma, training)
+        if model is None:
+            continue
+        score = (_leave_one_out(model.transform(X[lab]), y[lab], k), -abs(np.log(gamma / centre)))
+        if best is None or score > best[0]:
+            best = (score, gamma, model)
+    if best is None:
+        raise InputError(f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth")
+    _, gamma, model = best
+    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), gamma
+
+
+def _fit(estimator: Any, kernel: str, gamma: float, training: np.ndarray) -> Any:
+    """A fitted model, or None where the loss has no minimum at this bandwidth; the score decides, not the warnings."""
+    model = clone(estimator)
+    if "kernel" in model.get_params(deep=False):
+        model.set_params(kernel=_KERNELS[kernel](gamma))
+    with warnings.catch_warnings():
+        for kind in (ConvergenceWarning, CollapseWarning, JitterWarning):
+            warnings.simplefilter("ignore", kind)
+        try:
+            return model.fit(training)
+        except InputError as error:
+            if "too small" in str(error):
+                return None
+            raise
+
+
+def _reference_gamma(X: np.ndarray, kernel: str) -> float:
+    probe: Any = Gaussian("median") if kernel == "Gaussian" else Laplacian("l1", "median")
+    return float(probe.resolve(probe.read(X)).gamma)
+
+
+def _accuracy(Z: np.ndarray, y: np.ndarray, Z_test: np.ndarray, y_test: np.ndarray, k: int) -> float:
+    return float(KNeighborsClassifier(min(k, len(Z))).fit(Z, y).score(Z_test, y_test))
+
+
+def _leave_one_out(Z: np.ndarray, y: np.ndarray, k: int) -> float:
+    rows = np.arange(len(Z))
+    hits = [_accuracy(Z[rows != i], y[rows != i], Z[i : i + 1], y[i : i + 1], k) for i in rows]
+    return float(np.mean(hits))

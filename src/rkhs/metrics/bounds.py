@@ -1,0 +1,340 @@
+"""Generalisation bounds as computable terms.
+
+Each bound reads ``true loss <= training loss + terms`` with probability at least ``1 - delta``; losses are means over
+samples. The terms are returned one by one, because some hold only up to a universal constant: their use is to compare
+settings and sample sizes, not to certify a number. None of them is tight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.errors import InputError
+
+__all__ = [
+    "Bound",
+    "autoencoder_bound",
+    "contrastive_bound",
+    "downstream_bound",
+    "sphere_autoencoder_bound",
+]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Terms of a generalisation bound; their sum is the allowed excess over the training loss.
+
+    Parameters
+    ----------
+    terms : dict of str to float
+        Named summands, none negative.
+    exact : bool
+        Whether all constants are explicit; else some terms hold up to a universal constant.
+
+    Raises
+    ------
+    InputError
+        By the functions that make it.
+
+    References
+    ----------
+    The function that returned it.
+    """
+
+    terms: dict[str, float]
+    exact: bool
+
+    @property
+    def total(self) -> float:
+        """Sum of the terms."""
+        return math.fsum(self.terms.values())
+
+
+def _delta(delta: float) -> float:
+    value = check_number(delta, "delta", above=0.0, at_most=1.0)
+    if value >= 1.0:
+        raise InputError("delta must be > 0 and < 1; got 1.0")
+    return value
+
+
+def autoencoder_bound(
+    n: int,
+    *,
+    input_norm: float,
+    encoder_norm: float,
+    decoder_norm: float,
+    encoder_trace: float,
+    decoder_lipschitz: float,
+    decoder_origin: float = 0.0,
+    C0: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    """Excess risk of the best two-layer kernel autoencoder of the given norms.
+
+    ``C0 L M s t sqrt(Tr K_1 / n) + 16 sqrt(pi) M t sqrt(Tr K_2(0, 0) / n) + 24 M^2 sqrt(ln(2 / delta) / (2 n))``.
+
+    Parameters
+    ----------
+    n : int
+        Number of samples.
+    input_norm : float
+        ``M``, at least the supremum of the norm of inputs and of reconstructions.
+    encoder_norm, decoder_norm : float
+        ``s`` and ``t``, the norms of the two layers.
+    encoder_trace : float
+        ``sup_x Tr K_1(x, x)``: ``p`` times the supremum of the scalar kernel for the identity operator.
+    decoder_lipschitz : float
+        ``L``, the Lipschitz constant of the feature map of the decoder kernel times ``sqrt(Tr A_2)``. Gaussian:
+        ``sqrt(2 gamma)``; linear: 1.
+    decoder_origin : float, default=0.0
+        ``Tr K_2(0, 0)``; zero for a linear kernel, the number of outputs for a Gaussian one.
+    C0 : float, default=1.0
+        Universal constant without a published value: the first term is known up to it.
+    delta : float, default=0.05
+        Probability of failure.
+
+    Returns
+    -------
+    Bound
+        Terms ``complexity``, ``origin`` and ``deviation``; not exact.
+
+    Raises
+    ------
+    InputError
+        For arguments out of range; an infinite ``Tr A_2`` or Lipschitz constant has no bound.
+
+    References
+    ----------
+    Laforgue et al. (2019), theorem 5, with the corrections A5 and A6 of ``MATH.md`` (the term of the origin is kept).
+
+    Examples
+    --------
+    >>> from rkhs.metrics.bounds import autoencoder_bound
+    >>> sizes = {"input_norm": 1.0, "encoder_norm": 1.0, "decoder_norm": 1.0, "encoder_trace": 2.0}
+    >>> small, large = (autoencoder_bound(n, **sizes, decoder_lipschitz=1.0) for n in (100, 400))
+    >>> round(small.total / large.total, 6)
+    2.0
+    """
+    n = check_count(n, "n")
+    M, s, t, trace, L, origin, constant = (
+        check_number(value, name, at_least=0.0)
+        for name, value in (
+            ("input_norm", input_norm),
+            ("encoder_norm", encoder_norm),
+            ("decoder_norm", decoder_norm),
+            ("encoder_trace", encoder_trace),
+            ("decoder_lipschitz", decoder_lipschitz),
+            ("decoder_origin", decoder_origin),
+            ("C0", C0),
+        )
+    )
+    terms = {
+        "complexity": constant * L * M * s * t * math.sqrt(trace / n),
+        "origin": 16.0 * math.sqrt(math.pi) * M * t * math.sqrt(origin / n),
+        "deviation": 24.0 * M * M * math.sqrt(math.log(2.0 / _delta(delta)) / (2.0 * n)),
+    }
+    return Bound(terms, exact=False)
+
+
+def contrastive_bound(
+    loss: str,
+    *,
+    n_components: int,
+    map_norm: float,
+    traces: Any,
+    n: int,
+    kernel_bound: float,
+    operator_norm: float | None = None,
+    delta: float = 0.05,
+) -> Bound:
+    """Excess of the expected contrastive loss over the training loss, for every map of the given norm.
+
+    ``2 sqrt(2) Lip omega sqrt(h T) / n + 3 R sqrt(ln(2 / delta) / (2 n))`` with ``T`` the sum of the three traces and
+    ``b = ||W||_op^2 kappa`` a bound on the squared norm of codes; simple loss: ``Lip = sqrt(6 b)``, ``R = 4 b``;
+    spectral: ``Lip = sqrt((2 sqrt(b) + 2 b^(3/2))^2 + 4 b + 4 b^3)``, ``R = 4 b + b^2``.
+
+    Parameters
+    ----------
+    loss : {"simple", "spectral"}
+        As a mean over samples, without penalty.
+    n_components : int
+        ``h``.
+    map_norm : float
+        ``omega``, at least the Hilbert-Schmidt norm of ``W`` (``KernelContrastive.map_norm_``).
+    traces : sequence of three floats
+        Traces of the Gram matrices of anchors, positives and negatives; n each for a normalised kernel.
+    n : int
+        Number of anchors, drawn independently with their positive and negative.
+    kernel_bound : float
+        ``kappa``, at least the supremum of ``k(x, x)``, over all inputs and not the sample only.
+    operator_norm : float, optional
+        Of ``W``; 1 for orthonormal columns. Default: ``map_norm``.
+    delta : float, default=0.05
+        Probability of failure.
+
+    Returns
+    -------
+    Bound
+        Terms ``complexity`` and ``deviation``; exact. The leading order of the spectral complexity is
+        ``omega^4 kappa^(3/2)``.
+
+    Raises
+    ------
+    InputError
+        For arguments out of range.
+
+    References
+    ----------
+    Esser et al. (2024), theorem 6, with explicit constants from Maurer (2016), corollary 4, and the correction D9 of
+    ``MATH.md``.
+
+    Examples
+    --------
+    >>> from rkhs.metrics.bounds import contrastive_bound
+    >>> bound = contrastive_bound(
+    ...     "simple", n_components=2, map_norm=2**0.5, operator_norm=1.0, traces=(1e4,) * 3, n=10000, kernel_bound=1.0
+    ... )
+    >>> sorted(bound.terms)
+    ['complexity', 'deviation']
+    """
+    check_choice(loss, "loss", ("simple", "spectral"))
+    h, n = check_count(n_components, "n_components"), check_count(n, "n")
+    omega = check_number(map_norm, "map_norm", at_least=0.0)
+    kappa = check_number(kernel_bound, "kernel_bound", at_least=0.0)
+    norm = omega if operator_norm is None else check_number(operator_norm, "operator_norm", at_least=0.0)
+    if norm > omega * (1.0 + 1e-9):
+        raise InputError(f"operator_norm must be at most map_norm, {omega:g}; got {norm:g}")
+    T = np.asarray(traces, dtype=np.float64)
+    if T.shape != (3,) or not np.isfinite(T).all() or (T < 0.0).any():
+        raise InputError(f"traces must be three numbers >= 0, of anchors, positives and negatives; got shape {T.shape}")
+    b = norm * norm * kappa
+    if loss == "simple":
+        lipschitz, spread = math.sqrt(6.0 * b), 4.0 * b
+    else:
+        lipschitz = math.sqrt((2.0 * math.sqrt(b) + 2.0 * b**1.5) ** 2 + 4.0 * b + 4.0 * b**3)
+        spread = 4.0 * b + b * b
+    terms = {
+        "complexity": 2.0 * math.sqrt(2.0) * lipschitz * omega * math.sqrt(h * float(T.sum())) / n,
+        "deviation": 3.0 * spread * math.sqrt(math.log(2.0 / _delta(delta)) / (2.0 * n)),
+    }
+    return Bound(terms, exact=True)
+
+
+def sphere_autoencoder_bound(
+    n: int,
+    *,
+    n_outputs: int,
+    encoder_norm: float,
+    decoder_norm: float,
+    reg: float,
+    decoder_bound: float = 1.0,
+    delta: float = 0.05,
+) -> Bound:
+    """Terms of the bound of the sphere-constrained autoencoder, each up to an unknown constant.
+
+    ``lambda (omega_1^2 + omega_2^2)``, ``omega_2 sqrt(d gamma / n)`` and ``sqrt(ln(1 / delta) / n)``.
+
+    Parameters
+    ----------
+    n, n_outputs : int
+        Samples, and dimension ``d`` of what is rebuilt.
+    encoder_norm, decoder_norm : float
+        ``omega_1`` and ``omega_2``.
+    reg : float
+        ``lambda`` of the paper, that is ``n`` times ``reg`` of this library.
+    decoder_bound : float, default=1.0
+        ``gamma``, the largest ``k_2(s, s)`` on the unit sphere.
+    delta : float, default=0.05
+        Probability of failure.
+
+    Returns
+    -------
+    Bound
+        Terms ``penalty``, ``complexity`` and ``deviation``; not exact.
+
+    Raises
+    ------
+    InputError
+        For arguments out of range.
+
+    Notes
+    -----
+    Unreliable as printed: the complexity does not see the encoder, and with ``lambda -> 0`` and a rich encoder it
+    cannot hold (codes ``z_i = +-s`` fit random signs: Rademacher average near ``omega_2 / sqrt(2)``). ``MATH.md`` D10.
+
+    References
+    ----------
+    Esser et al. (2024), theorem 7.
+
+    Examples
+    --------
+    >>> from rkhs.metrics.bounds import sphere_autoencoder_bound
+    >>> sphere_autoencoder_bound(100, n_outputs=4, encoder_norm=1.0, decoder_norm=5.0, reg=0.0).terms["complexity"]
+    1.0
+    """
+    n, d = check_count(n, "n"), check_count(n_outputs, "n_outputs")
+    w1, w2, lam, gamma = (
+        check_number(value, name, at_least=0.0)
+        for name, value in (
+            ("encoder_norm", encoder_norm),
+            ("decoder_norm", decoder_norm),
+            ("reg", reg),
+            ("decoder_bound", decoder_bound),
+        )
+    )
+    terms = {
+        "penalty": lam * (w1 * w1 + w2 * w2),
+        "complexity": w2 * math.sqrt(d * gamma / n),
+        "deviation": math.sqrt(math.log(1.0 / _delta(delta)) / n),
+    }
+    return Bound(terms, exact=False)
+
+
+def downstream_bound(unsupervised_loss: float, class_shares: Any, *, loss: str = "linear") -> float:
+    """Loss of the mean classifier on a fresh pair of classes, from the contrastive loss alone.
+
+    With ``tau = sum_c rho_c^2`` the chance that two classes coincide: the linear loss is exactly
+    ``L_un / (1 - tau)``; a hinge or logistic loss normalised to ``l(0) = 1`` is at most ``(L_un - tau) / (1 - tau)``.
+
+    Parameters
+    ----------
+    unsupervised_loss : float
+        Expected simple contrastive loss with class-conditional positives and independent negatives.
+    class_shares : array of shape (c,)
+        ``rho``: not negative, summing to one, at least two classes.
+    loss : {"linear", "normalized"}, default="linear"
+        ``"normalized"``: convex losses with ``l(0) = 1``.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        For shares that are no distribution over at least two classes.
+
+    References
+    ----------
+    Esser et al. (2024), "Error bound for supervised downstream task"; Saunshi et al. (2019), theorem 4.1; ``MATH.md``
+    5.4.
+
+    Examples
+    --------
+    >>> from rkhs.metrics.bounds import downstream_bound
+    >>> downstream_bound(-0.25, [0.5, 0.5])
+    -0.5
+    """
+    check_choice(loss, "loss", ("linear", "normalized"))
+    value = check_number(unsupervised_loss, "unsupervised_loss")
+    rho = np.asarray(class_shares, dtype=np.float64)
+    good = rho.ndim == 1 and np.isfinite(rho).all() and (rho >= 0.0).all() and abs(float(rho.sum()) - 1.0) < 1e-8
+    if not good or np.count_nonzero(rho) < 2:
+        raise InputError(f"class_shares must be a distribution over at least two classes; got {class_shares!r}")
+    tau = float((rho * rho).sum())
+    return (value if loss == "linear" else value - tau) / (1.0 - tau)

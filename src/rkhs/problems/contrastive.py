@@ -1,0 +1,145 @@
+"""The simple contrastive loss, solved in closed form and without an inverse.
+
+With anchors ``phi_i`` and differences ``delta_i`` (mean negative minus mean positive) the loss is
+
+    L(W) = sum_i <W* phi_i, W* delta_i>   subject to   W* W = I_h.
+
+``W = [Phi, Delta] A``, and ``K_1`` is the Gram matrix of ``[Phi, Delta]``. With any factor ``K_1 = R R^T`` and
+``J = [0 I; I 0]`` the matrix of Theorem 3 becomes ``M = -1/2 R^T J R``: its leading eigenpairs ``(mu, u)`` give
+``A = -J R u / (2 mu)`` and the loss ``-sum mu``. Nothing is inverted, so singular ``K_1`` (linear kernels, repeated
+points, fewer points than columns) are the normal case (``MATH.md`` 5.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import factorize, top_eigenpairs
+from rkhs.problems.pairs import Pairs
+
+__all__ = ["SimpleContrastive"]
+
+_ZERO = 1e-11  # eigenvalues below this share of the trace of K_1 are rounding
+
+
+@dataclass(frozen=True)
+class SimpleOptimum:
+    """Optimum of the simple contrastive loss.
+
+    Parameters
+    ----------
+    A : Tensor of shape (2n, h)
+        Coefficients on ``[Phi, Delta]``; columns without a positive eigenvalue are zero (unless strict).
+    coefficients : Tensor of shape (N, h)
+        The same function on the points: codes are ``k(x, points) coefficients``.
+    eigenvalues : Tensor of shape (h,)
+        ``mu``, descending; the loss is minus the sum of those that are used.
+    n_positive : int
+        How many of them are positive.
+    value : float
+        The loss.
+    route : str
+        What was factored: ``"points"`` or ``"blocks"``. Both agree to rounding.
+    """
+
+    A: Tensor
+    coefficients: Tensor
+    eigenvalues: Tensor
+    n_positive: int
+    value: float
+    route: str
+
+
+@dataclass(frozen=True)
+class SimpleContrastive:
+    """Simple contrastive loss of codes ``W* phi(x)`` with orthonormal ``W``.
+
+    Parameters
+    ----------
+    gram : Tensor of shape (N, N)
+        Gram matrix of the points.
+    pairs : Pairs
+    n_components : int
+        Number of columns ``h``.
+    strict : bool, default=False
+        Take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed. Otherwise columns whose
+        eigenvalue is not positive are zero: the optimum under ``W* W <= I``, and the limit of the constrained one.
+
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points.
+
+    References
+    ----------
+    Esser et al. (2024), definition 1 and theorem 3, with the corrections D1 to D3 of ``MATH.md``.
+    """
+
+    gram: Tensor
+    pairs: Pairs
+    n_components: int
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        self.pairs.check(self.gram)
+
+    def blocks(self) -> Tensor:
+        """``K_1``, the Gram matrix of anchors and differences, from block means of the Gram matrix; shape (2n, 2n)."""
+        a = self.pairs.anchors
+        n = len(a)
+        cross = self.pairs.differences(self.gram)  # rows delta_i, columns points
+        K_delta = self.pairs.differences(cross.mT.contiguous())
+        K1 = cross.new_empty(2 * n, 2 * n)
+        K1[:n, :n] = self.gram.index_select(0, a).index_select(1, a)
+        K1[n:, :n] = cross.index_select(1, a)
+        K1[:n, n:] = K1[n:, :n].mT
+        K1[n:, n:] = K_delta.add_(K_delta.mT.clone()).mul_(0.5)
+        return K1
+
+    def solve(self) -> SimpleOptimum:
+        """Closed form. O(m^3 / 3 + n m^2) with ``m = min(N, 2n)``, and Lanczos iterations."""
+        n, h = len(self.pairs.anchors), self.n_components
+        route, R = self._factor()
+        top, bottom = R[:n], R[n:]
+        M = _symmetric_product(top, bottom).mul_(-0.5)
+        scale = float(R.norm()) ** 2
+        k = min(h, M.shape[0])
+        mu, U = top_eigenpairs(M, k) if k else (M.new_zeros(0), M.new_zeros(0, 0))
+        positive = mu > _ZERO * scale
+        A = R.new_zeros(2 * n, h)
+        if bool(positive.any()):
+            V, m = U[:, positive], mu[positive]
+            A[:, :k][:, positive] = torch.cat([bottom @ V, top @ V], 0) / (-2.0 * m)
+        if self.strict and not bool(positive.all()):
+            A[:, :k][:, ~positive] = factorize(self.blocks()).coefficients(U[:, ~positive])
+        used = mu if self.strict else mu[positive]
+        values = torch.cat([mu, mu.new_zeros(h - k)])
+        coefficients = self.pairs.to_points(A[:n], A[n:])
+        return SimpleOptimum(A, coefficients, values, int(positive.sum()), -float(used.sum()), route)
+
+    def _factor(self) -> tuple[str, Tensor]:
+        """A factor of ``K_1``, from the smaller of the two Gram matrices; Theorem 3 asks for the range of ``K_1``."""
+        if not self.strict and self.pairs.n_points <= 2 * len(self.pairs.anchors):
+            F = factorize(self.gram).matrix
+            return "points", torch.cat([F[self.pairs.anchors], self.pairs.differences(F)], 0)
+        return "blocks", factorize(self.blocks()).matrix
+
+    def value(self, codes: Tensor) -> float:
+        """The loss of the codes of all points, shape (N, h)."""
+        return float((codes[self.pairs.anchors] * self.pairs.differences(codes)).sum())
+
+
+def _symmetric_product(top: Tensor, bottom: Tensor) -> Tensor:
+    """``top^T bottom + bottom^T top``; columns where ``top`` is zero (a Cholesky factor in order) are skipped."""
+    used = torch.nonzero(top[-1]) if top.shape[0] <= top.shape[1] else top.new_zeros(0)
+    last = int(used[-1]) + 1 if len(used) else top.shape[1]
+    if last < top.shape[1] and bool(top[:, last:].any()):
+        last = top.shape[1]
+    product = top[:, :last].mT @ bottom
+    M = product.new_zeros(top.shape[1], top.shape[1])
+    M[:last] = product
+    M[:, :last] += product.mT
+    return M

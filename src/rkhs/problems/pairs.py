@@ -1,0 +1,152 @@
+"""Which items are alike and which are not: anchors, positives and negatives, as rows of one set of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+
+__all__ = ["Links", "Pairs"]
+
+_FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
+
+
+@dataclass(frozen=True)
+class Links:
+    """Weighted links from anchors to points; the weights of each anchor sum to one.
+
+    Parameters
+    ----------
+    rows : Tensor of shape (e,), integers
+        Anchor of each link.
+    cols : Tensor of shape (e,), integers
+        Point of each link.
+    weights : Tensor of shape (e,)
+        Not negative.
+    shape : tuple of int
+        Number of anchors and number of points.
+    index : Tensor of shape (n, m), optional
+        The points of each anchor, where all have equally many of equal weight: averages then need no sparse product.
+
+    Raises
+    ------
+    InputError
+        If rows, columns and weights are not equally many.
+
+    References
+    ----------
+    Saunshi et al. (2019), section 6.3 (blocks of positives).
+    """
+
+    rows: Tensor
+    cols: Tensor
+    weights: Tensor
+    shape: tuple[int, int]
+    index: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.rows.shape == self.cols.shape == self.weights.shape:
+            raise InputError(
+                "rows, cols and weights must be equally many; got "
+                f"{len(self.rows)}, {len(self.cols)}, {len(self.weights)}"
+            )
+
+    @classmethod
+    def from_index(cls, index: Tensor, n_points: int, dtype: torch.dtype = torch.float64) -> Links:
+        """Equal weights on the points ``index[i]`` of each anchor; ``index`` of shape (n,) or (n, m)."""
+        index = index.reshape(index.shape[0], -1)
+        n, m = index.shape
+        rows = torch.arange(n, device=index.device).repeat_interleave(m)
+        weights = torch.full((n * m,), 1.0 / m, dtype=dtype, device=index.device)
+        return cls(rows, index.reshape(-1), weights, (n, n_points), index)
+
+    @property
+    def matrix(self) -> Tensor:
+        """The sparse averaging matrix of shape (n, N)."""
+        return torch.sparse_coo_tensor(
+            torch.stack([self.rows, self.cols]), self.weights, self.shape, check_invariants=False
+        ).coalesce()
+
+    def average(self, F: Tensor) -> Tensor:
+        """Weighted means of rows of ``F``, one for each anchor, shape (n, r)."""
+        if self.index is None or self.index.shape[1] > _FEW:
+            return torch.sparse.mm(self.matrix.to(F.dtype), F)
+        first, *rest = self.index.unbind(1)
+        total = F.index_select(0, first)
+        for column in rest:
+            total += F.index_select(0, column)
+        return total if not rest else total.div_(self.index.shape[1])
+
+    def totals(self) -> Tensor:
+        """Sum of the weights that each point receives, shape (N,)."""
+        return self.weights.new_zeros(self.shape[1]).index_add_(0, self.cols, self.weights)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Anchors with their positives and negatives, all of them rows of a set of ``N`` points.
+
+    Parameters
+    ----------
+    anchors : Tensor of shape (n,), integers
+        Rows of the points that are anchors.
+    positives : Links
+        Points alike each anchor.
+    negatives : Links or None
+        Points unlike each anchor; None: the whole pool, for every anchor alike.
+    pool : Tensor of shape (N,)
+        Weights of the pool, summing to one; used where ``negatives`` is None.
+
+    Raises
+    ------
+    InputError
+        If positives, negatives and pool are for other numbers of anchors or points.
+
+    References
+    ----------
+    Esser et al. (2024), the triplet setting before definition 1; means over several positives and negatives as in
+    Saunshi et al. (2019), section 6.3.
+    """
+
+    anchors: Tensor
+    positives: Links
+    negatives: Links | None
+    pool: Tensor
+
+    def __post_init__(self) -> None:
+        n, N = len(self.anchors), len(self.pool)
+        for name, links in (("positives", self.positives), ("negatives", self.negatives)):
+            if links is not None and links.shape != (n, N):
+                raise InputError(f"{name} must link {n} anchors to {N} points; got {links.shape}")
+
+    def check(self, gram: Tensor) -> None:
+        """Raise :class:`InputError` unless the Gram matrix is over the same points."""
+        if tuple(gram.shape) != (self.n_points, self.n_points):
+            raise InputError(
+                f"gram must be over the {self.n_points} points of the pairs; got shape {tuple(gram.shape)}"
+            )
+
+    @property
+    def n_points(self) -> int:
+        """Number of points ``N``."""
+        return self.positives.shape[1]
+
+    def differences(self, F: Tensor) -> Tensor:
+        """Mean negative minus mean positive of each anchor, for features in the rows of ``F``; shape (n, r)."""
+        if self.negatives is None:
+            return self.positives.average(F).neg_().add_(self.pool.to(F.dtype) @ F)
+        return self.negatives.average(F).sub_(self.positives.average(F))
+
+    def differences_transposed(self, A: Tensor) -> Tensor:
+        """Adjoint of :meth:`differences`: coefficients on the points, shape (N, h), of coefficients of shape (n, h)."""
+        back = -torch.sparse.mm(self.positives.matrix.mT.to(A.dtype), A)
+        if self.negatives is None:
+            return back + torch.outer(self.pool.to(A.dtype), A.sum(0))
+        return back + torch.sparse.mm(self.negatives.matrix.mT.to(A.dtype), A)
+
+    def to_points(self, top: Tensor, bottom: Tensor) -> Tensor:
+        """Coefficients on the points of ``Phi top + Delta bottom``, shape (N, h)."""
+        return self.differences_transposed(bottom).index_add_(0, self.anchors, top)

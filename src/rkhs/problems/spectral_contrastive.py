@@ -1,0 +1,269 @@
+"""The spectral contrastive loss, in whitened parameters.
+
+The codes of all points are ``Z = F U`` with ``F F^T`` the Gram matrix, so that ``||W||^2 = ||U||^2`` and no inverse
+appears (``MATH.md`` 5.2). With given negatives,
+
+    L(U) = sum_i [ -2 z_i . mean z_i^+ + mean (z_i . z_i^-)^2 ] + reg ||U||^2,
+
+which is unbounded below for small ``reg`` and minimised by zero for large ``reg``. With a pool of negatives,
+
+    L(U) = -(2/n) sum_i z_i . mean z_i^+ + || sum_a d_a z_a z_a^T ||^2 + reg ||U||^2,
+
+``d`` the marginal weights of anchors and positives: bounded for every ``reg >= 0``, and solved in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Factor, factorize, fix_signs, top_eigenpairs
+from rkhs.problems.pairs import Pairs
+
+__all__ = ["PooledSpectral", "SpectralContrastive"]
+
+_RANK = 1e-10  # relative eigenvalue at which a Gram matrix is cut
+_EXPLODED = 1e6  # mean squared norm of the codes; the loss keeps bounded codes near one
+
+
+@dataclass(frozen=True)
+class SpectralOptimum:
+    """Minimiser of the pooled spectral loss.
+
+    Parameters
+    ----------
+    coefficients : Tensor of shape (N, h)
+        Codes are ``k(x, points) coefficients``.
+    codes : Tensor of shape (N, h)
+        Of the points.
+    eigenvalues : Tensor of shape (h,)
+        ``e``: the loss is ``-sum max(e, 0)^2 / 4``.
+    value : float
+    """
+
+    coefficients: Tensor
+    codes: Tensor
+    eigenvalues: Tensor
+    value: float
+
+
+@dataclass(frozen=True)
+class PooledSpectral:
+    """Spectral contrastive loss with all anchors and positives as negatives.
+
+    Parameters
+    ----------
+    gram : Tensor of shape (N, N)
+        Gram matrix of the points.
+    pairs : Pairs
+        Its negatives are not used.
+    n_components : int
+
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points.
+
+    Notes
+    -----
+    One eigendecomposition of the Gram matrix serves every ``reg``: O(N^3) once, O(N^2 h) afterwards.
+
+    References
+    ----------
+    HaoChen et al. (2021), equation 6; Esser et al. (2024), definition 2; ``MATH.md`` 5.2.
+    """
+
+    gram: Tensor
+    pairs: Pairs
+    n_components: int
+    _basis: Tensor = field(init=False, repr=False)
+    _spectrum: Tensor = field(init=False, repr=False)
+    _alike: Tensor = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.pairs.check(self.gram)
+        root = self.marginal.sqrt()
+        # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
+        w, U = torch.linalg.eigh(root[:, None] * self.gram * root[None, :])
+        kept = w > _RANK * max(float(w[-1]), 0.0)
+        w, U = w[kept], U[:, kept]
+        scaled = U * torch.where(root > 0.0, 1.0 / root.clamp_min(1e-300), torch.zeros_like(root))[:, None]
+        n = len(self.pairs.anchors)
+        G = scaled[self.pairs.anchors].mT @ self.pairs.positives.average(scaled) / n
+        object.__setattr__(self, "_basis", scaled)
+        object.__setattr__(self, "_spectrum", w)
+        object.__setattr__(self, "_alike", G + G.mT)
+
+    @property
+    def marginal(self) -> Tensor:
+        """Weights ``d`` of the points, half of them from the anchors and half from the positives; shape (N,)."""
+        n = len(self.pairs.anchors)
+        d = self.pairs.positives.totals().to(self.gram.dtype)
+        return d.index_add(0, self.pairs.anchors, torch.ones_like(d[: len(self.pairs.anchors)])) / (2.0 * n)
+
+    def active_regs(self) -> Tensor:
+        """Values of ``reg`` at which one component after the other becomes zero, descending; shape (at most h,)."""
+        root = self._spectrum.sqrt()
+        H = root[:, None] * self._alike * root[None, :]
+        k = min(self.n_components, H.shape[0])
+        return top_eigenpairs(H, k)[0].clamp_min(0.0) if k else H.new_zeros(0)
+
+    def lambda_bounds(self) -> tuple[float, float]:
+        """The loss is bounded below from the first value of ``reg`` on, and minimised by zero from the second on."""
+        regs = self.active_regs()
+        return 0.0, float(regs[0]) if len(regs) else 0.0
+
+    def solve(self, reg: float) -> SpectralOptimum:
+        """Closed form for one ``reg``: leading eigenpairs of ``U^T S U - reg diag(1/w)``."""
+        h = self.n_components
+        H = self._alike - reg * torch.diag(1.0 / self._spectrum)
+        k = min(h, H.shape[0])
+        e, Q = top_eigenpairs(H, k) if k else (H.new_zeros(0), H.new_zeros(0, 0))
+        e = torch.where(e > 1e-12 * float(self._alike.diagonal().abs().sum()), e, e.clamp_max(0.0))
+        Y = Q * (0.5 * e.clamp_min(0.0)).sqrt()
+        codes = self._basis @ Y
+        coefficients = self.marginal[:, None] * (self._basis @ (Y / self._spectrum[:, None]))
+        value = -0.25 * float((e.clamp_min(0.0) ** 2).sum())
+        pad = codes.new_zeros(codes.shape[0], h - k)
+        flips = _signs(codes)
+        return SpectralOptimum(
+            torch.cat([coefficients * flips, pad], 1),
+            torch.cat([codes * flips, pad], 1),
+            torch.cat([e, e.new_zeros(h - k)]),
+            value,
+        )
+
+    def value(self, codes: Tensor, norm: float, reg: float) -> float:
+        """The loss of given codes of all points and the given ``||W||^2``."""
+        n, d = len(self.pairs.anchors), self.marginal
+        alike = float((codes[self.pairs.anchors] * self.pairs.positives.average(codes)).sum())
+        second = codes.mT @ (d[:, None] * codes)
+        return -2.0 * alike / n + float((second * second).sum()) + reg * norm
+
+
+@dataclass(frozen=True)
+class SpectralContrastive:
+    """Spectral contrastive loss with given negatives, for L-BFGS.
+
+    Parameters
+    ----------
+    gram : Tensor of shape (N, N)
+        Gram matrix of the points.
+    pairs : Pairs
+        With negatives.
+    n_components : int
+    reg : float
+        Multiplies ``||W||^2``; the loss is a sum over the anchors.
+    factor : Factor, optional
+        Of the Gram matrix, to share it between values of ``reg``.
+    solvers : tuple of str
+        That fit the problem.
+
+    Raises
+    ------
+    InputError
+        If the pairs are over another number of points, or have no negatives.
+
+    References
+    ----------
+    Esser et al. (2024), definition 2 and theorem 4, with the corrections D4 and D5 of ``MATH.md``.
+    """
+
+    gram: Tensor
+    pairs: Pairs
+    n_components: int
+    reg: float
+    factor: Factor = None  # type: ignore[assignment]
+    solvers: tuple[str, ...] = ("lbfgs",)
+
+    def __post_init__(self) -> None:
+        self.pairs.check(self.gram)
+        if self.pairs.negatives is None:
+            raise InputError("pairs must have negatives for SpectralContrastive; PooledSpectral needs none")
+        given: Factor | None = self.factor
+        object.__setattr__(self, "factor", factorize(self.gram) if given is None else given)
+
+    def codes(self, point: Tensor) -> Tensor:
+        """Codes of the points, shape (N, h)."""
+        return self.factor.matrix @ point
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        """Loss and gradient in ``U``, shape (r, h). O(N r h)."""
+        Z = self.codes(point)
+        anchors, positives, negatives = self.pairs.anchors, self.pairs.positives, self.pairs.negatives
+        assert negatives is not None
+        z, mean = Z[anchors], positives.average(Z)
+        z_e, n_e, w = z[negatives.rows], Z[negatives.cols], negatives.weights.to(Z.dtype)
+        a = (z_e * n_e).sum(1)
+        value = -2.0 * float((z * mean).sum()) + float((w * a * a).sum()) + self.reg * float((point * point).sum())
+        wa = (2.0 * w * a)[:, None]
+        g = (-2.0 * mean).index_add_(0, negatives.rows, wa * n_e)
+        G = torch.sparse.mm(positives.matrix.mT.to(Z.dtype), -2.0 * z)
+        G.index_add_(0, negatives.cols, wa * z_e).index_add_(0, anchors, g)
+        return value, (self.factor.matrix.mT @ G).add_(point, alpha=2.0 * self.reg)
+
+    def diverged(self, point: Tensor, value: float) -> bool:
+        """Whether the codes left every bound: below a threshold of ``reg`` the loss falls for ever."""
+        if not torch.isfinite(point).all() or value != value:
+            return True
+        Z = self.codes(point)
+        return float((Z * Z).sum()) > _EXPLODED * Z.shape[0] * max(1, Z.shape[1])
+
+    def alike(self) -> Tensor:
+        """``Q`` with ``2 sum_i z_i . mean z_i^+ = <U, Q U>``, shape (r, r)."""
+        F = self.factor.matrix
+        Q = F[self.pairs.anchors].mT @ self.pairs.positives.average(F)
+        return Q + Q.mT
+
+    def lambda_bounds(self) -> tuple[float, float]:
+        """Thresholds of ``reg``: the loss is unbounded below under the first, minimised by zero from the second on.
+
+        The first is the largest eigenvalue of ``Q`` among functions that vanish at all negatives. It is necessary, not
+        sufficient: slightly above it the loss may still be unbounded. O(r^3).
+        """
+        assert self.pairs.negatives is not None
+        Q = self.alike()
+        if not Q.shape[0]:
+            return 0.0, 0.0
+        high = max(0.0, float(torch.linalg.eigvalsh(Q)[-1]))
+        rows = torch.unique(self.pairs.negatives.cols)
+        _, s, Vh = torch.linalg.svd(self.factor.matrix[rows], full_matrices=True)
+        rank = int((s > 1e-6 * float(s[0])).sum()) if float(s[0]) > 0.0 else 0
+        free = Vh[rank:].mT
+        low = float(torch.linalg.eigvalsh(free.mT @ Q @ free)[-1]) if free.shape[1] else 0.0
+        return max(0.0, min(low, high)), high
+
+    def active_regs(self) -> Tensor:
+        """Leading ``h`` eigenvalues of ``Q``, descending: about where components become zero."""
+        k = min(self.n_components, self.factor.matrix.shape[1])
+        return top_eigenpairs(self.alike(), k)[0] if k else self.gram.new_zeros(0)
+
+    def start(self) -> Tensor:
+        """Leading eigenvectors of ``Q`` at the best common scale, shape (r, h)."""
+        Q = self.alike()
+        h, r = self.n_components, Q.shape[0]
+        E = Q.new_zeros(r, h)
+        k = min(h, r)
+        if k:
+            E[:, :k] = top_eigenpairs(Q, k)[1]
+        Z = self.codes(E)
+        negatives = self.pairs.negatives
+        assert negatives is not None
+        a = (Z[self.pairs.anchors][negatives.rows] * Z[negatives.cols]).sum(1)
+        quartic = float((negatives.weights.to(Z.dtype) * a * a).sum())
+        gain = float((E * (Q @ E)).sum()) - self.reg * float((E * E).sum())
+        # The loss along s E is -gain s^2 + quartic s^4; far from zero it may have no minimum, so codes stay near one.
+        largest = (float(Z.shape[0] * h) / max(float((Z * Z).sum()), 1e-300)) ** 0.5
+        if gain <= 0.0:
+            return E * (1e-2 * largest)
+        best = (0.5 * gain / quartic) ** 0.5 if quartic > 0.0 else largest
+        return E * min(best, largest)
+
+
+def _signs(Z: Tensor) -> Tensor:
+    """Flips, one a column, that make the entry of largest modulus positive."""
+    flips = (fix_signs(Z) * Z).sum(0)
+    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))

@@ -1,0 +1,170 @@
+"""The two-layer kernel autoencoder whose codes are kept on a set: sphere, ball, white, or softly near the sphere.
+
+    J(Z) = reg_1 / 2 Tr Z^T K^-1 Z + reg_2 / 2 Tr T^T (K_Z + n reg_2 I)^-1 T,   rows of Z in the set,
+
+``MATH.md`` 5.3 divided by 2n, at ``reg = lambda / n``: no inverse of ``K_Z`` is left of the printed expression. The
+codes are ``Z = project(L V)`` with ``L L^T = K + delta I``, so that L-BFGS works on free parameters; ``delta`` makes
+every code reachable, and is exactly the kernel ``k + delta 1[x = x']``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Factor, cholesky
+from rkhs.constraints import Sphere, Whitened
+from rkhs.kernels.base import Kernel
+from rkhs.problems.autoencoder import Autoencoder, Decoder
+
+__all__ = ["SphereAutoencoder", "jittered_factor"]
+
+_DELTA = 1e-8
+
+
+def jittered_factor(K: Tensor) -> Factor:
+    """``L L^T = K + delta I`` with ``delta = 1e-8 Tr K / n``, or the least larger jitter that is positive definite.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Gram matrix; it is not changed.
+
+    Returns
+    -------
+    Factor
+
+    References
+    ----------
+    ``MATH.md`` 5.3: the model of the kernel ``k + delta 1[x = x']``.
+    """
+    delta = max(_DELTA, 10.0 * torch.finfo(K.dtype).eps) * float(K.diagonal().mean())
+    L, _ = cholesky(K, name="the Gram matrix of the encoder", jitter=delta)
+    return Factor(L, torch.arange(K.shape[0], device=K.device), 0.0)
+
+
+@dataclass(frozen=True)
+class SphereAutoencoder:
+    """Objective of a constrained kernel autoencoder in free whitened parameters.
+
+    Parameters
+    ----------
+    factor : Factor
+        Of :func:`jittered_factor`, n rows and columns.
+    target : Tensor of shape (n, q)
+        Coordinates of the targets.
+    kernel : Kernel
+        Of the decoder.
+    n_components : int
+    reg : tuple of float
+        Of encoder and decoder.
+    constraint : {"sphere", "ball", "whiten", "soft"}
+        ``"soft"`` adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free.
+    softness : float, default=1
+    weights : Tensor of shape (n,), optional
+        Sample weights that sum to one; default ``1/n``. Not for ``"whiten"``.
+    solvers : tuple of str
+        That fit the problem.
+
+    Raises
+    ------
+    InputError
+        For a sphere in one dimension.
+
+    References
+    ----------
+    Esser et al. (2024), definition 3 and theorem 5, with the correction D6 of ``MATH.md``.
+    """
+
+    factor: Factor
+    target: Tensor
+    kernel: Kernel
+    n_components: int
+    reg: tuple[float, float]
+    constraint: str
+    softness: float = 1.0
+    weights: Tensor | None = None
+    solvers: tuple[str, ...] = ("lbfgs",)
+    inner: Autoencoder = field(init=False, repr=False)
+    _set: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.constraint == "sphere" and self.n_components < 2:
+            raise InputError(
+                "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
+                "cannot move"
+            )
+        inner = Autoencoder(
+            self.factor, self.target, (self.kernel,), (self.n_components,), self.reg, weights=self.weights
+        )
+        sets = {"sphere": Sphere(), "ball": _SmoothBall(), "whiten": Whitened(), "soft": None}
+        object.__setattr__(self, "inner", inner)
+        object.__setattr__(self, "_set", sets[self.constraint])
+
+    def codes(self, point: Tensor) -> Tensor:
+        """Feasible codes of parameters of shape (n, p)."""
+        Y = self.factor.matrix @ point
+        return Y if self._set is None else self._set.project(Y)
+
+    def point(self, codes: Tensor) -> Tensor:
+        """Parameters of feasible codes; inverse of :meth:`codes`."""
+        free = _SmoothBall.lift(codes) if self.constraint == "ball" else codes
+        return self.whiten(free)
+
+    def whiten(self, codes: Tensor) -> Tensor:
+        """``L^-1 Z``, whose squared norm is the squared norm of the encoder; shape (n, p)."""
+        return torch.linalg.solve_triangular(self.factor.matrix, codes, upper=False)
+
+    def decoder(self, codes: Tensor) -> Decoder:
+        """Best decoder at the given codes."""
+        return self.inner.decoder(codes)
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        """Objective and gradient in ``V``, shape (n, p). O(n^3 / 3 + n^2 (q + p))."""
+        L = self.factor.matrix
+        Y = L @ point
+        Z = Y if self._set is None else self._set.project(Y)
+        value, G = self.value_and_code_grad(Z)
+        return value, L.mT @ (G if self._set is None else self._set.pullback(Y, G))
+
+    def value_and_code_grad(self, Z: Tensor) -> tuple[float, Tensor]:
+        """Objective and its Euclidean gradient in the codes, shape (n, p)."""
+        V = self.whiten(Z)
+        value, back = self.inner.value_and_grad(V.reshape(-1))
+        # The inner gradient is L^T G: solve once to return to codes.
+        G = torch.linalg.solve_triangular(self.factor.matrix.mT, back.view_as(V), upper=True)
+        if self.constraint == "soft":
+            w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if self.weights is None else self.weights
+            excess = (Z * Z).sum(1) - 1.0
+            value += 0.5 * self.softness * float((w * excess * excess).sum())
+            G = G + (2.0 * self.softness * w * excess)[:, None] * Z
+        return value, G
+
+    def start(self, codes: Tensor) -> Tensor:
+        """Parameters that start from the given codes, put on the set, shape (n, p)."""
+        norms = codes.norm(dim=1)
+        if self.constraint == "ball":  # well inside: on the boundary the map has no radial slope
+            return self.point(0.9 * codes / norms.max().clamp_min(torch.finfo(codes.dtype).tiny))
+        Z = codes / norms.mean().clamp_min(torch.finfo(codes.dtype).tiny)
+        return self.point(Z if self._set is None else self._set.project(Z))
+
+
+class _SmoothBall:
+    """The unit ball as the image of ``y -> 2 y / (1 + ||y||^2)``: smooth and onto, where the projection has a kink."""
+
+    @staticmethod
+    def project(Y: Tensor) -> Tensor:
+        return 2.0 * Y / (1.0 + (Y * Y).sum(1, keepdim=True))
+
+    @staticmethod
+    def pullback(Y: Tensor, G: Tensor) -> Tensor:
+        scale = 2.0 / (1.0 + (Y * Y).sum(1, keepdim=True))
+        return scale * G - scale * scale * (Y * G).sum(1, keepdim=True) * Y
+
+    @staticmethod
+    def lift(Z: Tensor) -> Tensor:
+        return Z / (1.0 + (1.0 - (Z * Z).sum(1, keepdim=True)).clamp_min(0.0).sqrt())

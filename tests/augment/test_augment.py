@@ -1,0 +1,124 @@
+"""Augmentations: shapes, randomness as a function of (seed, step), and what each one keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rkhs._core.errors import InputError
+from rkhs.augment import (
+    Augmentation,
+    BitDropout,
+    Compose,
+    GaussianNoise,
+    RandomCrop,
+    RandomFlip,
+    RandomShift,
+    TimeWarp,
+    as_augmentation,
+    augmented,
+)
+
+EVERY = [
+    GaussianNoise(0.3),
+    RandomCrop(0.5),
+    RandomFlip(0.7),
+    RandomShift(2),
+    TimeWarp(0.1, 2),
+    BitDropout(0.3),
+    Compose((RandomFlip(), "jitter")),
+]
+
+
+@pytest.mark.parametrize("augment", EVERY, ids=lambda a: type(a).__name__)
+def test_a_view_is_a_function_of_seed_and_step(augment: Augmentation) -> None:
+    X = np.random.default_rng(0).random((12, 64))
+    before = X.copy()
+    view = augmented(augment, X, 7, 3)
+    assert view.shape == X.shape
+    assert view.dtype == X.dtype
+    assert np.array_equal(X, before)
+    assert (view == augmented(clone(augment), X, 7, 3)).all()
+    assert (view != augmented(augment, X, 7, 4)).any()
+    assert (view != augmented(augment, X, 8, 3)).any()
+    assert augmented(augment, X.astype(np.float32), 7, 3).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian_noise", "jitter", "random_crop", "random_shift", "random_flip", "time_warp", "bit_dropout"]
+)
+def test_every_name(name: str) -> None:
+    assert augmented(name, np.random.default_rng(0).random((5, 36)), 0, 0).shape == (5, 36)
+
+
+def test_noise_is_relative_to_the_data() -> None:
+    X = 100.0 * np.random.default_rng(0).normal(size=(2000, 3))
+    assert np.std(GaussianNoise(0.1)(X, np.random.default_rng(1)) - X) == pytest.approx(10.0, rel=0.05)
+    assert (GaussianNoise(0.0)(X, np.random.default_rng(1)) == X).all()
+
+
+def test_shift_moves_pixels_and_fills_with_zeros() -> None:
+    image = np.zeros((1, 5, 5, 1))
+    image[0, 2, 2] = 1.0
+    seen = set()
+    for step in range(60):
+        view = augmented(RandomShift(1), image.reshape(1, -1), 0, step).reshape(5, 5)
+        assert view.sum() == 1.0
+        seen.add(tuple(int(i) for i in np.argwhere(view)[0]))
+    assert seen == {(i, j) for i in (1, 2, 3) for j in (1, 2, 3)}
+
+
+def test_flip_of_colour_images_keeps_channels() -> None:
+    X = np.random.default_rng(0).random((3, 4 * 4 * 3))
+    view = RandomFlip(1.0)(X, np.random.default_rng(0)).reshape(3, 4, 4, 3)
+    assert (view == X.reshape(3, 4, 4, 3)[:, :, ::-1]).all()
+
+
+def test_crop_of_everything_changes_nothing() -> None:
+    X = np.random.default_rng(0).random((3, 24))
+    assert (RandomCrop(1.0, shape=(4, 6))(X, np.random.default_rng(0)) == X).all()
+
+
+def test_warp_keeps_order_ends_and_channels() -> None:
+    X = np.tile(np.linspace(0, 1, 40), (20, 2))
+    view = TimeWarp(0.15, 2)(X, np.random.default_rng(0)).reshape(20, 2, 40)
+    assert (np.diff(view) >= 0).all()
+    assert (view[:, 0] == view[:, 1]).all()
+    assert (view[..., 0] == 0).all()
+    assert (view[..., -1] == 1).all()
+
+
+def test_dropout_only_clears_bits() -> None:
+    X = (np.random.default_rng(0).random((50, 100)) < 0.3).astype(float)
+    view = BitDropout(0.2)(X, np.random.default_rng(1))
+    assert ((view == 0) | (view == X)).all()
+    assert 0.7 < view.sum() / X.sum() < 0.9
+
+
+def test_lists_and_functions() -> None:
+    assert augmented(lambda items, rng: [s.upper() for s in items], ["a", "b"], 0, 0) == ["A", "B"]
+    with pytest.raises(InputError, match="list of 2 items"):
+        augmented(lambda items, rng: items[:1], ["a", "b"], 0, 0)
+    with pytest.raises(InputError, match=r"finite values of shape \(2, 3\)"):
+        augmented(lambda X, rng: X[:, :2], np.ones((2, 3)), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("augment", "message"),
+    [
+        (GaussianNoise(-1.0), "GaussianNoise.std must be >= 0; got -1.0"),
+        (BitDropout(1.0), "BitDropout.rate must be >= 0 and < 1; got 1.0"),
+        (RandomShift(1, shape=(3, 3)), r"RandomShift.shape must be .* with product 12"),
+        (RandomFlip(), "RandomFlip.shape must be given: 6"),
+        (TimeWarp(0.1, 5), "TimeWarp.n_channels must divide the 12 columns"),
+        (TimeWarp(0.5), "TimeWarp.strength must be >= 0 and <= 0.15"),
+        (RandomCrop(0.0), "RandomCrop.share must be > 0"),
+        (Compose(()), "Compose.steps"),
+        ("blur", "augment must be a function"),
+    ],
+)
+def test_errors_name_the_argument(augment: object, message: str) -> None:
+    X = np.ones((2, 6)) if isinstance(augment, RandomFlip) else np.ones((2, 12))
+    with pytest.raises(InputError, match=message):
+        as_augmentation(augment)(X, np.random.default_rng(0))

@@ -1,0 +1,113 @@
+"""KernelAutoencoder(constraint=, noise_std=, n_copies=)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+from rkhs import KernelAutoencoder
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian
+
+X = load_iris().data
+KERNEL, DECODER = Gaussian(0.3), Gaussian(1.0)
+
+
+def model(constraint: str, **params: Any) -> KernelAutoencoder:
+    return KernelAutoencoder(
+        2, kernel=KERNEL, decoder_kernel=DECODER, reg=(1e-4, 1e-4), constraint=constraint, **params
+    )
+
+
+@pytest.mark.parametrize("constraint", ["sphere", "ball", "whiten", "soft"])
+def test_codes_keep_the_constraint_and_rebuild(constraint: str) -> None:
+    fitted = model(constraint).fit(X)
+    Z = fitted.codes_
+    norms = np.linalg.norm(Z, axis=1)
+    if constraint == "sphere":
+        np.testing.assert_allclose(norms, 1.0, atol=1e-12)
+    elif constraint == "ball":
+        assert norms.max() <= 1 + 1e-12
+        assert norms.min() < 0.999
+    elif constraint == "whiten":
+        np.testing.assert_allclose(Z.T @ Z / 150, np.eye(2), atol=1e-10)
+    else:
+        assert abs(np.median(norms) - 1) < 0.3
+    np.testing.assert_allclose(fitted.transform(X), Z, atol=1e-4)
+    assert fitted.reconstruction_error(X).mean() < 0.1 * X.var(0).sum()
+
+
+def test_the_ball_is_between_the_sphere_and_no_constraint() -> None:
+    free, ball, sphere = (model(c, tol=1e-7, max_iter=2000).fit(X).objective_ for c in ("none", "ball", "sphere"))
+    assert free < ball * 1.001 < sphere * 1.002
+
+
+def test_renormalised_codes_of_new_items() -> None:
+    Z = model("sphere", renormalize=True).fit(X[::2]).transform(X[1::2])
+    np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
+    raw = model("sphere").fit(X[::2]).transform(X[1::2])
+    assert np.abs(np.linalg.norm(raw, axis=1) - 1).max() > 1e-6
+
+
+def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
+    plain = model("none", tol=1e-8).fit(X[:60])
+    zero = model("none", tol=1e-8, noise_std=0.0, n_copies=1).fit(X[:60])
+    np.testing.assert_array_equal(plain.codes_, zero.codes_)
+    twice = model("none", tol=1e-8, n_copies=2).fit(X[:60])
+    assert twice.objective_ == pytest.approx(plain.objective_, rel=1e-4)
+    assert twice.codes_.shape == (60, 2)
+    assert twice.layer_codes_[0].shape == (120, 2)
+
+
+@pytest.mark.parametrize("constraint", ["none", "sphere"])
+def test_denoising_is_seeded_and_helps(constraint: str) -> None:
+    rng = np.random.default_rng(0)
+    noisy = X + rng.normal(0, 0.5, X.shape)
+    denoiser = model(constraint, noise_std=0.5, n_copies=4, random_state=0).fit(X)
+    np.testing.assert_array_equal(
+        denoiser.codes_, model(constraint, noise_std=0.5, n_copies=4, random_state=0).fit(X).codes_
+    )
+    plain = model(constraint).fit(X)
+    error = denoiser.reconstruction_error(noisy, targets=X).mean()
+    assert error < plain.reconstruction_error(noisy, targets=X).mean()
+    assert error < ((noisy - X) ** 2).sum(1).mean()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"constraint": "cube"}, "constraint must be one of"),
+        ({"constraint": "sphere", "n_components": 1}, "n_components must be >= 2 for constraint='sphere'"),
+        ({"constraint": "ball", "n_components": (3, 2, 3)}, "needs one hidden layer"),
+        ({"constraint": "soft", "softness": 0.0}, "softness must be > 0"),
+        ({"noise_std": -0.1}, "noise_std must be >= 0"),
+        ({"n_copies": 0}, "n_copies must be an integer >= 1"),
+        ({"noise_std": 0.1, "output_kernel": "same"}, "noise_std and n_copies need vectors"),
+        ({"constraint": "sphere", "operators": (np.eye(2), None)}, "operators must be None"),
+    ],
+)
+def test_errors(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        KernelAutoencoder(**params).fit(X)
+
+
+def test_white_codes_want_equal_weights() -> None:
+    with pytest.raises(InputError, match="sample_weight must be equal"):
+        model("whiten").fit(X, sample_weight=np.arange(1.0, 151.0))
+
+
+@pytest.mark.parametrize("params", [{"constraint": "ball"}, {"noise_std": 0.01, "random_state": 0}], ids=str)
+def test_check_estimator(params: dict[str, Any]) -> None:
+    # A repeated row is not a row of double weight: each copy has its own noise, and its own delta on the diagonal.
+    other = "check_sample_weight_equivalence_on_dense_data"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(KernelAutoencoder(max_iter=30, **params), on_fail=None, on_skip=None)
+    assert [
+        (r["check_name"], r["exception"]) for r in results if r["status"] == "failed" and r["check_name"] != other
+    ] == []

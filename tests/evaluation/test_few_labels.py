@@ -1,0 +1,89 @@
+"""Few-label protocol: splits, the choice of the bandwidth, and that labels never reach the models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_iris, make_circles
+
+from rkhs._core.errors import InputError
+from rkhs.estimators.kernel_pca import KernelPCA
+from rkhs.evaluation import few_label_methods, few_labels, split_rows
+from rkhs.kernels import Gaussian
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("split", range(5))
+def test_splits_are_disjoint_stratified_and_seeded(split: int) -> None:
+    hidden, labelled, test = split_rows(Y, split)
+    assert sorted(np.concatenate([hidden, labelled, test])) == list(range(150))
+    assert (len(hidden), len(labelled)) == (75, 8)
+    assert set(Y[labelled]) == {0, 1, 2} == set(Y[test])
+    again = split_rows(Y, split)
+    assert all((a == b).all() for a, b in zip((hidden, labelled, test), again, strict=True))
+    other = split_rows(Y, split + 1)
+    assert set(other[1]) != set(labelled)
+
+
+class Spy(TransformerMixin, BaseEstimator):
+    """Remembers what it was fitted on; its codes are good only at one bandwidth."""
+
+    seen: list[int] = []
+
+    def __init__(self, kernel: Any = None) -> None:
+        self.kernel = kernel
+
+    def fit(self, X: np.ndarray, y: Any = None) -> Spy:
+        assert y is None
+        self.seen.append(len(X))
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return X if self.kernel.gamma == 2.0 else np.zeros_like(X)
+
+
+def test_models_see_no_labels_and_leave_one_out_chooses() -> None:
+    Spy.seen.clear()
+    rows = few_labels(X, Y, methods={"spy": Spy()}, kernels=("Gaussian",), gammas=(0.5, 2.0, 8.0), n_splits=3)
+    assert rows[1].gammas == (2.0, 2.0, 2.0)
+    assert rows[1].accuracies == rows[0].accuracies
+    assert set(Spy.seen) == {83}
+    assert len(Spy.seen) == 9
+
+
+def test_rows_are_reproducible_and_summarised() -> None:
+    arguments: dict[str, Any] = {"methods": {"pca": KernelPCA(2)}, "kernels": ("linear", "ReLU"), "n_splits": 3}
+    rows = few_labels(X, Y, **arguments)
+    assert rows == few_labels(X, Y, **arguments)
+    assert [(r.method, r.kernel, r.gammas) for r in rows[1:]] == [("pca", "linear", None), ("pca", "ReLU", None)]
+    assert rows[0].mean == pytest.approx(np.mean(rows[0].accuracies))
+    assert rows[0].std == pytest.approx(np.std(rows[0].accuracies, ddof=1))
+    assert all(0.6 < r.mean <= 1.0 for r in rows)
+    assert few_labels(X, Y, **arguments, seed=1) != rows
+
+
+def test_every_method_runs_on_circles() -> None:
+    circles, y = make_circles(120, factor=0.4, noise=0.05, random_state=0)
+    rows = few_labels(circles, y, kernels=("Gaussian", "linear"), gammas=(1.0, 10.0), n_splits=1)
+    assert {r.method for r in rows} == {"raw features", *few_label_methods()}
+    assert all(np.isfinite(r.accuracies).all() for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.zeros(150)}, "at least two classes"),
+        ({"kernels": ("cubic",)}, "kernels must be of 'Gaussian'.* got 'cubic'"),
+        ({"unlabelled": 0.0}, "unlabelled must be > 0"),
+        ({"unlabelled": 0.9, "labelled": 0.09}, "must leave at least 3 test rows"),
+        ({"n_splits": 0}, "n_splits must be an integer >= 1"),
+    ],
+)
+def test_errors(change: dict[str, Any], message: str) -> None:
+    arguments = {"y": Y, "methods": {"pca": KernelPCA(2, kernel=Gaussian(1.0))}, **change}
+    with pytest.raises(InputError, match=message):
+        few_labels(X, **arguments)

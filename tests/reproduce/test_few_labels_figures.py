@@ -1,0 +1,63 @@
+"""The figures run end to end in their reduced form, with finite numbers and a verdict each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.reproduce.baselines import NetworkContrastive, NetworkDenoiser
+from rkhs.reproduce.few_labels_figures import load_set, main
+
+
+def test_figure_1_without_data(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.json"
+    result = main(["1", "--reduced", "--sets", "circles", "--output", str(path)])
+    assert json.loads(path.read_text()) == result
+    assert len(result["circles"]["numbers"]) == 1 + 5 * 4
+    assert all("holds" in line or "NOT hold" in line for line in result["circles"]["verdicts"])
+
+
+@pytest.mark.data
+def test_sets_have_the_sizes_of_the_paper(data_dir: Path) -> None:
+    X, y = load_set("ionosphere")
+    assert X.shape == (351, 34)
+    assert (y == 1).sum() == 225
+    X, y = load_set("mnist", n=500, n_classes=2)
+    assert X.shape == (500, 784)
+    assert set(y) == {0, 1}
+    assert X.max() == 1.0
+
+
+@pytest.mark.data
+def test_figure_3_reduced(data_dir: Path) -> None:
+    numbers = main(["3", "--reduced", "--sets", "mnist"])["mnist"]["numbers"]
+    best = min(np.mean(v) for k, v in numbers.items() if k.startswith("sphere"))
+    assert best < np.mean(numbers["noisy"])
+
+
+def test_without_data_the_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RKHS_DATA", raising=False)
+    with pytest.raises(InputError, match="RKHS_DATA must name the folder"):
+        load_set("mnist")
+
+
+@pytest.mark.parametrize("loss", ["simple", "spectral"])
+def test_network_contrastive_learns_and_is_seeded(loss: str) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    X[:30] += 4.0
+    model = NetworkContrastive(2, loss=loss, max_epochs=200)  # one spectral component is the constant
+    Z = model.fit(X).transform(X)
+    assert np.array_equal(model.fit(X).transform(X), Z)
+    assert np.linalg.norm(Z[:30].mean(0) - Z[30:].mean(0)) > 2 * Z[:30].std(0).max()
+
+
+def test_network_denoiser_denoises() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 12))
+    noisy = X + 0.3 * rng.normal(size=X.shape)
+    back = NetworkDenoiser(2, 32, noise_std=0.3, max_epochs=200).fit(X).predict(noisy)
+    assert ((back - X) ** 2).mean() < 0.6 * ((noisy - X) ** 2).mean()
