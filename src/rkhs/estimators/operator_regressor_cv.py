@@ -195,7 +195,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         """The regressor with the chosen parameters, fitted on all data."""
         check_is_fitted(self)
         model = self._chosen()
-        vars(model).update(self._fitted)
+        model.__dict__.update(self._fitted)
         return model
 
     def _kernels(self) -> list[OperatorKernel]:
