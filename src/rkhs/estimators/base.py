@@ -64,6 +64,10 @@ class KernelEstimator(BaseEstimator):
     device: str
     dtype: str
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again."""
+        return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
+
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""
         return as_kernel(self.kernel)

@@ -55,15 +55,16 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
         goal,
         codes,
         (power / model.reg_[0]).sqrt(),
+        model._total_weight,
     )
     return problem.codes(PreimageDescent(_STEPS, _TOL).solve(problem, torch.zeros_like(codes)))
 
 
 def _factor(model: Any) -> tuple[Tensor, Tensor]:
-    kept = (model.encoder_triangle_, model.encoder_pivots_)
-    if kept[0] is None:
-        kept = getattr(model, "_cache_encoder", None)
-    if kept is None:  # a model from a file
+    triangle, pivots = model.encoder_triangle_, model.encoder_pivots_
+    if triangle is None:
+        triangle, pivots = getattr(model, "_cache_encoder", None) or (None, None)
+    if triangle is None:  # a model from a file
         factor = factorize(model._training_gram(model.kernel_, model._support()))
         return factor.triangle, factor.pivots
-    return to_tensor(kept[0], **model._options), torch.as_tensor(kept[1], device=model._options["device"])
+    return to_tensor(triangle, **model._options), torch.as_tensor(pivots, device=model._options["device"])

@@ -38,6 +38,8 @@ class CodeRefinement:
         Codes ``f(x)`` of the encoder.
     radius : Tensor of shape (m,)
         ``s(x) / sqrt(reg_1)``.
+    n : float
+        Number of training items, or the sum of their weights.
 
     Raises
     ------
@@ -55,6 +57,7 @@ class CodeRefinement:
     goal: Tensor
     start: Tensor
     radius: Tensor
+    n: float
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
@@ -70,13 +73,15 @@ class CodeRefinement:
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
         R = self._residuals(U)
-        return (R * R).sum(1) / (2.0 * len(self.supports)) + 0.5 * (U * U).sum(1)
+        return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
-        R, n = self._residuals(U), len(self.supports)
-        pulled = self.kernel.cross_pullback(self.codes(U), self.supports, (R @ self.coefficients.mT).mul_(-1.0 / n))
-        return (R * R).sum(1) / (2.0 * n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
+        R = self._residuals(U)
+        pulled = self.kernel.cross_pullback(
+            self.codes(U), self.supports, (R @ self.coefficients.mT).mul_(-1.0 / self.n)
+        )
+        return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
 
     def fixed_point(self, U: Tensor) -> Tensor | None:
         """There is none: the solver descends along gradients."""
