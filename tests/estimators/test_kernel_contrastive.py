@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from rkhs.augment import GaussianNoise
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import FromFunction, Gaussian, Linear
+from rkhs.persistence import load, save
 
 X, Y = load_iris(return_X_y=True)
 SMALL = [
@@ -240,3 +242,10 @@ def test_float32_and_tensors() -> None:
     reference = KernelContrastive(kernel=Gaussian(0.3)).fit(X)
     np.testing.assert_allclose(model.codes_, reference.codes_, atol=1e-3)
     assert isinstance(reference.transform(torch.as_tensor(X)), torch.Tensor)
+
+
+@pytest.mark.parametrize("params", SMALL, ids=str)
+def test_a_saved_model_gives_the_same_codes(params: dict[str, Any], tmp_path: Path) -> None:
+    model = KernelContrastive(random_state=0, **params).fit(X)
+    save(model, tmp_path / "model.rkhs")
+    np.testing.assert_array_equal(load(tmp_path / "model.rkhs").transform(X), model.transform(X))

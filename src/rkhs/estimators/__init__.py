@@ -3,6 +3,7 @@
 from rkhs.estimators.base import KernelEstimator, Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 
-__all__ = ["DeepRKM", "KernelAutoencoder", "KernelEstimator", "KernelPCA", "Ranking"]
+__all__ = ["DeepRKM", "KernelAutoencoder", "KernelContrastive", "KernelEstimator", "KernelPCA", "Ranking"]

@@ -60,8 +60,8 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
         raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
     if estimator.constraint == "sphere" and settings.widths[0] < 2:
         raise InputError(
-            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot "
-            "move"
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
+            "cannot move"
         )
 
 
