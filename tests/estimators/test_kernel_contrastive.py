@@ -12,7 +12,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -249,3 +249,14 @@ def test_a_saved_model_gives_the_same_codes(params: dict[str, Any], tmp_path: Pa
     model = KernelContrastive(random_state=0, **params).fit(X)
     save(model, tmp_path / "model.rkhs")
     np.testing.assert_array_equal(load(tmp_path / "model.rkhs").transform(X), model.transform(X))
+
+
+def test_neighbours_are_the_nearest_others_in_the_feature_space() -> None:
+    Z = np.random.default_rng(0).normal(size=(40, 3))
+    near = NearestNeighbors(n_neighbors=4).fit(Z).kneighbors(return_distance=False)
+    ours = KernelContrastive(kernel=Gaussian(0.3), n_neighbors=4).fit(Z)
+    given = KernelContrastive(kernel=Gaussian(0.3)).fit(Z, positives=near)
+    assert ours.objective_ == pytest.approx(given.objective_, rel=1e-12)
+    # With all others as positives every anchor is nearer to the pool than to its positives: nothing to learn.
+    with pytest.warns(CollapseWarning, match="0 positive eigenvalues"):
+        KernelContrastive(n_neighbors=50).fit(Z[:6])
