@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from rkhs import metrics as metrics
     from rkhs import plots as plots
     from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
+    from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
+    from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
+    from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
+    from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
     from rkhs.persistence import load as load
     from rkhs.persistence import save as save
 
@@ -27,9 +31,13 @@ __version__ = "0.1.0"
 # name -> the module that defines it
 _NAMES = {
     "DeepRKM": "rkhs.estimators.deep_rkm",
+    "FunctionalKernelRegressor": "rkhs.estimators.functional_regressor",
+    "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
+    "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
+    "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
 }

@@ -12,8 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor
 
 __all__ = [
+    "BatchSolution",
     "CanDiverge",
     "HasConstraint",
+    "HasDualityGap",
+    "HasEigenbasis",
     "HasFrozenQuadratic",
     "HasLastBlock",
     "HasMetric",
@@ -82,6 +85,37 @@ class Solution:
         return self.reason.converged
 
 
+@dataclass(frozen=True)
+class BatchSolution:
+    """What a solver found for every problem of a batch of F folds and B settings.
+
+    Parameters
+    ----------
+    points : Tensor of shape (F, B, n, q)
+        The best parameters.
+    values : Tensor of shape (F, B)
+        Objectives there.
+    gaps : Tensor of shape (F, B)
+        Duality gaps: no parameters have an objective lower than ``values - gaps``.
+    n_iter : Tensor of shape (F, B)
+        Iterations, at least one.
+    converged : Tensor of shape (F, B), booleans
+        Whether the gap fell below the tolerance.
+    reason : Reason
+        Why the last problem stopped.
+    history : tuple of dict
+        One row a check of the gaps.
+    """
+
+    points: Tensor
+    values: Tensor
+    gaps: Tensor
+    n_iter: Tensor
+    converged: Tensor
+    reason: Reason
+    history: tuple[dict[str, Any], ...] = ()
+
+
 @runtime_checkable
 class HasValueAndGrad(Protocol):
     """A problem with a differentiable objective."""
@@ -124,6 +158,32 @@ class HasLastBlock(Protocol):
 
     def freeze_last(self, first: Tensor) -> HasNaturalGradient:
         """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
+        ...
+
+
+@runtime_checkable
+class HasDualityGap(Protocol):
+    """A batch of convex problems in tensors of shape (F, n, q, B) that knows quadratic part, prox and gap."""
+
+    def apply(self, W: Tensor) -> Tensor:
+        """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
+        ...
+
+    def prox(self, U: Tensor, step: Tensor) -> Tensor:
+        """Prox of the non-smooth part with one step a problem, shape (F, B)."""
+        ...
+
+    def check(self, W: Tensor) -> tuple[Tensor, Tensor]:
+        """Primal objectives and duality gaps at ``W``, each of shape (F, B)."""
+        ...
+
+
+@runtime_checkable
+class HasEigenbasis(HasDualityGap, Protocol):
+    """A batch of convex problems whose quadratic part is diagonal in a known orthonormal basis."""
+
+    def eigenbasis(self) -> tuple[Tensor, Tensor]:
+        """Basis ``Q`` of shape (F, n, n) and eigenvalues of shape (F, n, q) or (F, n, 1)."""
         ...
 
 

@@ -36,7 +36,8 @@ def test_a_view_is_a_function_of_seed_and_step(augment: Augmentation) -> None:
     X = np.random.default_rng(0).random((12, 64))
     before = X.copy()
     view = augmented(augment, X, 7, 3)
-    assert view.shape == X.shape and view.dtype == X.dtype
+    assert view.shape == X.shape
+    assert view.dtype == X.dtype
     assert np.array_equal(X, before)
     assert (view == augmented(clone(augment), X, 7, 3)).all()
     assert (view != augmented(augment, X, 7, 4)).any()
@@ -84,7 +85,8 @@ def test_warp_keeps_order_ends_and_channels() -> None:
     view = TimeWarp(0.15, 2)(X, np.random.default_rng(0)).reshape(20, 2, 40)
     assert (np.diff(view) >= 0).all()
     assert (view[:, 0] == view[:, 1]).all()
-    assert (view[..., 0] == 0).all() and (view[..., -1] == 1).all()
+    assert (view[..., 0] == 0).all()
+    assert (view[..., -1] == 1).all()
 
 
 def test_dropout_only_clears_bits() -> None:

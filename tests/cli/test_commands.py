@@ -157,7 +157,7 @@ def test_molecules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["fit", "none.csv", "-o", "x.rkhs"], "got 'none.csv', which does not"),
         (["fit", "train.csv", "-o", "no/x.rkhs"], "whose folder does not exist"),
-        (["fit", "train.csv", "-o", "x.rkhs", "--estimator", "kernal"], "must be one of KernelAutoencoder, KernelPCA"),
+        (["fit", "train.csv", "-o", "x.rkhs", "--estimator", "kernal"], "--estimator must be one of "),
         (["fit", "train.csv", "-o", "x.rkhs", "--set", "nothing=1"], "has no parameter 'nothing'"),
         (["fit", "train.csv", "-o", "x.rkhs", "--kernel", "gaussian(gamma=-1)"], "Gaussian.gamma must be > 0"),
         (["fit", "train.csv", "-o", "x.rkhs", "--columns", "a,q"], "got 'q', which is not there"),

@@ -50,6 +50,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+# Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.
+SHRUNK = {"DeepRKM"}
+
 
 def estimators() -> list[type[BaseEstimator]]:
     """Every public class of ``rkhs.estimators`` that can be fitted."""
@@ -172,7 +175,7 @@ def test_array_api_check_in_a_process_of_its_own() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -268,7 +271,7 @@ def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any
         for kind in CHOSEN:
             warnings.simplefilter("ignore", kind)
         np.testing.assert_allclose(clone(estimator).fit_transform(X), model.transform(X), rtol=1e-6, atol=1e-8)
-    if hasattr(model, "codes_"):
+    if hasattr(model, "codes_") and type(model).__name__ not in SHRUNK:
         np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-6)
 
 
@@ -367,7 +370,7 @@ def test_asymmetric_gram_matrix_is_refused(estimator: BaseEstimator, data: Any) 
     K = for_estimator(estimator, data)[0].copy()
     K[0, 1] += 0.1
     with pytest.raises(InputError, match="must be symmetric; got entries that differ by 0.1"):
-        clone(estimator).fit(K)
+        clone(estimator).fit(K, np.arange(len(K)))
 
 
 @pairwise
@@ -376,14 +379,14 @@ def test_indefinite_gram_matrix_is_clipped_with_a_warning_or_refused(estimator: 
     bad = K - 0.3 * np.eye(len(K))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = clone(estimator).fit(bad)
+        model = clone(estimator).fit(bad, np.arange(len(K)))
     said = [w for w in caught if issubclass(w.category, NotPositiveSemidefiniteWarning)]
     assert len(said) == 1
     assert "negative eigenvalues were set to zero" in str(said[0].message)
     values, vectors = np.linalg.eigh(bad)
     clipped = (vectors * values.clip(0)) @ vectors.T
-    np.testing.assert_allclose(
-        model.transform(new), fitted(estimator, (clipped + clipped.T) / 2).transform(new), atol=1e-5
-    )
+    twin = clone(estimator).fit((clipped + clipped.T) / 2, np.arange(len(K)))
+    answer = "transform" if hasattr(model, "transform") else "predict"
+    np.testing.assert_allclose(getattr(model, answer)(new), getattr(twin, answer)(new), atol=1e-5)
     with pytest.raises(InputError, match=r"must be positive semi-definite; its smallest eigenvalue is -"):
-        clone(estimator).set_params(psd="raise").fit(bad)
+        clone(estimator).set_params(psd="raise").fit(bad, np.arange(len(K)))

@@ -21,6 +21,8 @@ from rkhs.kernels import (
     ArcCosine,
     Centered,
     FromFunction,
+    FunctionalGaussian,
+    FunctionalLaplacian,
     Gaussian,
     GaussianOf,
     Kernel,
@@ -71,6 +73,8 @@ EXAMPLES: dict[type, list[Kernel]] = {
         FromFunction(squared_product, differentiable=True),
         FromFunction(np.dot, inputs="vectors"),
     ],
+    FunctionalLaplacian: [FunctionalLaplacian(), FunctionalLaplacian(2.0, np.array([0.0, 0.1, 2.0]), "mean")],
+    FunctionalGaussian: [FunctionalGaussian(), FunctionalGaussian(0.5, np.array([0.0, 0.2, 0.5]))],
     Normalized: [Normalized(Polynomial(2)), Normalized(Linear("mean_norm")), Normalized(Precomputed())],
     GaussianOf: [
         GaussianOf(Tanimoto()),

@@ -32,7 +32,8 @@ def test_codes_keep_the_constraint_and_rebuild(constraint: str) -> None:
     if constraint == "sphere":
         np.testing.assert_allclose(norms, 1.0, atol=1e-12)
     elif constraint == "ball":
-        assert norms.max() <= 1 + 1e-12 and norms.min() < 0.999
+        assert norms.max() <= 1 + 1e-12
+        assert norms.min() < 0.999
     elif constraint == "whiten":
         np.testing.assert_allclose(Z.T @ Z / 150, np.eye(2), atol=1e-10)
     else:
@@ -59,7 +60,8 @@ def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
     np.testing.assert_array_equal(plain.codes_, zero.codes_)
     twice = model("none", tol=1e-8, n_copies=2).fit(X[:60])
     assert twice.objective_ == pytest.approx(plain.objective_, rel=1e-4)
-    assert twice.codes_.shape == (60, 2) and twice.layer_codes_[0].shape == (120, 2)
+    assert twice.codes_.shape == (60, 2)
+    assert twice.layer_codes_[0].shape == (120, 2)
 
 
 @pytest.mark.parametrize("constraint", ["none", "sphere"])

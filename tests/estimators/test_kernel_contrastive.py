@@ -62,8 +62,10 @@ def test_labels_change_nothing_and_codes_agree(params: dict[str, Any]) -> None:
     np.testing.assert_array_equal(clone(model).fit(X, Y).codes_, model.codes_)
     pipe = make_pipeline(StandardScaler(), clone(model))
     np.testing.assert_array_equal(pipe.fit_transform(X, Y), clone(pipe).fit_transform(X))
-    assert codes.shape == (150, 2) and np.isfinite(codes).all()
-    assert model.converged_ and model.n_components_ == 2
+    assert codes.shape == (150, 2)
+    assert np.isfinite(codes).all()
+    assert model.converged_
+    assert model.n_components_ == 2
 
 
 @pytest.mark.parametrize("params", [p for p in SMALL if "augment" not in p], ids=str)
@@ -150,8 +152,10 @@ def test_too_many_components_are_zero_columns_and_reported() -> None:
     with pytest.warns(CollapseWarning, match="positive eigenvalues, fewer than n_components=6"):
         model = KernelContrastive(6, kernel="linear").fit(X)
     q = model.n_components_
-    assert q <= 4 and not model.representer_holds_
-    assert (model.codes_[:, q:] == 0).all() and (np.abs(model.codes_[:, :q]).sum(0) > 0).all()
+    assert q <= 4
+    assert not model.representer_holds_
+    assert (model.codes_[:, q:] == 0).all()
+    assert (np.abs(model.codes_[:, :q]).sum(0) > 0).all()
     assert KernelContrastive(2).fit(X).representer_holds_
 
 
@@ -170,7 +174,8 @@ def test_spectral_window(negatives: str) -> None:
     assert low < model.reg_ < high
     with pytest.warns(CollapseWarning, match="2 of 2 components are zero"):
         collapsed = clone(model).set_params(reg=1.05 * high).fit(X)
-    assert collapsed.objective_ == pytest.approx(0.0, abs=1e-6) and collapsed.n_components_ == 0
+    assert collapsed.objective_ == pytest.approx(0.0, abs=1e-6)
+    assert collapsed.n_components_ == 0
 
 
 def test_explosion_is_an_error_and_below_the_bound_a_warning() -> None:

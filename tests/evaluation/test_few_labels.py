@@ -32,7 +32,7 @@ def test_splits_are_disjoint_stratified_and_seeded(split: int) -> None:
 class Spy(TransformerMixin, BaseEstimator):
     """Remembers what it was fitted on; its codes are good only at one bandwidth."""
 
-    seen: list[int] = []  # noqa: RUF012
+    seen: list[int] = []
 
     def __init__(self, kernel: Any = None) -> None:
         self.kernel = kernel
@@ -51,7 +51,8 @@ def test_models_see_no_labels_and_leave_one_out_chooses() -> None:
     rows = few_labels(X, Y, methods={"spy": Spy()}, kernels=("Gaussian",), gammas=(0.5, 2.0, 8.0), n_splits=3)
     assert rows[1].gammas == (2.0, 2.0, 2.0)
     assert rows[1].accuracies == rows[0].accuracies
-    assert set(Spy.seen) == {83} and len(Spy.seen) == 9
+    assert set(Spy.seen) == {83}
+    assert len(Spy.seen) == 9
 
 
 def test_rows_are_reproducible_and_summarised() -> None:

@@ -130,7 +130,8 @@ def test_fewer_positive_eigenvalues_than_components() -> None:
     swapped = Pairs(pairs.anchors, pairs.negatives, pairs.positives, pairs.pool)
     problem = SimpleContrastive(X @ X.mT, swapped, 1, strict=True)
     strict = problem.solve()
-    assert strict.n_positive == 0 and strict.value > 0.0  # the printed theorem takes the negative eigenvalue
+    assert strict.n_positive == 0
+    assert strict.value > 0.0
     assert float(strict.A.mT @ problem.blocks() @ strict.A) == pytest.approx(1.0, abs=1e-10)
     assert problem.value(problem.gram @ strict.coefficients) == pytest.approx(strict.value, rel=1e-9)
     assert SimpleContrastive(X @ X.mT, swapped, 1).solve().value == 0.0

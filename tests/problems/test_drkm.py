@@ -1,4 +1,4 @@
-"""The deep restricted kernel machine against MATH.md section 9: gradient, closed forms, laws, start points."""
+"""The deep restricted kernel machine: gradient, closed forms, laws and start points of docs/papers/constr_drkm.md."""
 
 import math
 

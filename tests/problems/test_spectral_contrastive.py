@@ -120,9 +120,11 @@ def test_window_of_given_negatives(seed: int) -> None:
 
     assert solve(0.5 * low)[0] is Reason.DIVERGED
     reason, value = solve(low + 0.8 * (high - low))
-    assert reason.converged and value < 0.0
+    assert reason.converged
+    assert value < 0.0
     reason, value = solve(1.02 * high)
-    assert reason.converged and value == pytest.approx(0.0, abs=1e-8)
+    assert reason.converged
+    assert value == pytest.approx(0.0, abs=1e-8)
 
 
 def test_rotation_of_codes_changes_nothing() -> None:

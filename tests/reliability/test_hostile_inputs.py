@@ -386,6 +386,11 @@ for model_name, make in MODELS.items():
     wrong("gamma = None", r"Gaussian.gamma must be > 0 .*; got None", kernel=Gaussian(None))
     wrong("gamma = True", r"Gaussian.gamma must be > 0 .*; got True", kernel=Gaussian(True))
     wrong("gamma a list", r"Gaussian.gamma must be > 0 .*; got \[1.0\]", kernel=Gaussian([1.0]))
+    wrong(
+        "gamma that overflows",
+        r"Matern.gamma must be at most 1e\+150; got 1.0e\+200. Rescale",
+        kernel=Matern(0.5, 1e200),
+    )
     wrong("nu = 1", r"Matern.nu must be 0.5, 1.5 or 2.5; got 1", kernel=Matern(1))
     wrong("nu = array", r"Matern.nu must be 0.5, 1.5 or 2.5; got array", kernel=Matern(np.array([0.5, 1.5])))
     wrong("norm = 'l3'", r"Laplacian.norm must be 'l1' or 'l2'; got 'l3'", kernel=Laplacian("l3"))

@@ -24,9 +24,12 @@ def test_figure_1_without_data(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_sets_have_the_sizes_of_the_paper(data_dir: Path) -> None:
     X, y = load_set("ionosphere")
-    assert X.shape == (351, 34) and (y == 1).sum() == 225
+    assert X.shape == (351, 34)
+    assert (y == 1).sum() == 225
     X, y = load_set("mnist", n=500, n_classes=2)
-    assert X.shape == (500, 784) and set(y) == {0, 1} and X.max() == 1.0
+    assert X.shape == (500, 784)
+    assert set(y) == {0, 1}
+    assert X.max() == 1.0
 
 
 @pytest.mark.data

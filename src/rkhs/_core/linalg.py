@@ -29,6 +29,7 @@ __all__ = [
     "polar",
     "positive_part",
     "prefers_lanczos",
+    "solve_positive",
     "symmetric_rows",
     "top_eigenpairs",
 ]
@@ -156,6 +157,39 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
         f"{name} must be positive definite; its smallest eigenvalue is {smallest:.2e} and a jitter of {j:.1e} did not "
         "help. Use a positive semi-definite kernel, a larger reg, or psd='clip' for a Gram matrix"
     )
+
+
+def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
+    """Solve ``A X = B`` for a positive definite ``A``, whose memory is used up: no second n x n matrix on the CPU.
+
+    Parameters
+    ----------
+    A : Tensor of shape (n, n)
+        Symmetric positive definite; destroyed.
+    B : Tensor of shape (n, q)
+    name : str
+        What the matrix is, for messages.
+
+    Returns
+    -------
+    Tensor of shape (n, q)
+
+    Raises
+    ------
+    InputError
+        As :func:`cholesky`, which also takes over with a reported jitter where the matrix is not positive definite.
+    """
+    if A.device.type == "cpu" and A.is_contiguous():
+        diagonal = A.diagonal().clone()
+        view = A.numpy().T  # in Fortran order and symmetric: LAPACK factors it where it lies, in one triangle
+        potrf, potrs = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), (view,))
+        root, info = potrf(view, lower=1, clean=0, overwrite_a=1)
+        if info == 0 and bool(np.isfinite(root.diagonal()).all()):
+            return torch.from_numpy(np.ascontiguousarray(potrs(root, B.numpy(), lower=1)[0]))
+        A = A.tril(-1)  # the other triangle is as it was
+        A = A + A.mT + torch.diag(diagonal)
+    L, _ = cholesky(A, name=name)
+    return torch.cholesky_solve(B, L)
 
 
 def factorize(K: Tensor, *, tol: float | None = None) -> Factor:

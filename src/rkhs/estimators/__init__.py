@@ -2,8 +2,21 @@
 
 from rkhs.estimators.base import KernelEstimator, Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
+from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
+from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
+from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 
-__all__ = ["DeepRKM", "KernelAutoencoder", "KernelContrastive", "KernelEstimator", "KernelPCA", "Ranking"]
+__all__ = [
+    "DeepRKM",
+    "FunctionalKernelRegressor",
+    "InputOutputKernelRegressor",
+    "KernelAutoencoder",
+    "KernelEstimator",
+    "KernelPCA",
+    "OperatorKernelRegressor",
+    "OperatorKernelRegressorCV",
+    "Ranking",
+]

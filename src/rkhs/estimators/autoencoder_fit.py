@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
-from rkhs._core.linalg import factorize, fix_signs
+from rkhs._core.linalg import Factor, factorize, fix_signs
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.constrained_parts import solve_constrained
 from rkhs.kernels.base import Kernel
@@ -24,7 +24,7 @@ from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
 
-__all__ = ["Fitted", "fit_outputs", "solve_autoencoder", "warn_on_collapse"]
+__all__ = ["Encoder", "Fitted", "fit_outputs", "prepare_encoder", "solve_autoencoder", "warn_on_collapse"]
 
 
 def fit_outputs(
@@ -63,10 +63,40 @@ class Fitted:
     solution: Solution
 
 
+@dataclass(frozen=True)
+class Encoder:
+    """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve.
+
+    Parameters
+    ----------
+    factor : Factor or None
+        ``F F^T = K``, of unconstrained codes.
+    scores : Tensor of shape (n, p) or None
+        Kernel PCA scores to start from.
+    gram : Tensor of shape (n, n) or None
+        The matrix, for constrained codes and the solvers of the joint problem only.
+    """
+
+    factor: Factor | None
+    scores: Tensor | None
+    gram: Tensor | None
+
+
+def prepare_encoder(estimator: Any, settings: Settings, K: Tensor, weights: Tensor | None, *, resumed: bool) -> Encoder:
+    """Factor the Gram matrix of the inputs and find the scores to start from."""
+    if estimator.constraint != "none":
+        return Encoder(None, None, K)
+    scores = None
+    if not resumed and estimator.init == "kpca":
+        scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
+    joint = estimator.solver in ("gradient_descent", "alternating")
+    return Encoder(factorize(K), scores, K if joint else None)
+
+
 def solve_autoencoder(
     estimator: Any,
     settings: Settings,
-    K: Tensor,
+    encoder: Encoder,
     coordinates: Tensor,
     weights: Tensor | None,
     space: OutputSpace,
@@ -74,38 +104,39 @@ def solve_autoencoder(
 ) -> Fitted:
     """Solve from every start and keep the lowest objective."""
     if estimator.constraint != "none":
-        return _finish_constrained(*solve_constrained(estimator, settings, K, coordinates, weights, previous))
-    operators = [None if A is None else torch.as_tensor(A, dtype=K.dtype, device=K.device) for A in settings.operators]
+        assert encoder.gram is not None
+        return _finish_constrained(
+            *solve_constrained(estimator, settings, encoder.gram, coordinates, weights, previous)
+        )
+    assert encoder.factor is not None
+    operators = [None if A is None else torch.as_tensor(A).to(coordinates) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
-    scores = None
-    if previous is None and estimator.init == "kpca":
-        scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
-    factor = factorize(K)
     problem = Autoencoder(
-        factor, coordinates, settings.decoder_kernels, settings.widths, settings.reg, tuple(operators), weights
+        encoder.factor, coordinates, settings.decoder_kernels, settings.widths, settings.reg, tuple(operators), weights
     )
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):
-        start = _start(problem, scores, previous, attempt, rng)
+        start = _start(problem, encoder.scores, previous, attempt, rng)
         monitor = Monitor(
             verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
         )
-        solution = _solve(estimator, problem, K, start, monitor)
+        solution = _solve(estimator, problem, encoder.gram, start, monitor)
         if best is None or solution.value < best.value:
             best = solution
     assert best is not None
     return _finish(problem, best, settings)
 
 
-def _solve(estimator: Any, problem: Autoencoder, K: Tensor, start: Tensor, monitor: Monitor) -> Solution:
+def _solve(estimator: Any, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
     """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
     max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
     if estimator.solver == "lbfgs":
         return LBFGS(max_iter, tol).solve(problem, start, monitor)
     if estimator.solver == "adam":
         return Adam(1e-2 if rate is None else rate, max_iter, tol).solve(problem, start, monitor)
+    assert K is not None
     joint = JointAutoencoder(
         K, problem.target, problem.kernels, problem.widths, problem.reg, problem.operators, problem.weights
     )

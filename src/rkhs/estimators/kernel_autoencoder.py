@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_count
-from rkhs.estimators.autoencoder_fit import fit_outputs, solve_autoencoder, warn_on_collapse
+from rkhs.estimators.autoencoder_fit import fit_outputs, prepare_encoder, solve_autoencoder, warn_on_collapse
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
 from rkhs.estimators.autoencoder_targets import (
     candidate_distances,
@@ -246,7 +246,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
         start = self._previous_layers(len(items), settings)
-        result = solve_autoencoder(self, settings, K, coordinates, weights, self.output_, start)
+        encoder = prepare_encoder(self, settings, K, weights, resumed=start is not None)
+        del K  # n x n numbers that the solver does not need
+        result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
         self._kept_rows = kept
         self._n_training = n
         self._store(result, items, settings)

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import cholesky, fix_signs
+from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.grams import Dense, Gram
 from rkhs.kernels.base import Kernel
@@ -245,8 +245,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             return
         K = self.decoder_kernel_._gram(Z)
         K.diagonal().add_(self.reg * len(Z) if weights is None else self.reg / weights)
-        L, _ = cholesky(K, name="the pre-image system K + n reg I")
-        self.decoder_coef_ = torch.cholesky_solve(U, L).cpu().numpy()
+        self.decoder_coef_ = solve_positive(K, U, name="the pre-image system K + n reg I").cpu().numpy()
 
     def transform(self, X: Any) -> Any:
         """Encode items.

@@ -9,6 +9,7 @@ from rkhs.kernels.custom import FromFunction, Precomputed
 from rkhs.kernels.derived import Centered, GaussianOf, Normalized
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
+from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
@@ -22,6 +23,8 @@ __all__ = [
     "Composite",
     "DotProduct",
     "FromFunction",
+    "FunctionalGaussian",
+    "FunctionalLaplacian",
     "Gaussian",
     "GaussianOf",
     "Kernel",
@@ -44,4 +47,5 @@ __all__ = [
     "VectorKernel",
     "as_kernel",
     "kernel_from_name",
+    "quadrature_weights",
 ]

@@ -175,6 +175,10 @@ class Kernel(Configurable):
         """``k(y, y)`` of the items in the columns of ``_gram(X, Y)``; kernels that read Gram matrices differ here."""
         return self._diag(X if Y is None else Y)
 
+    def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
+        """Add ``factor`` times the Gram matrix to ``K``; overridden where no second matrix is needed."""
+        return K.add_(self._gram(X, Y), alpha=factor)
+
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         raise InputError(
             f"{type(self).__name__} has no gradient and cannot act on codes; use a Gaussian or Matern kernel"

@@ -110,7 +110,7 @@ class Sum(_Many):
         first, *rest = self.parts
         K = first._gram(X, Y)
         for term in rest:
-            K += term._gram(X, Y)
+            term._add_gram(K, X, Y)
         return K
 
     def _diag(self, X: Any) -> Tensor:
@@ -232,6 +232,9 @@ class Scaled(Composite):
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         return self.base._gram(X, Y).mul_(self.scale)
+
+    def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
+        return self.base._add_gram(K, X, Y, factor * self.scale)
 
     def _diag(self, X: Any) -> Tensor:
         return self.base._diag(X) * self.scale

@@ -63,12 +63,41 @@ def pair_median(D: Tensor) -> float:
     """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
     n = D.shape[0]
     array = D.cpu().numpy()
-    pairs = np.concatenate([array[i, i + 1 :] for i in range(n - 1)]) if n > 1 else np.zeros(0, array.dtype)
-    # Sorted, the entries are n zeros and then every pair twice.
+    pairs = np.empty(n * (n - 1) // 2, dtype=array.dtype)
+    done = 0
+    for i in range(n - 1):
+        pairs[done : done + n - 1 - i] = array[i, i + 1 :]
+        done += n - 1 - i
+    return _median_of_pairs(pairs, n)
+
+
+def median_squared_distance(X: Tensor, weights: Tensor | None = None) -> float:
+    """Median squared distance of all ordered pairs of rows, weighted by ``w_i w_j``; holds n^2 / 2 numbers."""
+    n = X.shape[0]
+    if weights is not None:
+        return weighted_median(squared_distances(X), torch.outer(weights, weights))
+    A = X - X.mean(dim=0)
+    norms = (A * A).sum(1)
+    pairs = np.empty(n * (n - 1) // 2, dtype=np.float64 if X.dtype == torch.float64 else np.float32)
+    done = 0
+    for start in range(0, n, ROWS):
+        rows = slice(start, min(start + ROWS, n))
+        block = torch.addmm(norms[None, start:], A[rows], A[start:].mT, alpha=-2.0).add_(norms[rows, None])
+        array = block.clamp_min_(0.0).cpu().numpy()
+        for i in range(len(array)):
+            count = array.shape[1] - i - 1
+            pairs[done : done + count] = array[i, i + 1 :]
+            done += count
+    return _median_of_pairs(pairs, n)
+
+
+def _median_of_pairs(pairs: np.ndarray, n: int) -> float:
+    """Median of n zeros and every pair twice; ``pairs`` is put in another order."""
     middle = list({(n * n - 1) // 2, n * n // 2})
-    ranks = [max((k - n) // 2, 0) for k in middle if k >= n]
-    found = np.partition(pairs, ranks) if ranks else pairs
-    return float(np.mean([0.0 if k < n else float(found[(k - n) // 2]) for k in middle]))
+    ranks = [(k - n) // 2 for k in middle if k >= n]
+    if ranks:
+        pairs.partition(ranks)
+    return float(np.mean([0.0 if k < n else float(pairs[(k - n) // 2]) for k in middle]))
 
 
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:

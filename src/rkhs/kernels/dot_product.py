@@ -140,6 +140,11 @@ class Linear(DotProduct):
         B = A if Y is None else self._shift(Y, self.offset)
         return self._value(A @ B.mT)
 
+    def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
+        A = self._shift(X, self.offset)
+        B = A if Y is None else self._shift(Y, self.offset)
+        return K.addmm_(A, B.mT, alpha=factor * float(self.scale))
+
     def _diag(self, X: Tensor) -> Tensor:
         A = self._shift(X, self.offset)
         return self._value((A * A).sum(1))

@@ -72,15 +72,21 @@ class Stationary(VectorKernel):
         Raises
         ------
         InputError
-            If ``gamma`` is neither a positive number nor one of the three names.
+            If ``gamma`` is neither a positive number nor one of the three names, or so large that it would overflow.
         """
         name = f"{type(self).__name__}.gamma"
         gamma = self.gamma
         if isinstance(gamma, str):
-            params = {**self.get_params(deep=False), "gamma": self._bandwidth(gamma, X, weights)}
-            return type(self)(**params)
-        check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
-        return self
+            gamma = self._bandwidth(gamma, X, weights)
+        else:
+            check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
+        if gamma > 1e300 ** (self._power / 2):  # its square, or it, would overflow
+            raise InputError(
+                f"{name} must be at most {1e300 ** (self._power / 2):.0e}; got {gamma:.1e}. Rescale the data"
+            )
+        if gamma is self.gamma:
+            return self
+        return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
 
     def _bandwidth(self, rule: str, X: Tensor, weights: Tensor | None) -> float:
         if rule == "1/d":
@@ -90,7 +96,7 @@ class Stationary(VectorKernel):
             centred = X - w @ X
             spread = float((w @ (centred * centred)).mean()) * X.shape[1]
             # The rule is for squared distances; kernels of the plain distance take its root.
-            return 1.0 if spread <= 0.0 else spread ** (-0.5 * self._power)
+            return 1.0 if spread <= 0.0 else (1.0 / spread) ** (0.5 * self._power)
         if rule == "median":
             return median_bandwidth(self._distances(X), weights)
         raise InputError(f"{type(self).__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got {rule!r}")

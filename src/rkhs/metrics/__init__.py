@@ -9,6 +9,7 @@ from rkhs.metrics.bounds import (
 )
 from rkhs.metrics.dci import Disentanglement, dci
 from rkhs.metrics.disentanglement import irs, latent_report, mig, mutual_information, sap
+from rkhs.metrics.ranking import hamming_error, top_k_accuracy, truth_ranks
 
 __all__ = [
     "Bound",
@@ -17,10 +18,13 @@ __all__ = [
     "contrastive_bound",
     "dci",
     "downstream_bound",
+    "hamming_error",
     "irs",
     "latent_report",
     "mig",
     "mutual_information",
     "sap",
     "sphere_autoencoder_bound",
+    "top_k_accuracy",
+    "truth_ranks",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import cholesky
+from rkhs._core.linalg import solve_positive
 from rkhs.kernels.base import Kernel
 
 __all__ = ["Decoder", "optimal_decoder", "square_root"]
@@ -84,9 +84,7 @@ def optimal_decoder(
     K = kernel._gram(codes)
     if operator is None:
         K.diagonal().add_(n * reg if weights is None else reg / weights)
-        L, _ = cholesky(K, name="the decoder system K + n reg I")
-        del K
-        Phi = torch.cholesky_solve(T, L)
+        Phi = solve_positive(K, T, name="the decoder system K + n reg I")
         return Decoder(Phi, Phi, 0.5 * reg * float((T * Phi).sum()), Phi)
     w = weights.sqrt() if weights is not None else T.new_full((n,), n**-0.5)
     s, U = torch.linalg.eigh(w[:, None] * K * w[None, :])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import center_gram, cholesky, fix_signs, top_eigenpairs
-from rkhs.kernels.distances import pair_median, squared_distances, weighted_median
+from rkhs._core.linalg import cholesky, fix_signs
+from rkhs.grams import Dense
+from rkhs.kernels.distances import median_squared_distance
 from rkhs.problems.autoencoder import Autoencoder
 
 __all__ = ["apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]
@@ -25,7 +26,7 @@ def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple
     Parameters
     ----------
     K : Tensor of shape (n, n)
-        Gram matrix; it is centred here and not changed.
+        Gram matrix; it is not changed.
     p : int
         Number of components, at most n.
     weights : Tensor of shape (n,), optional
@@ -40,19 +41,16 @@ def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple
         Of the covariance, ``sum_i w_i z_ij^2``, descending, not negative.
     """
     n = K.shape[0]
-    C = center_gram(K, weights)
-    root = C.new_full((n,), n**-0.5) if weights is None else weights.sqrt()
-    C.mul_(root[:, None]).mul_(root[None, :])
-    values, vectors = top_eigenpairs(C, p)
-    floor = n * torch.finfo(C.dtype).eps * max(float(values[0]), float(K.diagonal().abs().mean()))
+    root = K.new_full((n,), n**-0.5) if weights is None else weights.sqrt()
+    values, vectors = Dense(K).top_eigenpairs(p, weights)
+    floor = n * torch.finfo(K.dtype).eps * max(float(values[0]), float(K.diagonal().abs().mean()))
     values = torch.where(values > floor, values, torch.zeros_like(values))
     return fix_signs(vectors * values.sqrt() / root[:, None]), values
 
 
 def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
     """Multiply the codes so that their median squared distance is one; constant codes stay as they are."""
-    D = squared_distances(Z)
-    median = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
+    median = median_squared_distance(Z, weights)
     if median <= 0.0:
         median = 2.0 * float(((Z - Z.mean(0)) ** 2).sum(1).mean())
     return Z / median**0.5 if median > 0.0 else Z

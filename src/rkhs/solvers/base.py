@@ -46,6 +46,11 @@ class Solver(Configurable):
         InputError
             Before the first iteration, if the problem lacks a protocol.
         """
+        self._refuse(problem)
+        return self._solve(problem, start, Monitor() if monitor is None else monitor)
+
+    def _refuse(self, problem: Any) -> None:
+        """Raise if the problem lacks a protocol."""
         for protocol in self.requires:
             if not isinstance(problem, protocol):
                 raise InputError(
@@ -53,7 +58,6 @@ class Solver(Configurable):
                     f"{type(problem).__name__} does not. "
                     f"Solvers that fit it: {', '.join(getattr(problem, 'solvers', ())) or 'see its documentation'}"
                 )
-        return self._solve(problem, start, Monitor() if monitor is None else monitor)
 
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:

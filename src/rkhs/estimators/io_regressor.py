@@ -1,0 +1,328 @@
+"""Input output kernel regression: objects in, objects out, through kernels on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
+from rkhs._core.checks import check_choice, check_gram
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import positive_part
+from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.machine import all_weights
+from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.registry import as_kernel
+from rkhs.losses import as_loss
+from rkhs.outputs import RKHS
+from rkhs.problems.certificates import sample_report
+from rkhs.problems.dual import dual_problem
+from rkhs.protocols import Monitor
+
+__all__ = ["InputOutputKernelRegressor"]
+
+
+class InputOutputKernelRegressor(KernelEstimator):
+    """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
+
+    Fits ``h`` with ``1/n sum_i loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2`` and predicts the candidate ``z`` whose feature
+    ``phi(z)`` is nearest to ``h(x)``. Only Gram matrices are used on both sides.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, OperatorKernel, or list of pairs (kernel, operator), default="gaussian"
+        Acts on the inputs; ``"precomputed"`` as in :class:`OperatorKernelRegressor`.
+    output_kernel : str, Kernel or callable, default="linear"
+        Acts on the outputs; ``"precomputed"``: fit takes their Gram matrix, and candidates are rows of kernel values
+        with the training outputs.
+    operator : None or "covariance", default=None
+        The identity, or the empirical covariance of the output features (which keeps their span, assumption 3).
+    loss : str or Loss, default="squared"
+        As in :class:`OperatorKernelRegressor`, in units of the output features (1 for a normalised kernel).
+    reg : float, default=1e-3
+    center : bool, default=True
+        Subtract the mean of the output features and add it back.
+    decoding : {"auto", "candidates", "labels"}, default="auto"
+        How :meth:`predict` works without candidates: search the training outputs, or, for a linear kernel on vectors of
+        zeros and ones, compare the predicted vector with one half, which is the nearest of all ``2^q`` label vectors.
+        ``"auto"`` takes labels where it can.
+    solver : str or GapSolver, default="auto"
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=None
+        These as in :class:`OperatorKernelRegressor`.
+    psd : {"clip", "raise"}, default="clip"
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n, r)
+        Coefficients in the coordinates of ``output_``.
+    kernel_, output_kernel_ : OperatorKernel, Kernel
+        Resolved.
+    objective_, gap_ : float
+    support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
+    multilabel_ : bool
+        Whether :meth:`predict` without candidates thresholds labels.
+    n_iter_, n_evaluations_, converged_, reason_, history_
+        What the solver reports.
+
+    Raises
+    ------
+    InputError
+        For parameters out of range, data that cannot be used, and empty candidate sets.
+
+    Notes
+    -----
+    Fit costs two factorisations, ``O(n^3)``. A prediction among c candidates costs ``O(n c r)`` once for the set.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 4.1, problem (10); Brouard, Szafranski and d'Alche-Buc (2016).
+
+    Examples
+    --------
+    >>> from rkhs import InputOutputKernelRegressor
+    >>> X, words = [[0.0], [0.1], [1.0], [1.1]], ["cat", "cats", "dog", "dogs"]
+    >>> same_letters = lambda a, b: len(set(a) & set(b)) / len(set(a) | set(b))
+    >>> model = InputOutputKernelRegressor("gaussian", output_kernel=same_letters).fit(X, words)
+    >>> model.predict([[0.05], [1.05]], candidates=["bird", "dogs", "cat"])
+    ['cat', 'dogs']
+    """
+
+    train_outputs_: Any
+    _outputs_given: Any
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        output_kernel: Any = "linear",
+        operator: Any = None,
+        loss: Any = "squared",
+        reg: float = 1e-3,
+        center: bool = True,
+        decoding: str = "auto",
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: Any = None,
+        psd: str = "clip",
+        device: str = "cpu",
+        dtype: str = "float64",
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.output_kernel = output_kernel
+        self.operator = operator
+        self.loss = loss
+        self.reg = reg
+        self.center = center
+        self.decoding = decoding
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.psd = psd
+        self.device = device
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> InputOutputKernelRegressor:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : array (n,) or (n, q), Gram matrix (n, n), or list of n objects
+            Outputs in the form that ``output_kernel`` reads.
+        sample_weight : array of shape (n,), optional
+            Not negative.
+
+        Returns
+        -------
+        self
+        """
+        check_choice(self.psd, "psd", ("clip", "raise"))
+        check_choice(self.decoding, "decoding", ("auto", "candidates", "labels"))
+        kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
+        items = self._read_training(X, kernel, at_least=1)
+        n = len(items)
+        weights = all_weights(self, sample_weight, n)
+        outputs = self._read_outputs(y, as_kernel(self.output_kernel), n)
+        self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
+        self._store_outputs(outputs, y)
+        self.output_, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
+        resolved = kernel.resolve(items, weights)
+        operators = operators_in_coordinates(resolved, U, weights, U.shape[1], None, explicit=False)
+        self.kernel_ = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        grams = [self._training_gram(term.kernel, items) for term in self.kernel_.pairs]
+        self._store_support(items)
+        terms = list(zip(grams, operators, strict=True))
+        problem = dual_problem(terms, U, loss, self.reg, None if weights is None else weights * n)
+        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
+        solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
+        self._record(solution)
+        self.gap_ = float(solution.gap or 0.0)
+        self.dual_coef_ = solution.point.cpu().numpy()
+        report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
+        self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        return self
+
+    def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
+        """Bring outputs or candidates to the form that the output kernel reads."""
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if kernel.domain == "objects":
+            items: Any = check_items(as_numpy(y, "y"), "y")
+        else:
+            array = np.asarray(as_numpy(y, "y"))
+            array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
+            if array.dtype.kind not in "f" or array.ndim not in (1, 2) or not np.isfinite(array).all():
+                raise InputError(
+                    "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
+                    f"infinity; got dtype {array.dtype}, shape {array.shape}"
+                )
+            if len(array) == 0:
+                raise InputError("candidates must not be empty")
+            array = array.reshape(len(array), -1)
+            if kernel.domain == "gram" and n is not None:
+                array = check_gram(array, "y (output_kernel='precomputed')")
+            items = to_tensor(array, **self._options)
+        if n is not None and len(items) != n:
+            raise InputError(f"y must have one output for each of the {n} rows of X; got {len(items)}")
+        if len(items) == 0:
+            raise InputError("candidates must not be empty")
+        return items
+
+    def _output_gram(self, outputs: Any) -> Tensor:
+        K = self.output_kernel_._gram(outputs).to(**self._options)
+        if not bool(torch.isfinite(K.sum())):
+            raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
+        return (
+            K
+            if self.output_kernel_.known_psd
+            else positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
+        )
+
+    def _store_outputs(self, outputs: Any, y: Any) -> None:
+        self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
+        self._outputs_given = as_numpy(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
+        binary = isinstance(outputs, Tensor) and bool(((outputs == 0) | (outputs == 1)).all())
+        linear = isinstance(self.output_kernel_, Linear) and self.output_kernel_ == Linear()
+        if self.decoding == "labels" and not (binary and linear):
+            raise InputError("decoding='labels' needs output_kernel='linear' and outputs of zeros and ones")
+        self.multilabel_ = binary and linear and self.decoding != "candidates"
+
+    def _predicted(self, X: Any) -> Tensor:
+        """Coordinates of ``h(x)``, shape (m, r)."""
+        items = self._read_new(X)
+        grams = self.kernel_.grams(items, self._support())
+        return self.kernel_.apply(grams, to_tensor(self.dual_coef_, **self._options))
+
+    def predict_weights(self, X: Any) -> np.ndarray:
+        """Weights ``b`` on the training outputs with ``h(x) = sum_j b_j phi(y_j)``, shape (m, n).
+
+        With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
+        """
+        return self._to_output(self.output_.weights(self._predicted(X)))
+
+    def scores(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
+        """Minus the squared distances ``||phi(z) - h(x)||^2`` of the candidates; larger is better.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        candidates : items, default=None
+            Outputs, or kernel values (c, n) with the training outputs for ``output_kernel="precomputed"``; with
+            ``per_sample=True`` a sequence of m such sets. None: the training outputs.
+        diag : float or array of shape (c,), optional
+            ``k(z, z)`` for ``output_kernel="precomputed"``; default 1, as for every normalised kernel.
+        per_sample : bool, default=False
+            Whether every sample has its own candidates.
+
+        Returns
+        -------
+        ndarray of shape (m, c), or list of m ndarray
+        """
+        U = self._predicted(X)
+        if not per_sample:
+            return -self._distances(U, candidates, diag).cpu().numpy()
+        if candidates is None or len(candidates) != len(U):
+            raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
+        diags = [None] * len(U) if diag is None else diag
+        return [-self._distances(U[i : i + 1], candidates[i], diags[i])[0].cpu().numpy() for i in range(len(U))]
+
+    def _distances(self, U: Tensor, candidates: Any, diag: Any) -> Tensor:
+        K, diagonal = self._candidate_kernel(candidates, diag)
+        return self.output_.squared_distances(U, K, diagonal, paired=False)
+
+    def _candidate_kernel(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
+        kernel = self.output_kernel_
+        if kernel.domain == "gram":
+            n = len(self.output_.gram_mean)
+            if candidates is None:
+                raise InputError("candidates must be kernel values (c, n) for output_kernel='precomputed'")
+            K = self._read_outputs(candidates, kernel, None)
+            if K.shape[1] != n:
+                raise InputError(f"candidates must have {n} columns, kernel values with the training outputs")
+            values = np.broadcast_to(np.asarray(1.0 if diag is None else diag, dtype=np.float64), (len(K),))
+            return K, to_tensor(values.copy(), **self._options)
+        train = self.train_outputs_
+        known = to_tensor(train, **self._options) if isinstance(train, np.ndarray) else train
+        items = known if candidates is None else self._read_outputs(candidates, kernel, None)
+        if isinstance(items, Tensor) and items.shape[1] != known.shape[1]:
+            raise InputError(f"candidates must have {known.shape[1]} columns, as y in fit; got {items.shape[1]}")
+        return kernel._gram(items, known).to(**self._options), kernel._diag(items).to(**self._options)
+
+    def rank(self, X: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
+        """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
+        return rank(self._distances(self._predicted(X), candidates, diag), n_best)
+
+    def predict(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
+        """Predict the output of every item.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        candidates : items, default=None
+            One set for all samples, or with ``per_sample=True`` one set a sample. None: label vectors if
+            ``multilabel_``, else the training outputs.
+        diag, per_sample
+            As in :meth:`scores`.
+
+        Returns
+        -------
+        ndarray or list
+            The chosen candidates; for ``output_kernel="precomputed"`` their row numbers.
+        """
+        check_is_fitted(self)
+        if candidates is None and self.multilabel_:
+            labels = (self._vectors(X) > 0.5).astype(self._outputs_given.dtype)
+            return give_back(labels[:, 0] if self._outputs_given.ndim == 1 else labels, X)
+        if candidates is None and self.output_kernel_.domain == "gram":
+            n = len(self.output_.gram_mean)
+            raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
+        found = [int(np.argmax(row)) for row in self.scores(X, candidates, diag=diag, per_sample=per_sample)]
+        if self.output_kernel_.domain == "gram":
+            return np.asarray(found)
+        pools = candidates if per_sample else [self._outputs_given if candidates is None else candidates] * len(found)
+        chosen = [pool[i] for pool, i in zip(pools, found, strict=True)]
+        return np.asarray(chosen) if self.output_kernel_.domain == "vectors" else chosen
+
+    def _vectors(self, X: Any) -> np.ndarray:
+        train = to_tensor(self.train_outputs_, **self._options)
+        return (self.output_.weights(self._predicted(X)) @ train).cpu().numpy()

@@ -1,0 +1,238 @@
+"""What regressors in spaces of operator-valued kernels share: fit by duality, paths, predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_array, check_consistent_length
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.machine_parts import choose_solver, settings_of
+from rkhs.estimators.regression_path import RegressionPath
+from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.losses import as_loss
+from rkhs.problems.certificates import sample_report
+from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.protocols import Monitor
+
+__all__ = ["DualRegressor", "all_weights", "read_targets"]
+
+
+class DualRegressor(RegressorMixin, KernelEstimator):
+    """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality.
+
+    A subclass says how inputs and targets become Gram matrices and coordinates.
+
+    References
+    ----------
+    Laforgue et al. (2020), problem (1).
+    """
+
+    loss: Any
+    reg: float
+    center: bool
+    solver: Any
+    tol: float
+    max_iter: Any
+    verbose: int
+    kernel_: Any
+    output_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DualRegressor:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : array of shape (n,) or (n, q)
+        sample_weight : array of shape (n,), optional
+            Not negative; the loss is the weighted mean.
+
+        Returns
+        -------
+        self
+        """
+        loss = as_loss(self.loss)
+        U, weights = self._prepare(X, y, sample_weight)
+        problem = self._problem(U, weights, loss, self.reg)
+        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
+        solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
+        self._record(solution)
+        self.gap_ = float(solution.gap or 0.0)
+        self.dual_coef_ = solution.point.cpu().numpy()
+        report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
+        self.certificates_ = (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy()
+        self.kkt_residuals_ = report.kkt[0, :, 0].cpu().numpy()
+        self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        del self._grams
+        return self
+
+    def path(
+        self, X: Any, y: Any, *, regs: Any = None, losses: Any = None, sample_weight: Any = None
+    ) -> RegressionPath:
+        """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition.
+
+        The estimator keeps kernel, supports and output space for the path but gets no coefficients: choose, then fit.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : array of shape (n,) or (n, q)
+        regs : sequence of float, optional
+            Default: ``reg``.
+        losses : sequence of Loss, optional
+            Default: ``loss``. The four named losses may be mixed.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        RegressionPath
+            Its ``predict(X)`` has shape (settings, m, q); settings are ordered with the losses fastest.
+        """
+        settings = settings_of(regs, losses, self.reg, as_loss(self.loss))
+        U, weights = self._prepare(X, y, sample_weight)
+        problem = self._problem(U, weights, [s.loss for s in settings], [s.reg for s in settings])
+        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
+        batch = solver.solve_batch(problem, monitor=Monitor(verbose=self.verbose, label="path"))
+        report = sample_report(problem, batch.points)
+        del self._grams
+        return RegressionPath(
+            self,
+            [s.reg for s in settings],
+            [s.loss for s in settings],
+            problem.coefficients(batch.points)[0].cpu().numpy(),
+            batch.values[0].cpu().numpy(),
+            batch.gaps[0].cpu().numpy(),
+            batch.n_iter[0].cpu().numpy(),
+            report.support[0].sum(0).cpu().numpy(),
+            report.saturated[0].sum(0).cpu().numpy(),
+        )
+
+    @abstractmethod
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
+        """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""
+
+    def _training_grams(self, kernel: OperatorKernel, items: Any) -> list[Tensor]:
+        grams: list[Tensor] = []
+        for index, term in enumerate(kernel.pairs):
+            same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
+            grams.append(self._training_gram(term.kernel, items) if same is None else grams[same])
+        return grams
+
+    def _problem(self, U: Tensor, weights: Tensor | None, losses: Any, regs: Any) -> DualProblem:
+        operators = [
+            None if term.operator is None else torch.as_tensor(np.asarray(term.operator)).to(U)
+            for term in self.kernel_.pairs
+        ]
+        terms = list(zip(self._grams, operators, strict=True))
+        return dual_problem(terms, U, losses, regs, None if weights is None else weights * len(U))
+
+    def _cross_grams(self, items: Any) -> list[Tensor]:
+        return self.kernel_.grams(items, self._support())
+
+    def predict(self, X: Any) -> Any:
+        """Predict the outputs of new items.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q)
+            As ``y`` was in fit; a tensor if ``X`` is one.
+        """
+        items = self._read_new(X)
+        values = self.kernel_.apply(self._cross_grams(items), to_tensor(self.dual_coef_, **self._options))
+        return give_back(self._decode(values), X)
+
+    def _decode(self, values: Tensor) -> np.ndarray:
+        decoded = self._to_output(self.output_.decode(values))
+        return decoded[:, 0] if self._one_output else decoded
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
+        return float(r2_score(as_numpy(y, "y"), as_numpy(self.predict(X)), sample_weight=sample_weight))
+
+
+def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bool]:
+    """Targets as a matrix, and whether they came as a vector.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        Knows dtype and device.
+    y : array of shape (n,) or (n, q)
+    n : int
+        Number of training items.
+
+    Returns
+    -------
+    Y : Tensor of shape (n, q)
+    one_output : bool
+
+    Raises
+    ------
+    InputError
+        If there are no targets or they have more axes; ValueError for other lengths, NaN or infinity.
+
+    References
+    ----------
+    ``docs/design.md``, data flow.
+    """
+    if y is None:
+        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    values = check_array(as_numpy(y, "y"), ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+    if values.ndim not in (1, 2):
+        raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
+    check_consistent_length(np.empty(n), values)
+    return to_tensor(values.reshape(n, -1), **estimator._options), values.ndim == 1
+
+
+def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> Tensor | None:
+    """Weights of all rows, summing to one; rows of weight zero stay, and get zero coefficients.
+
+    Parameters
+    ----------
+    estimator : KernelEstimator
+        Knows dtype and device.
+    sample_weight : array of shape (n,) or None
+    n : int
+        Number of training items.
+
+    Returns
+    -------
+    Tensor of shape (n,) or None
+        None: equal weights.
+
+    Raises
+    ------
+    InputError
+        For weights that are negative or all zero.
+
+    References
+    ----------
+    ``docs/design.md``, data flow.
+    """
+    estimator._kept_rows = None
+    kept, weights = estimator._read_weights(sample_weight, n)
+    if kept is None:
+        return weights
+    full = torch.zeros(n, **estimator._options)
+    full[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
+    return full

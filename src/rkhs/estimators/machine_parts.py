@@ -1,0 +1,208 @@
+"""What fitting an operator-valued machine is made of: kernels as pairs, operators in coordinates, solvers, results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_count, check_number, check_operator
+from rkhs._core.errors import InputError
+from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
+from rkhs.kernels.registry import as_kernel
+from rkhs.losses import Loss
+from rkhs.problems.certificates import covariance_operator, restricted_operator
+from rkhs.problems.dual import DualProblem
+from rkhs.solvers import ADMM, FISTA, BlockCoordinate, Direct, GapSolver, ProximalGradient
+
+__all__ = ["choose_solver", "operators_in_coordinates", "read_operator_kernel", "settings_of"]
+
+_SOLVERS: dict[str, type[GapSolver]] = {
+    "admm": ADMM,
+    "fista": FISTA,
+    "block_coordinate": BlockCoordinate,
+    "proximal_gradient": ProximalGradient,
+    "direct": Direct,
+}
+
+
+def read_operator_kernel(kernel: Any, operator: Any) -> OperatorKernel:
+    """The operator-valued kernel that a user's two arguments mean.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, callable, OperatorKernel, or sequence of pairs (kernel, operator)
+    operator : None, "covariance" or array of shape (q, q)
+        For one scalar kernel only.
+
+    Returns
+    -------
+    OperatorKernel
+
+    Raises
+    ------
+    InputError
+        For anything else, or an operator beside a kernel that already has one.
+
+    References
+    ----------
+    Laforgue et al. (2020), assumption 4.
+    """
+    if isinstance(kernel, (list, tuple)):
+        pairs = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else None for pair in kernel]
+        if not pairs or any(pair is None for pair in pairs):
+            raise InputError(
+                f"kernel must be a kernel, a name, or a list of pairs (kernel, operator); got {kernel!r}. "
+                "Write [(k1, A1), (k2, None)] for k1 A1 + k2 I"
+            )
+        kernel = OperatorSum(tuple(Separable(as_kernel(pair[0]), pair[1]) for pair in pairs if pair is not None))
+    if isinstance(kernel, OperatorKernel):
+        if operator is not None:
+            raise InputError("operator must be None beside an operator-valued kernel, which has its own")
+        read = kernel
+    else:
+        read = Separable(as_kernel(kernel), operator)
+    for term in read.pairs:
+        if isinstance(term.operator, str) and term.operator != "covariance":
+            raise InputError(
+                f"operator must be None (the identity), 'covariance' or a positive semi-definite matrix; "
+                f"got {term.operator!r}"
+            )
+    return read
+
+
+def operators_in_coordinates(
+    kernel: OperatorKernel, U: Tensor, weights: Tensor | None, size: int, basis: Tensor | None, *, explicit: bool = True
+) -> list[Tensor | None]:
+    """Output operators of every term in the coordinates of the targets.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+    U : Tensor of shape (n, r)
+        Coordinates of the training targets.
+    weights : Tensor of shape (n,), optional
+        Sample weights that sum to one.
+    size : int
+        Number of outputs, for explicit operators.
+    basis : Tensor of shape (r, q), optional
+        Orthonormal rows of the coordinates, if they are not the coordinate axes.
+    explicit : bool, default=True
+        Whether a matrix acts on the outputs themselves; False: targets are features and have no matrix.
+
+    Returns
+    -------
+    list of Tensor or None
+        None is the identity.
+
+    Raises
+    ------
+    InputError
+        For a matrix of another shape or not psd, or one under which the span of the targets is not invariant.
+
+    References
+    ----------
+    Laforgue et al. (2020), assumption 3.
+    """
+    operators: list[Tensor | None] = []
+    for term in kernel.pairs:
+        if term.operator is None:
+            operators.append(None)
+        elif isinstance(term.operator, str):
+            operators.append(covariance_operator(U, weights))
+        elif not explicit:
+            raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
+        else:
+            A = torch.as_tensor(check_operator(term.operator, "operator", size)).to(U)
+            operators.append(restricted_operator(A, basis))
+    return operators
+
+
+def choose_solver(solver: Any, problem: DualProblem, tol: Any, max_iter: Any) -> GapSolver:
+    """The solver that a name means for a problem.
+
+    Parameters
+    ----------
+    solver : str or GapSolver
+        ``"auto"``: the closed form (for sums conjugate gradients) for the squared loss, ADMM in the eigenbasis for one
+        kernel, FISTA for sums.
+    problem : DualProblem
+    tol, max_iter : float and int or None
+        Relative gap and largest number of iterations; None: the solver's own.
+
+    Returns
+    -------
+    GapSolver
+
+    Raises
+    ------
+    InputError
+        For another name, or numbers out of range.
+
+    References
+    ----------
+    ``MATH.md`` 6.3.
+    """
+    if isinstance(solver, GapSolver):
+        return solver
+    name = solver
+    if isinstance(solver, str) and solver == "auto":
+        name = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
+    if not isinstance(name, str) or name not in _SOLVERS:
+        known = ", ".join(repr(word) for word in ("auto", *_SOLVERS))
+        raise InputError(f"solver must be one of {known}, or a solver object; got {solver!r}")
+    made = _SOLVERS[name](tol=check_number(tol, "tol", at_least=0.0))
+    if max_iter is not None:
+        made.set_params(max_iter=check_count(max_iter, "max_iter"))
+    return made
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a path: a regulariser and a loss.
+
+    Parameters
+    ----------
+    reg : float
+    loss : Loss
+    """
+
+    reg: float
+    loss: Loss
+
+
+def settings_of(regs: Any, losses: Any, default_reg: Any, default_loss: Loss) -> list[Setting]:
+    """All pairs of regularisers and losses, losses fastest.
+
+    Parameters
+    ----------
+    regs : sequence of float or None
+    losses : sequence of Loss or None
+    default_reg, default_loss : float and Loss
+        In place of None.
+
+    Returns
+    -------
+    list of Setting
+
+    Raises
+    ------
+    InputError
+        If a list is empty or holds something else.
+
+    References
+    ----------
+    ``docs/design.md``.
+    """
+    many_regs = [default_reg] if regs is None else list(np.atleast_1d(regs))
+    many_losses: Sequence[Any] = [default_loss] if losses is None else list(losses)
+    if not many_regs or not many_losses:
+        raise InputError("regs and losses must not be empty")
+    for loss in many_losses:
+        if not isinstance(loss, Loss):
+            raise InputError(f"losses must hold losses such as Huber(1.0); got {loss!r}")
+    return [Setting(check_number(reg, "regs", above=0.0), loss) for reg in many_regs for loss in many_losses]

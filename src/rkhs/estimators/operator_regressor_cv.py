@@ -1,0 +1,263 @@
+"""Operator-valued kernel regression that chooses regulariser, loss parameter and bandwidth by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.model_selection import check_cv
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, give_back
+from rkhs._core.checks import check_choice, check_number
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.machine import all_weights, read_targets
+from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
+from rkhs.outputs import Euclidean
+from rkhs.problems.dual import dual_problem
+
+__all__ = ["OperatorKernelRegressorCV"]
+
+_REGS = tuple(10.0**k for k in range(-6, 2))
+_SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
+
+
+class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstimator):
+    """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
+
+    For each bandwidth one Gram matrix is made, for each fold one eigendecomposition, and all regularisers and loss
+    parameters are solved in one batch: nothing is fitted from scratch.
+
+    Parameters
+    ----------
+    kernel : str, Kernel, OperatorKernel, or list of pairs, default="gaussian"
+        As in :class:`OperatorKernelRegressor`.
+    operator : None, "covariance" or array of shape (q, q), default=None
+    loss : str or Loss, default="squared"
+    regs : sequence of float, default=None
+        None: 1e-6, 1e-5, ..., 10.
+    epsilons, kappas : sequence of float, default=None
+        Parameters of the epsilon-insensitive losses, or of the Huber loss. None: shares 0.03, 0.1, 0.3, 0.6 and 1 of
+        the root mean squared norm of the centred outputs.
+    gammas : sequence of float or str, default=None
+        Bandwidths of the kernel, which must have one; None: the kernel as it is.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn.
+    criterion : {"squared", "norm"}, default="squared"
+        Held-out error that is minimised: mean squared norm, or mean norm (less moved by outliers), of the residuals.
+    center : bool, default=True
+    solver : str or GapSolver, default="auto"
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=None
+    psd : {"clip", "raise"}, default="clip"
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+    verbose : int, default=0
+        These as in :class:`OperatorKernelRegressor`.
+
+    Attributes
+    ----------
+    reg_ : float
+    loss_ : Loss
+    gamma_ : float, str or None
+    best_score_ : float
+        Minus the smallest held-out error.
+    cv_errors_ : ndarray of shape (gammas, regs, losses, folds)
+        Held-out errors.
+    losses_ : list of Loss
+        What the third axis means.
+    estimator_ : OperatorKernelRegressor
+        Fitted on all data with the chosen parameters.
+
+    Raises
+    ------
+    InputError
+        For parameters out of range, and for data that cannot be used.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 4.1: hyper-parameters by cross-validation on the training part only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from rkhs import OperatorKernelRegressorCV
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> model = OperatorKernelRegressorCV(loss="huber", regs=[1e-2, 1e-1, 1.0], cv=4).fit(X, Y)
+    >>> model.predict(X).shape
+    (20, 3)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        operator: Any = None,
+        loss: Any = "squared",
+        regs: Any = None,
+        epsilons: Any = None,
+        kappas: Any = None,
+        gammas: Any = None,
+        cv: Any = 5,
+        criterion: str = "squared",
+        center: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-6,
+        max_iter: Any = None,
+        psd: str = "clip",
+        device: str = "cpu",
+        dtype: str = "float64",
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.operator = operator
+        self.loss = loss
+        self.regs = regs
+        self.epsilons = epsilons
+        self.kappas = kappas
+        self.gammas = gammas
+        self.cv = cv
+        self.criterion = criterion
+        self.center = center
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.psd = psd
+        self.device = device
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRegressorCV:
+        """Choose the parameters, then fit on all data.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : array of shape (n,) or (n, q)
+        sample_weight : array of shape (n,), optional
+            Weighs both the loss and the held-out errors.
+
+        Returns
+        -------
+        self
+        """
+        check_choice(self.criterion, "criterion", ("squared", "norm"))
+        check_choice(self.psd, "psd", ("clip", "raise"))
+        regs = [check_number(reg, "regs", above=0.0) for reg in (_REGS if self.regs is None else self.regs)]
+        if not regs:
+            raise InputError("regs must not be empty")
+        kernels = self._kernels()
+        items = self._read_training(X, kernels[0], at_least=2)
+        Y, _ = read_targets(self, y, len(items))
+        weights = all_weights(self, sample_weight, len(items))
+        full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
+        self.losses_ = self._losses(Y, full)
+        folds = list(check_cv(self.cv).split(np.zeros((len(items), 1)), as_numpy(y, "y")))
+        errors = np.stack([self._errors(kernel, items, Y, full, regs, folds) for kernel in kernels])
+        self.cv_errors_ = errors
+        mean = errors.mean(-1)
+        g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        self.reg_, self.loss_ = regs[r], self.losses_[j]
+        self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
+        self.best_score_ = -float(mean[g, r, j])
+        names = ("center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
+        final = OperatorKernelRegressor(
+            kernels[g], loss=self.loss_, reg=self.reg_, **{name: getattr(self, name) for name in names}
+        )
+        with warnings.catch_warnings():  # said once already, for the same matrix
+            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
+            self.estimator_ = final.fit(X, y, sample_weight)
+        self.kernel_, self.n_iter_ = self.estimator_.kernel_, self.estimator_.n_iter_
+        self.objective_, self.gap_ = self.estimator_.objective_, self.estimator_.gap_
+        return self
+
+    def _kernels(self) -> list[OperatorKernel]:
+        """One kernel a bandwidth."""
+        base = read_operator_kernel(self.kernel, self.operator)
+        if self.gammas is None:
+            return [base]
+        many = list(self.gammas)
+        if len(base.pairs) != 1 or "gamma" not in base.pairs[0].kernel.get_params(deep=False) or not many:
+            raise InputError("gammas must be a non-empty list beside one kernel with a bandwidth, such as 'gaussian'")
+        return [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
+
+    def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
+        loss = as_loss(self.loss)
+        if not isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber)):
+            if self.epsilons is not None or self.kappas is not None:
+                raise InputError(f"epsilons and kappas must be None for loss={loss!r}, which has neither")
+            return [loss]
+        name, given, other = ("kappas", self.kappas, self.epsilons) if isinstance(loss, Huber) else (
+            "epsilons", self.epsilons, self.kappas
+        )  # fmt: skip
+        if other is not None:
+            raise InputError(f"{type(loss).__name__} takes {name} only; leave the other list out")
+        if given is None:
+            centred = Y - (weights @ Y) / weights.sum() if self.center else Y
+            size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())
+            given = [share * size if size > 0.0 else share for share in _SHARES]
+        made = [type(loss)(float(value)) for value in given]
+        if not made:
+            raise InputError(f"{name} must not be empty")
+        for one in made:
+            assert one.dual_parameters
+        return list(made)
+
+    def _errors(
+        self, kernel: OperatorKernel, items: Any, Y: Tensor, weights: Tensor, regs: list[float], folds: list[Any]
+    ) -> np.ndarray:
+        """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
+        resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
+        grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
+        out = np.empty((len(regs), len(self.losses_), len(folds)))
+        all_regs = [reg for reg in regs for _ in self.losses_]
+        for f, (train, test) in enumerate(folds):
+            a, b = torch.as_tensor(train), torch.as_tensor(test)
+            share = weights[a] / weights[a].sum()
+            output, U = Euclidean.fit(Y[a], share, center=self.center, scale=False)
+            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
+            operators = operators_in_coordinates(resolved, U, share, Y.shape[1], basis)
+            terms = [(K[a][:, a], A) for K, A in zip(grams, operators, strict=True)]
+            problem = dual_problem(terms, U, self.losses_ * len(regs), all_regs, weights[a])
+            batch = choose_solver(self.solver, problem, self.tol, self.max_iter).solve_batch(problem)
+            coefs = problem.coefficients(batch.points)[0]
+            S, n, r = coefs.shape
+            side = coefs.permute(1, 0, 2).reshape(n, S * r)
+            values = torch.zeros(len(b), S, r, **self._options)
+            for K, A in zip(grams, operators, strict=True):
+                part = (K[b][:, a] @ side).view(-1, S, r)
+                values += part if A is None else part @ A
+            residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]
+            squares = (residuals**2).sum(-1)
+            held = squares if self.criterion == "squared" else squares.sqrt()
+            left = weights[b] / weights[b].sum().clamp_min(torch.finfo(weights.dtype).tiny)
+            out[:, :, f] = (left @ held).view(len(regs), -1).cpu().numpy()
+        return out
+
+    def predict(self, X: Any) -> Any:
+        """Predict the outputs of new items; see :meth:`OperatorKernelRegressor.predict`.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q)
+        """
+        self._read_new(X)
+        return give_back(np.asarray(as_numpy(self.estimator_.predict(X))), X)

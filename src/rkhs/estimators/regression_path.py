@@ -1,0 +1,91 @@
+"""A path of regression machines, fitted in one batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from rkhs._core.arrays import to_tensor
+from rkhs.losses import Loss
+
+__all__ = ["RegressionPath"]
+
+
+@dataclass(frozen=True)
+class RegressionPath:
+    """Machines for S settings that share data and kernel.
+
+    Parameters
+    ----------
+    estimator : OperatorKernelRegressor
+        Holds kernel, supports and output space.
+    regs : list of S float
+    losses : list of S Loss
+    dual_coefs : ndarray of shape (S, n, r)
+    objectives, gaps : ndarray of shape (S,)
+        Objectives and their certified distances from the optima.
+    n_iter : ndarray of shape (S,)
+    n_support, n_saturated : ndarray of shape (S,)
+        Numbers of samples with a non-zero dual variable, and of samples where the loss is linear.
+
+    References
+    ----------
+    Laforgue et al. (2020), figures 3 and 4.
+    """
+
+    estimator: Any
+    regs: list[float]
+    losses: list[Loss]
+    dual_coefs: np.ndarray
+    objectives: np.ndarray
+    gaps: np.ndarray
+    n_iter: np.ndarray
+    n_support: np.ndarray
+    n_saturated: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.regs)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions of every machine.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (S, m) or (S, m, q)
+
+        Raises
+        ------
+        InputError
+            If the items do not fit the training data.
+        """
+        model = self.estimator
+        grams = model._cross_grams(model._read_new(X))
+        coefs = to_tensor(self.dual_coefs, **model._options)
+        S, n, r = coefs.shape
+        side = coefs.permute(1, 0, 2).reshape(n, S * r)
+        values = torch.zeros(len(grams[0]), S, r, **model._options)
+        for K, term in zip(grams, model.kernel_.pairs, strict=True):
+            values += term._times((K @ side).view(-1, r)).view(-1, S, r)
+        return np.stack([model._decode(values[:, s]) for s in range(S)])
+
+    def mean_squared_errors(self, X: Any, Y: Any) -> np.ndarray:
+        """Mean over all entries of the squared errors of every machine, shape (S,).
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        Y : array of shape (m,) or (m, q)
+
+        Returns
+        -------
+        ndarray of shape (S,)
+        """
+        errors = self.predict(X) - np.asarray(Y, dtype=float)
+        return (errors**2).reshape(len(self), -1).mean(1)

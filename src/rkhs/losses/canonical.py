@@ -1,0 +1,269 @@
+"""The losses whose conjugate is ``c/2 ||a||^2 + epsilon ||a||`` on a ball: one formula, six names.
+
+With ``t = (||r|| - epsilon)_+`` the loss is ``t^2 / (2 c)`` while ``t <= c cap`` and ``cap t - c cap^2 / 2`` beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs.losses.radial import Radial
+
+__all__ = [
+    "Ball",
+    "Canonical",
+    "EpsilonInsensitive",
+    "Huber",
+    "Norm",
+    "Squared",
+    "SquaredEpsilonInsensitive",
+]
+
+_SLACK = 8.0  # roundings by which a projected row may leave its ball
+
+
+class Canonical(Radial):
+    """A loss with ``f*(a) = c/2 ||a||^2 + epsilon ||a||`` for ``||a|| <= cap``, infinite beyond.
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6: all three problems in one.
+    """
+
+    @property
+    @abstractmethod
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(c, epsilon, cap)``, checked."""
+
+    @property
+    def largest_slope(self) -> float:
+        """``cap``."""
+        return self.dual_parameters[2]
+
+    def profile(self, r: Tensor) -> Tensor:
+        """``g(r)`` for ``r >= 0``, any shape."""
+        c, epsilon, cap = self.dual_parameters
+        t = (r - epsilon).clamp_min(0.0)
+        if math.isinf(cap):
+            slack = _SLACK * torch.finfo(r.dtype).eps * epsilon
+            return t.masked_fill(t > 0, math.inf).masked_fill(t <= slack, 0.0) if c == 0.0 else t * t / (2.0 * c)
+        linear = cap * t - 0.5 * c * cap * cap
+        return linear if c == 0.0 else torch.where(t <= c * cap, t * t / (2.0 * c), linear)
+
+    def slope(self, r: Tensor) -> Tensor:
+        """``g'(r)`` for ``r >= 0``, any shape."""
+        c, epsilon, cap = self.dual_parameters
+        t = (r - epsilon).clamp_min(0.0)
+        return t.masked_fill(t > 0, cap) if c == 0.0 else (t / c).clamp(max=cap)
+
+    def conjugate_profile(self, s: Tensor) -> Tensor:
+        """``c s^2 / 2 + epsilon s`` up to ``cap`` (within rounding), infinite beyond; any shape."""
+        c, epsilon, cap = self.dual_parameters
+        inside = s <= cap * (1.0 + _SLACK * torch.finfo(s.dtype).eps)
+        return (0.5 * c * s * s + epsilon * s).masked_fill(~inside, math.inf)
+
+    def conjugate_slope(self, s: Tensor) -> Tensor:
+        """``c s + epsilon``, any shape."""
+        c, epsilon, _ = self.dual_parameters
+        return c * s + epsilon
+
+    def shrink(self, a: Tensor, step: float | Tensor) -> Tensor:
+        """``min((a - step epsilon)_+ / (1 + step c), cap)``, any shape."""
+        c, epsilon, cap = self.dual_parameters
+        return ((a - step * epsilon).clamp_min(0.0) / (1.0 + step * c)).clamp(max=cap)
+
+
+class Squared(Canonical):
+    """Squared loss ``f(r) = 1/2 ||r||^2``.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 3.1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Squared
+    >>> Squared().value(torch.tensor([[3.0, 4.0]]))
+    tensor([12.5000])
+    """
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(1, 0, infinity)``."""
+        return 1.0, 0.0, math.inf
+
+
+class SquaredEpsilonInsensitive(Canonical):
+    """Squared loss outside a ball, ``f(r) = 1/2 (||r|| - epsilon)_+^2``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Radius >= 0 of the residuals that cost nothing, in units of the outputs.
+
+    Raises
+    ------
+    InputError
+        If ``epsilon`` is negative.
+
+    References
+    ----------
+    Laforgue et al. (2020), definition 4 and theorem 6, problem (P1) with its one half.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(1.0).value(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
+    tensor([8., 0.])
+    """
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        self.epsilon = epsilon
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(1, epsilon, infinity)``."""
+        return 1.0, check_number(self.epsilon, "SquaredEpsilonInsensitive.epsilon", at_least=0.0), math.inf
+
+
+class EpsilonInsensitive(Canonical):
+    """Norm outside a ball, ``f(r) = (||r|| - epsilon)_+``: vector-valued support vector regression.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Radius >= 0 of the residuals that cost nothing, in units of the outputs.
+
+    Raises
+    ------
+    InputError
+        If ``epsilon`` is negative.
+
+    References
+    ----------
+    Laforgue et al. (2020), definition 4 and theorem 6, problem (P3).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(1.0).value(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
+    tensor([4., 0.])
+    """
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        self.epsilon = epsilon
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(0, epsilon, 1)``."""
+        return 0.0, check_number(self.epsilon, "EpsilonInsensitive.epsilon", at_least=0.0), 1.0
+
+
+class Huber(Canonical):
+    """Huber loss, ``1/2 ||r||^2`` up to ``kappa``, ``kappa (||r|| - kappa / 2)`` beyond.
+
+    Parameters
+    ----------
+    kappa : float, default=1.0
+        Norm > 0 of the residual from which the loss grows linearly, in units of the outputs.
+
+    Raises
+    ------
+    InputError
+        If ``kappa`` is not positive.
+
+    References
+    ----------
+    Laforgue et al. (2020), definition 5 and theorem 6, problem (P2).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber
+    >>> Huber(1.0).value(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
+    tensor([4.5000, 0.1250])
+    """
+
+    def __init__(self, kappa: float = 1.0) -> None:
+        self.kappa = kappa
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(1, 0, kappa)``."""
+        return 1.0, 0.0, check_number(self.kappa, "Huber.kappa", above=0.0)
+
+
+class Norm(Canonical):
+    """Norm of the residual, ``f(r) = scale ||r||``: the multivariate median.
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        Factor > 0.
+
+    Raises
+    ------
+    InputError
+        If ``scale`` is not positive.
+
+    References
+    ----------
+    Laforgue et al. (2020), proposition 1, third item.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Norm
+    >>> Norm(2.0).value(torch.tensor([[3.0, 4.0]]))
+    tensor([10.])
+    """
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(0, 0, scale)``."""
+        return 0.0, 0.0, check_number(self.scale, "Norm.scale", above=0.0)
+
+
+class Ball(Canonical):
+    """Zero for ``||r|| <= radius``, infinite beyond: a part of infimal convolutions, and a hard constraint alone.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Radius > 0.
+
+    Raises
+    ------
+    InputError
+        If ``radius`` is not positive.
+
+    References
+    ----------
+    Laforgue et al. (2020), proposition 1, third item.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Ball
+    >>> Ball(1.0).value(torch.tensor([[3.0, 4.0], [0.3, 0.4]]))
+    tensor([inf, 0.])
+    """
+
+    def __init__(self, radius: float = 1.0) -> None:
+        self.radius = radius
+
+    @property
+    def dual_parameters(self) -> tuple[float, float, float]:
+        """``(0, radius, infinity)``."""
+        return 0.0, check_number(self.radius, "Ball.radius", above=0.0), math.inf

@@ -1,0 +1,137 @@
+"""Losses of the norm of the residual, ``f(r) = g(||r||)``: one profile on the half line gives everything."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs.losses.base import Loss
+
+__all__ = ["Power", "Radial"]
+
+_BISECTIONS = 80  # halves an interval until float64 cannot tell its ends apart
+
+
+class Radial(Loss):
+    """A loss ``f(r) = g(||r||)`` with a convex nondecreasing profile ``g``, ``g(0) = 0``.
+
+    The conjugate is ``f*(a) = g*(||a||)`` and the prox of it rescales each row.
+
+    References
+    ----------
+    Laforgue et al. (2020), proposition 1, second item.
+    """
+
+    def value(self, R: Tensor) -> Tensor:
+        """``g(||r_i||)``, shape (n,)."""
+        return self.profile(_norms(R))
+
+    def gradient(self, R: Tensor) -> Tensor:
+        """``g'(||r_i||) r_i / ||r_i||``, zero at ``r_i = 0``, shape (n, q)."""
+        r = _norms(R)
+        factor = torch.where(r > 0, self.slope(r) / torch.where(r > 0, r, torch.ones_like(r)), torch.zeros_like(r))
+        return R * factor.unsqueeze(-1)
+
+    def conjugate(self, A: Tensor) -> Tensor:
+        """``g*(||a_i||)``, shape (n,)."""
+        return self.conjugate_profile(_norms(A))
+
+    def prox_conjugate(self, A: Tensor, step: float) -> Tensor:
+        """Each row rescaled to the prox of ``step g*`` at its norm, shape (n, q)."""
+        a = _norms(A)
+        factor = self.shrink(a, step) / torch.where(a > 0, a, torch.ones_like(a))
+        return A * factor.unsqueeze(-1)
+
+    @abstractmethod
+    def profile(self, r: Tensor) -> Tensor:
+        """``g(r)`` for ``r >= 0``, any shape."""
+
+    @abstractmethod
+    def slope(self, r: Tensor) -> Tensor:
+        """A subgradient ``g'(r)`` for ``r >= 0``, any shape."""
+
+    @abstractmethod
+    def conjugate_profile(self, s: Tensor) -> Tensor:
+        """``g*(s) = sup_{r >= 0} r s - g(r)`` for ``s >= 0``, any shape."""
+
+    @abstractmethod
+    def conjugate_slope(self, s: Tensor) -> Tensor:
+        """A subgradient of ``g*`` for ``s`` in its domain, any shape."""
+
+    @property
+    def largest_slope(self) -> float:
+        """Supremum of the slopes: ``g*`` is infinite above it."""
+        return math.inf
+
+    def shrink(self, a: Tensor, step: float | Tensor) -> Tensor:
+        """``argmin_s step g*(s) + 1/2 (s - a)^2`` for ``a >= 0``, any shape; by bisection unless overridden."""
+        low, high = torch.zeros_like(a), a.clamp(max=self.largest_slope)
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            too_large = middle + step * self.conjugate_slope(middle) > a
+            low, high = torch.where(too_large, low, middle), torch.where(too_large, middle, high)
+        return high.where(high == a, low)
+
+
+class Power(Radial):
+    """Power of the norm, ``f(r) = (scale / eta) ||r||^eta``.
+
+    Parameters
+    ----------
+    eta : float, default=1.5
+        Exponent > 1. Between 1 and 2 the loss is robust to large residuals and smooth at zero but not twice.
+    scale : float, default=1.0
+        Factor > 0.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    References
+    ----------
+    Laforgue et al. (2020), proposition 1, second item.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Power
+    >>> Power(3.0).value(torch.tensor([[3.0, 4.0]]))
+    tensor([41.6667])
+    """
+
+    def __init__(self, eta: float = 1.5, scale: float = 1.0) -> None:
+        self.eta = eta
+        self.scale = scale
+
+    def _parameters(self) -> tuple[float, float]:
+        return check_number(self.eta, "Power.eta", above=1.0), check_number(self.scale, "Power.scale", above=0.0)
+
+    def profile(self, r: Tensor) -> Tensor:
+        """``(scale / eta) r^eta``, any shape."""
+        eta, scale = self._parameters()
+        return (scale / eta) * r**eta
+
+    def slope(self, r: Tensor) -> Tensor:
+        """``scale r^(eta - 1)``, any shape."""
+        eta, scale = self._parameters()
+        return scale * r ** (eta - 1.0)
+
+    def conjugate_profile(self, s: Tensor) -> Tensor:
+        """``(scale / eta') (s / scale)^eta'`` with ``1/eta + 1/eta' = 1``, any shape."""
+        eta, scale = self._parameters()
+        dual = eta / (eta - 1.0)
+        return (scale / dual) * (s / scale) ** dual
+
+    def conjugate_slope(self, s: Tensor) -> Tensor:
+        """``(s / scale)^(1 / (eta - 1))``, any shape."""
+        eta, scale = self._parameters()
+        return (s / scale) ** (1.0 / (eta - 1.0))
+
+
+def _norms(R: Tensor) -> Tensor:
+    return torch.linalg.vector_norm(R, dim=-1)

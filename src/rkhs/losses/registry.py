@@ -1,0 +1,58 @@
+"""Losses by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rkhs._core.errors import InputError
+from rkhs.losses.base import Loss
+from rkhs.losses.canonical import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
+
+__all__ = ["LOSS_NAMES", "as_loss"]
+
+_NAMES: dict[str, type[Loss]] = {
+    "squared": Squared,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "huber": Huber,
+}
+
+LOSS_NAMES = tuple(_NAMES)
+"""Names that :func:`as_loss` takes, each a loss with its default parameter."""
+
+
+def as_loss(loss: Any, name: str = "loss") -> Loss:
+    """Return the loss that a name or a loss object means.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object.
+    name : str, default="loss"
+        The argument, for the message.
+
+    Returns
+    -------
+    Loss
+
+    Raises
+    ------
+    InputError
+        For any other value.
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6.
+
+    Examples
+    --------
+    >>> from rkhs.losses.registry import as_loss
+    >>> as_loss("huber")
+    Huber()
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str) and loss in _NAMES:
+        return _NAMES[loss]()
+    known = ", ".join(repr(word) for word in _NAMES)
+    raise InputError(f"{name} must be one of {known}, or a loss such as Huber(1.0); got {loss!r}")

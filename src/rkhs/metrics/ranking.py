@@ -1,0 +1,128 @@
+"""How high the truth ranks among candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError
+
+__all__ = ["hamming_error", "top_k_accuracy", "truth_ranks"]
+
+
+def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
+    """Rank of the true candidate of each sample, 1 is best; ties count against it.
+
+    ``rank = 1 + #{strictly better} + #{ties}``.
+
+    Parameters
+    ----------
+    scores : array of shape (m, c), or sequence of m arrays of shape (c_i,)
+        Larger is better.
+    truth : array of shape (m,), integers
+        Index of the true candidate; negative where it is missing from the candidates.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Infinite where the truth is missing.
+
+    Raises
+    ------
+    InputError
+        For another length, an index beyond the candidates, or scores that are not finite.
+
+    References
+    ----------
+    Laforgue et al. (2020), table 1; ``MATH.md`` 7.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import truth_ranks
+    >>> truth_ranks([[0.9, 0.1, 0.5], [0.2, 0.2, 0.1]], [2, 0])
+    array([2., 2.])
+    """
+    index = np.asarray(truth)
+    if len(scores) != len(index):
+        raise InputError(f"truth must have one index a sample ({len(scores)}); got {len(index)}")
+    ranks = np.full(len(index), np.inf)
+    for i, (row, true) in enumerate(zip(scores, index, strict=True)):
+        values = np.asarray(row, dtype=float)
+        if true >= len(values):
+            raise InputError(f"truth[{i}] must be under the number of candidates {len(values)}; got {true}")
+        if not np.isfinite(values).all():
+            raise InputError(f"scores[{i}] must be finite")
+        if true >= 0:
+            ranks[i] = np.count_nonzero(values >= values[true])
+    return ranks
+
+
+def top_k_accuracy(ranks: Any, k: int) -> float:
+    """Share of samples whose truth is among the best ``k`` candidates.
+
+    Parameters
+    ----------
+    ranks : array of shape (m,)
+        As :func:`truth_ranks` returns them.
+    k : int
+
+    Returns
+    -------
+    float
+        Between 0 and 1, nondecreasing in ``k``.
+
+    Raises
+    ------
+    InputError
+        If ``k`` is not a positive integer or there are no ranks.
+
+    References
+    ----------
+    Laforgue et al. (2020), table 1.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import top_k_accuracy
+    >>> top_k_accuracy([1.0, 3.0, 2.0, 20.0], k=2)
+    0.5
+    """
+    values = np.asarray(ranks, dtype=float)
+    if values.size == 0:
+        raise InputError("ranks must not be empty")
+    return float(np.mean(values <= check_count(k, "k")))
+
+
+def hamming_error(Y: Any, predicted: Any) -> float:
+    """Share of wrong labels, ``#{wrong} / (n q)``.
+
+    Parameters
+    ----------
+    Y, predicted : array of shape (n, q)
+        Labels.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        If the shapes differ.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 4.1, where it is printed times 100.
+
+    Examples
+    --------
+    >>> from rkhs.metrics import hamming_error
+    >>> hamming_error([[0, 1], [1, 1]], [[0, 1], [0, 1]])
+    0.25
+    """
+    left, right = np.asarray(Y), np.asarray(predicted)
+    if left.shape != right.shape or left.size == 0:
+        raise InputError(f"predicted must have the shape {left.shape} of Y, not empty; got {right.shape}")
+    return float(np.mean(left != right))

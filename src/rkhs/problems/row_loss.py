@@ -1,0 +1,260 @@
+"""The part of a dual problem that acts on each row alone: the conjugate of the loss, for a whole batch at once.
+
+Letters: ``F`` folds, ``n`` rows, ``q`` coordinates, ``B`` settings. Rows carry the root ``s`` of their weights, so that
+weights never reach the quadratic part; ``tau = reg * (sum of weights)``; the variable is ``W = alpha / tau``.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs.losses import Canonical, Loss
+
+__all__ = ["build_row_loss"]
+
+
+class RowLoss(ABC):
+    """Conjugate of the loss in the variable ``W``, divided by ``tau``.
+
+    Parameters
+    ----------
+    root_weights : Tensor of shape (F, n)
+        Roots ``s_i`` of the sample weights; a row of weight zero is absent.
+    tau : Tensor of shape (F, B)
+        ``reg * (sum of weights)``.
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6; ``docs/design.md``.
+    """
+
+    def __init__(self, root_weights: Tensor, tau: Tensor) -> None:
+        self.s = root_weights
+        self.tau = tau
+
+    @staticmethod
+    def norms(U: Tensor) -> Tensor:
+        """Norms of rows, shape (F, n, B); ten times faster than torch's own reduction over a strided axis."""
+        return torch.linalg.vecdot(U, U, dim=2).sqrt_()
+
+    @property
+    @abstractmethod
+    def curvature(self) -> Tensor:
+        """Coefficient of ``1/2 ||W||^2`` that belongs to the smooth part, shape (F, B)."""
+
+    @abstractmethod
+    def prox(self, U: Tensor, step: Tensor) -> Tensor:
+        """Prox of the rest with one step a problem; ``U`` of shape (F, n, q, B), ``step`` of shape (F, B)."""
+
+    @abstractmethod
+    def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss and gap of each row, shapes (F, n, B), from scaled residuals ``R = s (y - h)`` and ``W``."""
+
+    @abstractmethod
+    def select(self, folds: slice, columns: Tensor | slice) -> RowLoss:
+        """The part for some folds and settings."""
+
+    @abstractmethod
+    def row(self, i: int) -> RowLoss:
+        """The part for row ``i`` alone."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every loss is the squared loss."""
+        return False
+
+    def caps(self) -> Tensor:
+        """Largest norms of rows of ``W``, shape (F, n, B) or broadcastable; infinite where there is no limit."""
+        return torch.full_like(self.tau[:, None, :], math.inf)
+
+
+class CanonicalRows(RowLoss):
+    """Losses with the conjugate ``c/2 ||a||^2 + epsilon ||a||`` on ``||a|| <= cap``, one of them a setting.
+
+    Parameters
+    ----------
+    root_weights : Tensor of shape (F, n)
+    tau : Tensor of shape (F, B)
+    c, epsilon, cap : Tensor of shape (B,)
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6.
+    """
+
+    def __init__(self, root_weights: Tensor, tau: Tensor, c: Tensor, epsilon: Tensor, cap: Tensor) -> None:
+        super().__init__(root_weights, tau)
+        self.c, self.epsilon, self.cap = c, epsilon, cap
+        s = root_weights[:, :, None]
+        self._s = s[:1, :1] if bool((root_weights == 1.0).all()) else s
+        self._epsilon_rows = self._s * epsilon
+        self._cap_rows = torch.where(self._s > 0, self._s * (cap / tau)[:, None, :], 0.0)
+        self._insensitive = bool((epsilon > 0).any())
+        self._capped = bool(torch.isfinite(cap).any())
+
+    @property
+    def curvature(self) -> Tensor:
+        """``c tau``, shape (F, B)."""
+        return self.c * self.tau
+
+    def scale(self, norms: Tensor, step: Tensor) -> Tensor:
+        """Factors by which the prox multiplies rows of these norms, shape (F, n, B)."""
+        if self._insensitive:
+            kept = (norms - self._epsilon_rows * step[:, None, :]).clamp_min_(0.0)
+        else:
+            kept = norms.clone()
+        if self._capped:
+            kept = torch.minimum(kept, self._cap_rows)
+        return kept.div_(norms.clamp_min(torch.finfo(norms.dtype).tiny))
+
+    def prox(self, U: Tensor, step: Tensor) -> Tensor:
+        """Shrink and cut the rows, shape (F, n, q, B)."""
+        return U * self.scale(self.norms(U), step)[:, :, None, :]
+
+    def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss and gap of each row, shapes (F, n, B)."""
+        rho = self.norms(R)
+        a = self.norms(W) * self.tau[:, None, :]
+        s, c = self._s, self.c
+        t = (rho - self._epsilon_rows).clamp_min_(0.0)
+        if self._capped:
+            square = torch.where(c > 0, t * t / (2.0 * c), math.inf)
+            # An infinite cap makes the linear branch infinite, which the minimum below never takes.
+            cap = torch.where(s > 0, s * self.cap, 0.0)
+            line = torch.where(t > 0, cap * t, 0.0) - torch.where(c > 0, 0.5 * c * cap * cap, 0.0)
+            loss = torch.where((t <= c * cap) & (c > 0), square, line)
+        else:
+            loss = t * t / (2.0 * c)
+        conjugate = 0.5 * c * a * a + self._epsilon_rows * a
+        inner = torch.linalg.vecdot(R, W, dim=2) * self.tau[:, None, :]
+        return loss, loss + conjugate - inner
+
+    def select(self, folds: slice, columns: Tensor | slice) -> CanonicalRows:
+        """The part for some folds and settings."""
+        tau = self.tau[folds][:, columns]
+        return CanonicalRows(self.s[folds], tau, self.c[columns], self.epsilon[columns], self.cap[columns])
+
+    def row(self, i: int) -> CanonicalRows:
+        """The part for row ``i`` alone."""
+        return CanonicalRows(self.s[:, i : i + 1], self.tau, self.c, self.epsilon, self.cap)
+
+    def caps(self) -> Tensor:
+        """``s cap / tau``."""
+        return self._cap_rows
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every loss is the squared loss."""
+        return not self._insensitive and not self._capped and bool((self.c == 1.0).all())
+
+
+class GeneralRows(RowLoss):
+    """Any one loss for all settings, through its own closed forms.
+
+    Parameters
+    ----------
+    root_weights : Tensor of shape (F, n)
+    tau : Tensor of shape (F, B)
+    loss : Loss
+    targets : Tensor of shape (F, n, q)
+        Scaled targets ``s y``.
+
+    References
+    ----------
+    Laforgue et al. (2020), proposition 1.
+    """
+
+    def __init__(self, root_weights: Tensor, tau: Tensor, loss: Loss, targets: Tensor) -> None:
+        super().__init__(root_weights, tau)
+        self.loss, self.targets = loss, targets
+        self._inverse = torch.where(root_weights > 0, 1.0 / root_weights, torch.zeros_like(root_weights))
+
+    @property
+    def curvature(self) -> Tensor:
+        """Zero: the whole conjugate goes through the prox."""
+        return torch.zeros_like(self.tau)
+
+    def _fold(self, f: int) -> tuple[Tensor, Tensor, Loss]:
+        inverse = self._inverse[f, :, None]
+        return self.s[f, :, None], inverse, self.loss.bind(self.targets[f] * inverse)
+
+    def prox(self, U: Tensor, step: Tensor) -> Tensor:
+        """``-(s / tau) prox_{step tau f*}(-tau u / s)`` row by row, shape (F, n, q, B)."""
+        out = torch.empty_like(U)
+        for f, b in self._pairs():
+            s, inverse, loss = self._fold(f)
+            tau = float(self.tau[f, b])
+            inner = loss.prox_conjugate(-tau * inverse * U[f, :, :, b], float(step[f, b]) * tau)
+            out[f, :, :, b] = -(s / tau) * inner
+        return out
+
+    def certificate(self, R: Tensor, W: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss and gap of each row, shapes (F, n, B)."""
+        losses, gaps = torch.empty_like(R[:, :, 0]), torch.empty_like(R[:, :, 0])
+        for f, b in self._pairs():
+            s, inverse, loss = self._fold(f)
+            weight = s[:, 0] ** 2
+            r, a = R[f, :, :, b], self.tau[f, b] * W[f, :, :, b]
+            value = torch.where(weight > 0, weight * loss.value(-inverse * r), 0.0)
+            conjugate = torch.where(weight > 0, weight * loss.conjugate(-inverse * a), 0.0)
+            losses[f, :, b] = value
+            gaps[f, :, b] = value + conjugate - (r * a).sum(-1)
+        return losses, gaps
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        F, B = self.tau.shape
+        return [(f, b) for f in range(F) for b in range(B)]
+
+    def select(self, folds: slice, columns: Tensor | slice) -> GeneralRows:
+        """The part for some folds and settings."""
+        return GeneralRows(self.s[folds], self.tau[folds][:, columns], self.loss, self.targets[folds])
+
+    def row(self, i: int) -> GeneralRows:
+        """The part for row ``i`` alone."""
+        return GeneralRows(self.s[:, i : i + 1], self.tau, self.loss, self.targets[:, i : i + 1])
+
+
+def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
+    """The row part of a batch with one loss a setting.
+
+    Parameters
+    ----------
+    losses : sequence of B Loss
+        Canonical losses may differ; any other loss must be the same in all settings.
+    root_weights : Tensor of shape (F, n)
+    tau : Tensor of shape (F, B)
+    targets : Tensor of shape (F, n, q)
+        Scaled targets.
+
+    Returns
+    -------
+    RowLoss
+
+    Raises
+    ------
+    InputError
+        For different losses that are not canonical.
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 6 and proposition 1.
+    """
+    if all(isinstance(loss, Canonical) for loss in losses):
+        table = [loss.dual_parameters for loss in losses if isinstance(loss, Canonical)]
+        if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
+            raise InputError(
+                "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"
+            )
+        c, epsilon, cap = (
+            torch.tensor(column, dtype=tau.dtype, device=tau.device) for column in zip(*table, strict=True)
+        )
+        return CanonicalRows(root_weights, tau, c, epsilon, cap)
+    if any(loss != losses[0] for loss in losses):
+        raise InputError(f"a batch takes different losses only from the four named ones; got {list(losses)!r}")
+    return GeneralRows(root_weights, tau, losses[0], targets)

@@ -1,0 +1,103 @@
+"""Accelerated proximal gradient with restart: any kernel, any loss, one product with the Gram matrices an iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs.protocols import Monitor
+from rkhs.solvers.batched import GapSolver, Ledger
+
+__all__ = ["FISTA"]
+
+
+class FISTA(GapSolver):
+    """Fast iterative shrinkage-thresholding with gradient restart, every problem of a batch at once.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=10000
+        Largest number of iterations.
+    check_every : int, default=10
+        Iterations between two computations of the gaps.
+
+    References
+    ----------
+    Beck and Teboulle (2009), algorithm FISTA; O'Donoghue and Candes (2015), gradient restart.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import EpsilonInsensitive
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.solvers import FISTA
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [2.0]], dtype=torch.float64)
+    >>> FISTA().solve(dual_problem([(K, None)], Y, EpsilonInsensitive(3.0), 0.1)).point
+    tensor([[0.],
+            [0.]], dtype=torch.float64)
+    """
+
+    def __init__(self, tol: float = 1e-6, max_iter: int = 10000, check_every: int = 10) -> None:
+        super().__init__(tol, max_iter)
+        self.check_every = check_every
+
+    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
+        descend(problem, start, ledger, monitor, self.max_iter, self.check_every, accelerate=True)
+
+
+def descend(
+    problem: Any,
+    start: Tensor | None,
+    ledger: Ledger,
+    monitor: Monitor,
+    max_iter: int,
+    check_every: int,
+    *,
+    accelerate: bool,
+) -> None:
+    """Proximal gradient steps ``prox_{step}(V - step grad(V))`` with step one over the largest curvature.
+
+    Parameters
+    ----------
+    problem : HasDualityGap
+    start : Tensor of shape (F, n, q, B), optional
+    ledger : Ledger
+        Receives the results.
+    monitor : Monitor
+    max_iter, check_every : int
+    accelerate : bool
+        Extrapolate, and restart a problem whose step points uphill.
+    """
+    W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
+    V, t = W, W.new_ones(W.shape[0], W.shape[3])
+    step = 1.0 / problem.lipschitz()
+    for iteration in range(1, max_iter + 1):
+        gradient = problem.apply(V) + _wide(problem.rows.curvature) * V - problem.targets[..., None]
+        new = problem.prox(V - _wide(step) * gradient, step)
+        if accelerate:
+            uphill = torch.linalg.vecdot(V - new, new - W, dim=2).sum(1) > 0.0
+            t = torch.where(uphill, 1.0, t)
+            ahead = 0.5 * (1.0 + torch.sqrt(1.0 + 4.0 * t * t))
+            momentum = torch.where(uphill, 0.0, (t - 1.0) / ahead)
+            V, W, t = new + _wide(momentum) * (new - W), new, ahead
+        else:
+            V = W = new
+        if iteration % check_every and iteration not in (1, max_iter):
+            continue
+        open_ = ledger.record(problem, W, iteration, monitor)
+        if not len(ledger.columns):
+            return
+        if open_ is not None:
+            columns = open_.nonzero()[:, 0]
+            problem = problem.select(slice(0, W.shape[0]), columns)
+            W, V, t, step = W[..., columns], V[..., columns], t[:, columns], step[:, columns]
+    ledger.close(problem, W, max_iter)
+
+
+def _wide(values: Tensor) -> Tensor:
+    """One number a problem, shape (F, B), against tensors of shape (F, n, q, B)."""
+    return values[:, None, None, :]

@@ -1,0 +1,50 @@
+"""The published algorithm: projected gradient descents on the dual, with the threshold corrected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from rkhs.protocols import Monitor
+from rkhs.solvers.batched import GapSolver, Ledger
+from rkhs.solvers.fista import descend
+
+__all__ = ["ProximalGradient"]
+
+
+class ProximalGradient(GapSolver):
+    """Algorithm 1 of the duality paper, with threshold ``step * epsilon`` where it prints ``epsilon``.
+
+    With the printed threshold the limit is not the solution: the duality gap stays positive.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Relative duality gap.
+    max_iter : int, default=100000
+        Largest number of iterations.
+    check_every : int, default=20
+        Iterations between two computations of the gaps.
+
+    References
+    ----------
+    Laforgue et al. (2020), algorithm 1; ``MATH.md`` 6.3 for the correction.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.problems.dual import dual_problem
+    >>> from rkhs.solvers import ProximalGradient
+    >>> K, Y = torch.eye(2, dtype=torch.float64), torch.tensor([[1.0], [2.0]], dtype=torch.float64)
+    >>> ProximalGradient().solve(dual_problem([(K, None)], Y, Huber(10.0), 0.5)).point.ravel()
+    tensor([0.5000, 1.0000], dtype=torch.float64)
+    """
+
+    def __init__(self, tol: float = 1e-6, max_iter: int = 100000, check_every: int = 20) -> None:
+        super().__init__(tol, max_iter)
+        self.check_every = check_every
+
+    def _run(self, problem: Any, start: Tensor | None, ledger: Ledger, monitor: Monitor) -> None:
+        descend(problem, start, ledger, monitor, self.max_iter, self.check_every, accelerate=False)

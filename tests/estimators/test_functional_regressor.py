@@ -1,0 +1,151 @@
+"""Curves on curves: bases, quadrature, conventions, leave-one-out, robustness, FDataGrid by duck typing."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor
+from rkhs._core.errors import InputError
+from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, quadrature_weights
+from rkhs.losses import Huber, Squared
+from rkhs.outputs import basis_functions
+
+
+def curves(seed, n=25, T=60, grid=None):
+    r = np.random.default_rng(seed)
+    t = np.linspace(0, 1, T) if grid is None else grid
+    a = r.normal(size=(n, 3))
+    X = a[:, :1] * np.sin(2 * np.pi * t) + a[:, 1:2] * np.cos(2 * np.pi * t) + 0.3 * a[:, 2:]
+    Y = a[:, :1] * np.cos(2 * np.pi * t) + (a[:, 1:2] ** 2) * np.sin(4 * np.pi * t) + 0.5
+    return t, X, Y
+
+
+@pytest.mark.parametrize("basis", ["fourier", "empirical", Gaussian(20.0)])
+def test_bases_are_orthonormal_on_regular_and_irregular_grids(basis):
+    r = np.random.default_rng(0)
+    for t in (np.linspace(0, 1, 400), np.sort(np.concatenate([[0.0, 1.0], r.random(1500)]))):
+        w = quadrature_weights(t, len(t))
+        functions, values = basis_functions(basis, 5, t, w, r.normal(size=(30, len(t))).cumsum(1))
+        np.testing.assert_allclose((functions * w) @ functions.T, np.eye(5), atol=2e-4)
+        assert (np.diff(values) <= 1e-12).all()
+
+
+def test_fourier_keeps_unit_norm_on_any_interval():
+    t = np.linspace(3.0, 7.0, 300)
+    w = quadrature_weights(t, 300)
+    functions, _ = basis_functions("fourier", 5, t, w)
+    np.testing.assert_allclose((functions * w) @ functions.T, np.eye(5), atol=1e-4)
+
+
+def test_the_published_basis_counts_the_constant_twice():
+    t = np.linspace(0, 1, 641)
+    functions, values = basis_functions("cosine_sine", 4, t, np.full(641, 1 / 641))
+    assert functions.shape == (8, 641)
+    np.testing.assert_allclose(functions[0], np.sqrt(2.0))
+    np.testing.assert_allclose(functions[1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(values, np.repeat(1.0 / np.arange(1, 5) ** 2, 2))
+
+
+@pytest.mark.parametrize("loss", [Squared(), Huber(0.2)], ids=repr)
+def test_equals_vector_regression_of_the_coordinates(loss):
+    t, X, Y = curves(1)
+    model = FunctionalKernelRegressor(n_basis=7, output_times=t, input_times=t, loss=loss, tol=1e-11).fit(X, Y)
+    w = quadrature_weights(t, 60)
+    functions, values = basis_functions("fourier", 7, t, w)
+    R = (Y - Y.mean(0)) @ (functions * w).T
+    kernel = FunctionalLaplacian("median", t)
+    twin = OperatorKernelRegressor(kernel, operator=np.diag(values), loss=loss, center=False, tol=1e-11).fit(X, R)
+    np.testing.assert_allclose(model.predict(X), twin.predict(X) @ functions + Y.mean(0), atol=1e-5)
+    np.testing.assert_allclose(model.objective_, twin.objective_, rtol=1e-9)
+
+
+def test_a_full_basis_is_the_exact_machine():
+    """With as many eigenfunctions as times, the approximate dual is vector regression with the whole operator."""
+    t, X, Y = curves(2, T=12)
+    C = Gaussian(10.0)(t[:, None])
+    w = quadrature_weights(t, 12)
+    model = FunctionalKernelRegressor(basis=Gaussian(10.0), n_basis=12, loss="squared", reg=0.01).fit(X, Y)
+    root = np.sqrt(w)
+    exact = OperatorKernelRegressor(FunctionalLaplacian(), operator=root[:, None] * C * root, reg=0.01)
+    exact.fit(X, Y * root)
+    np.testing.assert_allclose(model.predict(X), exact.predict(X) / root, atol=1e-6)
+
+
+def test_reference_convention_ignores_quadrature_and_mean():
+    _, X, Y = curves(3)
+    model = FunctionalKernelRegressor(convention="reference", n_basis=3, loss=Huber(0.3), reg=0.01, tol=1e-11).fit(X, Y)
+    functions, values = basis_functions("cosine_sine", 3, np.linspace(0, 1, 60), np.full(60, 1 / 60))
+    R = Y @ functions.T / 60
+    kernel = FunctionalLaplacian("median", None, "mean")
+    twin = OperatorKernelRegressor(kernel, operator=np.diag(values), loss=Huber(0.3), reg=0.01, center=False, tol=1e-11)
+    np.testing.assert_allclose(model.predict(X), twin.fit(X, R).predict(X) @ functions, atol=1e-5)
+
+
+def test_leave_one_out_equals_refitting():
+    _, X, Y = curves(4, n=8)
+    kernel = FunctionalGaussian(2.0)
+    model = FunctionalKernelRegressor(kernel, n_basis=5, center=False, loss="squared")
+    errors = model.loo_errors(X, Y, regs=[1e-1, 1e-3])
+    w = quadrature_weights(None, 60)
+    for reg, error in zip([1e-1, 1e-3], errors, strict=True):
+        total = 0.0
+        for i in range(8):
+            kept = np.arange(8) != i
+            model.set_params(reg=reg).fit(X[kept], Y[kept])
+            total += ((Y[i] - model.predict(X[i : i + 1])[0]) ** 2) @ w
+        np.testing.assert_allclose(error, total / 8, rtol=1e-8)
+
+
+def test_huber_resists_spoilt_curves():
+    _, X, Y = curves(5, n=40)
+    clean = Y.copy()
+    Y[::6] *= -4.0
+
+    def error(loss):
+        model = FunctionalKernelRegressor(FunctionalGaussian(1.0), n_basis=7, loss=loss, reg=1e-2).fit(X, Y)
+        return ((model.predict(X) - clean) ** 2).mean()
+
+    assert error(Huber(0.1)) < 0.7 * error("squared")
+
+
+def test_irregular_times_and_fdatagrid():
+    t = np.sort(np.random.default_rng(6).random(50))
+    _, X, Y = curves(6, grid=t)
+    given = FunctionalKernelRegressor(input_times=t, output_times=t, n_basis=5).fit(X, Y)
+
+    def grid(values):
+        return SimpleNamespace(data_matrix=values[:, :, None], grid_points=(t,))
+
+    carried = FunctionalKernelRegressor(n_basis=5).fit(grid(X), grid(Y))
+    np.testing.assert_array_equal(carried.predict(grid(X)), given.predict(X))
+    even = FunctionalKernelRegressor(n_basis=5).fit(X, Y)
+    assert np.abs(even.predict(X) - given.predict(X)).max() > 1e-3
+    surface = SimpleNamespace(data_matrix=np.zeros((3, 4, 4, 1)), grid_points=(t, t))
+    with pytest.raises(InputError, match="real functions of one variable"):
+        FunctionalKernelRegressor().fit(surface, Y)
+
+
+def test_path_of_curves():
+    _, X, Y = curves(7)
+    path = FunctionalKernelRegressor(n_basis=5).path(X, Y, losses=[Huber(0.1), Huber(1.0), Squared()])
+    assert path.predict(X[:4]).shape == (3, 4, 60)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"basis": "wavelets"}, "basis must be one of 'fourier'"),
+        ({"n_basis": 61}, "n_basis must be at most the number of times 60; got 61"),
+        ({"n_basis": 0}, "n_basis must be an integer >= 1"),
+        ({"convention": "paper"}, "convention must be one of 'orthonormal', 'reference'"),
+        ({"output_times": np.arange(5.0)}, "times must be 60 finite, strictly increasing"),
+        ({"input_times": np.zeros(60)}, "strictly increasing"),
+        ({"kernel": FunctionalLaplacian(-1.0)}, r"FunctionalLaplacian.gamma must be > 0 or 'median'; got -1\.0"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_named(parameters, match):
+    _, X, Y = curves(8)
+    with pytest.raises(InputError, match=match):
+        FunctionalKernelRegressor(**parameters).fit(X, Y)

@@ -1,0 +1,140 @@
+"""Input output kernel regression: scores by definition, decoding, candidates, multi-label, Gram forms, bad input."""
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian, GaussianOf, Linear, Tanimoto
+from rkhs.losses import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
+from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
+
+LOSSES = [Squared(), SquaredEpsilonInsensitive(0.1), EpsilonInsensitive(0.1), Huber(0.2)]
+
+
+def data(seed, n=30, q=4):
+    r = np.random.default_rng(seed)
+    X = r.normal(size=(n, 3))
+    return X, (X @ r.normal(size=(3, q)) + 0.3 * r.normal(size=(n, q)) > 0).astype(float)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("operator", [None, "covariance"])
+def test_linear_output_kernel_is_vector_regression(loss, operator):
+    X, Y = data(0)
+    shared = {"loss": loss, "operator": operator, "reg": 0.05, "tol": 1e-11}
+    objects = InputOutputKernelRegressor(**shared).fit(X, Y)
+    vectors = OperatorKernelRegressor(**shared).fit(X, Y)
+    np.testing.assert_allclose(objects.objective_, vectors.objective_, rtol=1e-8)
+    np.testing.assert_allclose(objects.predict_weights(X) @ Y, vectors.predict(X), atol=2e-4)
+    assert objects.gap_ <= 1e-10
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("operator", [None, "covariance"])
+def test_scores_are_squared_distances_in_an_explicit_feature_space(center, operator):
+    """A linear kernel on explicit features against the features themselves, candidates outside the training set."""
+    X, Y = data(1, q=5)
+    new = np.random.default_rng(5).normal(size=(7, 5))
+    model = InputOutputKernelRegressor(center=center, operator=operator, reg=0.02, decoding="candidates").fit(X, Y)
+    h = OperatorKernelRegressor(center=center, operator=operator, reg=0.02).fit(X, Y).predict(X[:4])
+    expected = -((h[:, None] - new[None]) ** 2).sum(-1)
+    np.testing.assert_allclose(model.scores(X[:4], new), expected, rtol=1e-8, atol=1e-9)
+    ranking = model.rank(X[:4], new, n_best=3)
+    np.testing.assert_array_equal(ranking.indices, np.argsort(-expected, axis=1)[:, :3])
+    np.testing.assert_array_equal(model.predict(X[:4], new), new[expected.argmax(1)])
+
+
+def test_one_candidate_set_or_one_per_sample():
+    X, Y = data(2)
+    model = InputOutputKernelRegressor(output_kernel="gaussian").fit(X, Y)
+    sets = [Y[: 3 + i] + 0.1 for i in range(5)]
+    scores = model.scores(X[:5], sets, per_sample=True)
+    for i, one in enumerate(sets):
+        np.testing.assert_allclose(scores[i], model.scores(X[i : i + 1], one)[0])
+    chosen = model.predict(X[:5], sets, per_sample=True)
+    np.testing.assert_array_equal(chosen, [s[int(v.argmax())] for s, v in zip(sets, scores, strict=True)])
+
+
+def test_gram_forms_on_both_sides_equal_vectors():
+    X, Y = data(3)
+    k_in, k_out = Gaussian(0.3), Gaussian(0.5)
+    plain = InputOutputKernelRegressor(k_in, output_kernel=k_out, loss=Huber(0.3)).fit(X, Y)
+    grams = InputOutputKernelRegressor("precomputed", output_kernel="precomputed", loss=Huber(0.3))
+    grams.fit(k_in(X), k_out(Y))
+    new, candidates = X[:6] + 0.1, Y[:9]
+    np.testing.assert_allclose(
+        grams.scores(k_in(new, X), k_out(candidates, Y)), plain.scores(new, candidates), atol=1e-7
+    )
+    np.testing.assert_array_equal(
+        candidates[grams.predict(k_in(new, X), k_out(candidates, Y))], plain.predict(new, candidates)
+    )
+
+
+def test_multilabel_threshold_is_the_nearest_of_all_label_vectors():
+    X, Y = data(4)
+    model = InputOutputKernelRegressor(reg=0.01).fit(X, Y)
+    assert model.multilabel_
+    everything = np.array(np.meshgrid(*[[0.0, 1.0]] * 4)).reshape(4, -1).T
+    np.testing.assert_array_equal(model.predict(X), model.predict(X, everything))
+    assert hamming_error(Y, model.predict(X)) < 0.2
+    trained = InputOutputKernelRegressor(reg=0.01, decoding="candidates").fit(X, Y).predict(X)
+    assert {tuple(row) for row in trained} <= {tuple(row) for row in Y}
+    assert not InputOutputKernelRegressor(output_kernel="gaussian").fit(X, Y).multilabel_
+
+
+def test_fingerprints_and_words():
+    r = np.random.default_rng(5)
+    prints = (r.random((40, 60)) < 0.3).astype(float)
+    X = prints @ r.normal(size=(60, 20)) / 8
+    model = InputOutputKernelRegressor("gaussian", output_kernel=GaussianOf(Tanimoto(), 0.72), reg=1e-4).fit(X, prints)
+    ranks = truth_ranks(model.scores(X), np.arange(40))
+    assert top_k_accuracy(ranks, 1) > 0.9
+
+    def letters(a, b):
+        return len(set(a) & set(b)) / len(set(a) | set(b))
+
+    words = ["cat", "cats", "act", "dog", "dogs", "god"]
+    objects = InputOutputKernelRegressor(letters, output_kernel=letters, reg=1e-3).fit(words, words)
+    assert objects.predict(["ca", "do"], candidates=["tac", "good"]) == ["tac", "good"]
+    assert objects.predict(["cat"])[0] in ("cat", "act")
+
+
+def test_weights_are_repetitions():
+    X, Y = data(6, n=12)
+    counts = np.array([1, 2, 0, 1, 3, 1, 0, 2, 1, 1, 1, 2])
+    rows = np.repeat(np.arange(12), counts)
+    first = InputOutputKernelRegressor(Gaussian(0.5), output_kernel=Gaussian(0.5)).fit(X, Y, sample_weight=counts)
+    second = InputOutputKernelRegressor(Gaussian(0.5), output_kernel=Gaussian(0.5)).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(first.scores(X, Y), second.scores(X, Y), atol=1e-8)
+
+
+def test_constant_outputs_and_tensors():
+    X, Y = data(7)
+    model = InputOutputKernelRegressor(loss="huber").fit(X, np.ones((30, 2)))
+    assert (model.predict(X[:3]) == 1.0).all()
+    assert isinstance(InputOutputKernelRegressor().fit(X, Y).predict(torch.from_numpy(X)), torch.Tensor)
+
+
+def test_bad_input_is_refused():
+    X, Y = data(8)
+    model = InputOutputKernelRegressor(output_kernel="gaussian").fit(X, Y)
+    for call, match in [
+        (lambda: model.predict(X, np.empty((0, 4))), "candidates must not be empty"),
+        (lambda: model.predict(X, Y[:, :2]), "candidates must have 4 columns"),
+        (lambda: model.predict(X, [Y], per_sample=True), "sequence of 30 sets"),
+        (lambda: model.scores(X, np.full((2, 4), np.nan)), "finite"),
+        (lambda: InputOutputKernelRegressor().fit(X, Y[:5]), "one output for each of the 30 rows"),
+        (lambda: InputOutputKernelRegressor().fit(X, None), "requires y"),
+        (lambda: InputOutputKernelRegressor(operator=np.eye(4)).fit(X, Y), "None or 'covariance' for outputs"),
+        (lambda: InputOutputKernelRegressor(decoding="labels").fit(X, Y + 0.5), "zeros and ones"),
+        (lambda: InputOutputKernelRegressor(decoding="best").fit(X, Y), "decoding must be one of"),
+        (lambda: InputOutputKernelRegressor(output_kernel="precomputed").fit(X, Y), "square Gram matrix"),
+        (
+            lambda: InputOutputKernelRegressor(output_kernel="precomputed").fit(X, Linear()(Y)).predict(X),
+            "candidates must be kernel values",
+        ),
+    ]:
+        with pytest.raises(InputError, match=match):
+            call()

@@ -1,0 +1,250 @@
+"""Vector-valued regression: equalities with known machines, certificates, paths, cross-validation, bad input."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+
+from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian, Linear, Separable
+from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
+from rkhs.solvers import FISTA
+
+LOSSES = [Squared(), SquaredEpsilonInsensitive(0.2), EpsilonInsensitive(0.2), Huber(0.3)]
+
+
+def data(seed, n=40, d=2, q=3):
+    r = np.random.default_rng(seed)
+    X = r.normal(size=(n, d))
+    Y = np.sin(2 * X @ r.normal(size=(d, q))) + 0.1 * r.standard_t(2, size=(n, q)) + 1.0
+    return X, Y
+
+
+def test_squared_loss_is_kernel_ridge():
+    X, Y = data(0)
+    model = OperatorKernelRegressor(Gaussian(0.7), reg=0.01, center=False).fit(X, Y)
+    ridge = KernelRidge(kernel="rbf", gamma=0.7, alpha=0.01 * len(X)).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X + 0.1), ridge.predict(X + 0.1), rtol=1e-9, atol=1e-11)
+    assert model.gap_ <= 1e-14
+
+
+def test_linear_kernel_without_regularisation_is_least_squares():
+    X, Y = data(1)
+    centred = X - X.mean(0)
+    model = OperatorKernelRegressor(Linear(), reg=1e-7).fit(centred, Y)
+    np.testing.assert_allclose(model.predict(centred), LinearRegression().fit(centred, Y).predict(centred), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Power(1.5), MaximumMargin()], ids=repr)
+@pytest.mark.parametrize("solver", ["auto", "fista"])
+def test_results_carry_their_certificates(loss, solver):
+    X, Y = data(2)
+    if solver == "auto" or isinstance(loss, Power):
+        model = OperatorKernelRegressor(loss=loss, reg=0.05, tol=1e-8).fit(X, Y)
+    else:
+        model = OperatorKernelRegressor(loss=loss, reg=0.05, tol=1e-8, solver=FISTA(tol=1e-8)).fit(X, Y)
+    assert model.converged_
+    np.testing.assert_allclose(model.certificates_.mean(), model.gap_, rtol=1e-6, atol=1e-16)
+    assert model.certificates_.min() >= -1e-14
+    H = torch.from_numpy(model.predict(X))
+    value = float(loss.bind(torch.from_numpy(Y - model.output_.mean)).value(H - torch.from_numpy(Y)).mean())
+    norm = float(np.sum(model.dual_coef_ * (H.numpy() - model.output_.mean)))
+    np.testing.assert_allclose(value + 0.05 / 2 * norm, model.objective_, rtol=1e-9)
+    assert set(model.saturated_) <= set(model.support_)
+    assert len(model.kkt_residuals_) == len(X)
+
+
+def test_robust_losses_resist_what_ridge_does_not():
+    r = np.random.default_rng(3)
+    X = np.linspace(0, 3, 60)[:, None]
+    clean = np.hstack([np.sin(X), np.cos(X)])
+    Y = clean + 0.02 * r.normal(size=clean.shape)
+    Y[::8] += 6.0
+
+    def errors(loss):
+        return np.abs(OperatorKernelRegressor(Gaussian(1.0), loss=loss, reg=1e-3).fit(X, Y).predict(X) - clean).mean()
+
+    ridge = errors("squared")
+    assert errors(Huber(0.05)) < 0.35 * ridge
+    assert errors(EpsilonInsensitive(0.02)) < 0.35 * ridge
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_sums_operators_and_outputs_in_any_basis(loss):
+    X, Y = data(4, q=2)
+    A, B = np.array([[2.0, 0.5], [0.5, 1.0]]), np.diag([0.2, 3.0])
+    pairs = OperatorKernelRegressor([("gaussian", A), (Linear(), B)], loss=loss, reg=0.1, tol=1e-10).fit(X, Y)
+    summed = Separable(Gaussian(), A) + Separable(Linear(), B)
+    same = OperatorKernelRegressor(summed, loss=loss, reg=0.1, tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(pairs.predict(X), same.predict(X))
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
+    turned = OperatorKernelRegressor(
+        [("gaussian", Q.T @ A @ Q), (Linear(), Q.T @ B @ Q)], loss=loss, reg=0.1, tol=1e-10
+    )
+    np.testing.assert_allclose(turned.fit(X, Y @ Q).predict(X), pairs.predict(X) @ Q, atol=2e-4)
+
+
+def test_learned_operator_is_the_covariance():
+    X, Y = data(5)
+    C = np.cov(Y.T, bias=True)
+    learned = OperatorKernelRegressor(operator="covariance", loss=Huber(0.4), reg=0.1, tol=1e-11).fit(X, Y)
+    given = OperatorKernelRegressor(operator=C, loss=Huber(0.4), reg=0.1, tol=1e-11).fit(X, Y)
+    np.testing.assert_allclose(learned.predict(X), given.predict(X), atol=1e-5)
+
+
+def test_more_outputs_than_samples_cost_no_more_than_samples():
+    r = np.random.default_rng(6)
+    X, Y = r.normal(size=(12, 2)), r.normal(size=(12, 100))
+    model = OperatorKernelRegressor(reg=0.01, center=False).fit(X, Y)
+    assert model.dual_coef_.shape == (12, 12)
+    ridge = KernelRidge(kernel="precomputed", alpha=0.12).fit(model.kernel_.kernel(X), Y)
+    np.testing.assert_allclose(model.predict(X), ridge.predict(model.kernel_.kernel(X)), atol=1e-10)
+    wild = np.diag(np.arange(100.0))
+    with pytest.raises(InputError, match="assumption 3"):
+        OperatorKernelRegressor(operator=wild).fit(X, Y)
+    OperatorKernelRegressor(operator="covariance").fit(X, Y)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_weights_are_repetitions(loss):
+    X, Y = data(7, n=15)
+    counts = np.random.default_rng(1).integers(0, 4, size=15)
+    weighted = OperatorKernelRegressor(Gaussian(0.5), loss=loss, reg=0.1, tol=1e-11).fit(X, Y, sample_weight=counts)
+    rows = np.repeat(np.arange(15), counts)
+    repeated = OperatorKernelRegressor(Gaussian(0.5), loss=loss, reg=0.1, tol=1e-11).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+
+
+def test_gram_objects_and_vectors_give_one_machine():
+    X, Y = data(8)
+    kernel = Gaussian(0.6)
+    plain = OperatorKernelRegressor(kernel, loss=Huber(0.3)).fit(X, Y)
+    gram = OperatorKernelRegressor("precomputed", loss=Huber(0.3)).fit(kernel(X), Y)
+    new = X[:5] + 0.2
+    np.testing.assert_allclose(gram.predict(kernel(new, X)), plain.predict(new), atol=1e-9)
+    lists = OperatorKernelRegressor(lambda a, b: float(np.exp(-0.6 * np.sum((a - b) ** 2))), loss=Huber(0.3))
+    np.testing.assert_allclose(lists.fit(list(X), Y).predict(list(new)), plain.predict(new), atol=1e-6)
+
+
+def test_shapes_dtypes_and_tensors():
+    X, Y = data(9)
+    vector = OperatorKernelRegressor().fit(X, Y[:, 0])
+    assert vector.predict(X).shape == (40,)
+    assert OperatorKernelRegressor().fit(X, Y[:, :1]).predict(X).shape == (40, 1)
+    single = OperatorKernelRegressor(dtype="float32", loss="huber", tol=1e-4).fit(X.astype(np.float32), Y)
+    assert single.predict(X.astype(np.float32)).dtype == np.float32
+    assert isinstance(vector.predict(torch.from_numpy(X)), torch.Tensor)
+    assert vector.score(X, Y[:, 0]) > 0.5
+
+
+def test_path_equals_single_fits():
+    X, Y = data(10)
+    model = OperatorKernelRegressor(Gaussian(0.5), operator="covariance", tol=1e-10)
+    path = model.path(X, Y, regs=[1e-1, 1e-3], losses=LOSSES)
+    assert len(path) == 8
+    predictions = path.predict(X[:7])
+    assert predictions.shape == (8, 7, 3)
+    assert bool((path.gaps <= 1e-9).all())
+    for s, (reg, loss) in enumerate((reg, loss) for reg in (1e-1, 1e-3) for loss in LOSSES):
+        alone = OperatorKernelRegressor(Gaussian(0.5), operator="covariance", loss=loss, reg=reg, tol=1e-10).fit(X, Y)
+        np.testing.assert_allclose(predictions[s], alone.predict(X[:7]), atol=2e-3)
+        np.testing.assert_allclose(path.objectives[s], alone.objective_, rtol=1e-8)
+        assert abs(int(path.n_support[s]) - len(alone.support_)) <= 1
+    errors = path.mean_squared_errors(X, Y)
+    np.testing.assert_allclose(errors[0], ((path.predict(X)[0] - Y) ** 2).mean())
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive"])
+def test_cross_validation_is_what_it_says(loss):
+    X, Y = data(11, n=24)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=24)
+    extra = {"huber": {"kappas": [0.1, 1.0]}, "epsilon_insensitive": {"epsilons": [0.05, 0.5]}}.get(loss, {})
+    cv = KFold(4, shuffle=True, random_state=0)
+    model = OperatorKernelRegressorCV(
+        Gaussian(1.0), loss=loss, regs=[1e-3, 1e-1], gammas=[0.2, 2.0], cv=cv, tol=1e-10, **extra
+    ).fit(X, Y, sample_weight=weights)
+    assert model.cv_errors_.shape == (2, 2, len(model.losses_), 4)
+    train, test = list(cv.split(X))[2]
+    refit = OperatorKernelRegressor(Gaussian(2.0), loss=model.losses_[-1], reg=1e-3, tol=1e-10)
+    left = Y[test] - refit.fit(X[train], Y[train], sample_weight=weights[train]).predict(X[test])
+    expected = np.average((left**2).sum(1), weights=weights[test])
+    np.testing.assert_allclose(model.cv_errors_[1, 0, -1, 2], expected, rtol=1e-3)
+    best = np.unravel_index(model.cv_errors_.mean(-1).argmin(), (2, 2, len(model.losses_)))
+    assert (model.gamma_, model.reg_) == ([0.2, 2.0][best[0]], [1e-3, 1e-1][best[1]])
+    assert model.loss_ == model.losses_[best[2]]
+    chosen = OperatorKernelRegressor(Gaussian(model.gamma_), loss=model.loss_, reg=model.reg_, tol=1e-10)
+    np.testing.assert_allclose(model.predict(X), chosen.fit(X, Y, weights).predict(X), atol=1e-6)
+
+
+def test_the_norm_criterion_and_default_grids():
+    X, Y = data(12, n=24)
+    model = OperatorKernelRegressorCV(loss="huber", criterion="norm", cv=3).fit(X, Y)
+    assert model.cv_errors_.shape == (1, 8, 5, 3)
+    size = np.sqrt(((Y - Y.mean(0)) ** 2).sum(1).mean())
+    np.testing.assert_allclose([loss.kappa for loss in model.losses_], size * np.array([0.03, 0.1, 0.3, 0.6, 1.0]))
+
+
+def test_running_out_of_iterations_warns():
+    X, Y = data(13)
+    with pytest.warns(ConvergenceWarning, match="largest number of iterations"):
+        OperatorKernelRegressor(loss="epsilon_insensitive", reg=1e-6, max_iter=2, tol=1e-12).fit(X, Y)
+
+
+BAD = [
+    ({"reg": 0.0}, r"reg must be > 0; got 0\.0"),
+    ({"reg": "small"}, "reg must be > 0; got 'small'"),
+    ({"tol": -1.0, "loss": "huber"}, r"tol must be >= 0; got -1\.0"),
+    ({"max_iter": 0, "loss": "huber"}, "max_iter must be an integer >= 1; got 0"),
+    ({"loss": "absolute"}, "loss must be one of 'squared'"),
+    ({"loss": Huber(-1.0)}, r"Huber.kappa must be > 0; got -1\.0"),
+    ({"solver": "newton"}, "solver must be one of 'auto', 'admm'"),
+    ({"solver": "direct", "loss": "huber"}, "Direct solves the squared loss only"),
+    ({"operator": "identity"}, "operator must be None .the identity., 'covariance'"),
+    ({"operator": np.eye(2)}, r"shape \(3, 3\); got \(2, 2\)"),
+    ({"operator": -np.eye(3)}, "positive semi-definite"),
+    ({"kernel": [("gaussian", None, 1)]}, "list of pairs"),
+    ({"kernel": [("gaussian", None)], "operator": "covariance"}, "operator must be None beside"),
+    ({"kernel": [("gaussian", np.diag([1, 2, 3.0])), ("linear", None)], "solver": "admm"}, "no common eigenbasis"),
+    ({"psd": "ignore"}, "psd must be one of 'clip', 'raise'"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "match"), BAD, ids=str)
+def test_bad_parameters_are_named(parameters, match):
+    X, Y = data(14)
+    with pytest.raises(InputError, match=match):
+        OperatorKernelRegressor(**parameters).fit(X, Y)
+
+
+def test_bad_data_are_refused():
+    X, Y = data(15)
+    model = OperatorKernelRegressor()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, Y[:-1])
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X, np.where(Y > 1.5, np.nan, Y))
+    with pytest.raises(InputError, match=r"y must have shape \(n,\) or \(n, q\)"):
+        model.fit(X, Y[:, :, None])
+    with pytest.raises(InputError, match="sample_weight must not be negative"):
+        model.fit(X, Y, sample_weight=-np.ones(40))
+    with pytest.raises(InputError, match="square Gram matrix"):
+        OperatorKernelRegressor("precomputed").fit(X, Y)
+    with pytest.raises(InputError, match="losses must hold losses"):
+        model.path(X, Y, losses=["huber"])
+    with pytest.raises(InputError, match="regs must be > 0"):
+        model.path(X, Y, regs=[0.1, -1.0])
+    for parameters, match in [
+        ({"regs": []}, "regs must not be empty"),
+        ({"loss": "huber", "epsilons": [0.1]}, "takes kappas only"),
+        ({"kappas": [0.1]}, "epsilons and kappas must be None"),
+        ({"loss": "huber", "kappas": [0.0]}, "Huber.kappa must be > 0"),
+        ({"kernel": "linear", "gammas": [1.0]}, "gammas must be"),
+        ({"criterion": "median"}, "criterion must be one of"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            OperatorKernelRegressorCV(**parameters).fit(X, Y)

@@ -1,0 +1,42 @@
+"""scikit-learn's own checks on the regressors; none may fail."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rkhs import (
+    FunctionalKernelRegressor,
+    InputOutputKernelRegressor,
+    OperatorKernelRegressor,
+    OperatorKernelRegressorCV,
+)
+from rkhs.losses import Huber
+
+ESTIMATORS = [
+    OperatorKernelRegressor(),
+    OperatorKernelRegressor("precomputed"),
+    OperatorKernelRegressor(loss="huber", operator="covariance", tol=1e-10),
+    OperatorKernelRegressorCV(regs=[1e-3, 1e-1], cv=2),
+    OperatorKernelRegressorCV("precomputed", regs=[1e-2], cv=2),
+    InputOutputKernelRegressor(),
+    InputOutputKernelRegressor("precomputed", output_kernel="gaussian"),
+    FunctionalKernelRegressor(),
+    FunctionalKernelRegressor("precomputed", loss="squared"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # tiny and constant data, indefinite Gram matrices: warned about, by design
+@parametrize_with_checks(ESTIMATORS)
+def test_check_estimator(estimator, check):
+    check(estimator)
+
+
+def test_grid_search_reaches_nested_parameters():
+    X = np.linspace(-1, 1, 30)[:, None]
+    Y = np.hstack([np.sin(3 * X), X**2])
+    grid = {"reg": [1e-4, 1.0], "loss__kappa": [0.1, 1.0]}
+    search = GridSearchCV(OperatorKernelRegressor(loss=Huber(1.0)), grid, cv=3).fit(X, Y)
+    assert search.best_params_["reg"] == 1e-4
+    assert clone(search.best_estimator_).loss.kappa == search.best_params_["loss__kappa"]

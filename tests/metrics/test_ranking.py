@@ -1,0 +1,41 @@
+"""Ranks with ties and missing truths, monotone accuracy, Hamming."""
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
+
+
+def test_ties_count_against_and_missing_truths_fail():
+    scores = [np.array([0.5, 0.5, 0.1]), np.array([0.9, 0.2]), np.array([1.0, 2.0, 3.0])]
+    np.testing.assert_array_equal(truth_ranks(scores, [0, 0, -1]), [2.0, 1.0, np.inf])
+    assert top_k_accuracy([2.0, 1.0, np.inf], 100) == 2 / 3
+
+
+def test_accuracy_is_monotone_in_k():
+    r = np.random.default_rng(0)
+    ranks = truth_ranks(r.normal(size=(200, 30)), r.integers(0, 30, size=200))
+    accuracies = [top_k_accuracy(ranks, k) for k in range(1, 31)]
+    assert (np.diff(accuracies) >= 0).all()
+    assert accuracies[-1] == 1.0
+    assert abs(accuracies[0] - 1 / 30) < 0.05
+
+
+def test_hamming_of_the_complement():
+    r = np.random.default_rng(1)
+    Y, P = r.integers(0, 2, size=(50, 7)), r.integers(0, 2, size=(50, 7))
+    assert hamming_error(Y, 1 - P) == pytest.approx(1 - hamming_error(Y, P))
+
+
+def test_bad_input_is_refused():
+    for call, match in [
+        (lambda: truth_ranks([[1.0]], [0, 1]), "one index a sample"),
+        (lambda: truth_ranks([[1.0]], [1]), r"truth\[0\] must be under the number of candidates 1"),
+        (lambda: truth_ranks([[np.nan]], [0]), r"scores\[0\] must be finite"),
+        (lambda: top_k_accuracy([], 1), "ranks must not be empty"),
+        (lambda: top_k_accuracy([1.0], 0), "k must be an integer >= 1"),
+        (lambda: hamming_error([[0]], [[0, 1]]), "predicted must have the shape"),
+    ]:
+        with pytest.raises(InputError, match=match):
+            call()
