@@ -1,4 +1,4 @@
-"""What each contrastive loss learns on circles and moons (pictures to Figure 1 of the representation-learning paper)."""
+"""What each contrastive loss learns on circles and moons (figure 1 of the representation learning paper, in 2-D)."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def renormalized(estimator: Any, codes: Tensor) -> Tensor:
 
     References
     ----------
-    ``MATH.md`` 5.3: codes are not of unit norm away from the training items.
+    ``docs/papers/representation_learning.md``: codes are not of unit norm away from the training items.
     """
     sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
     return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes
