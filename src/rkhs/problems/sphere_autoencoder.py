@@ -2,8 +2,9 @@
 
     J(Z) = reg_1 / 2 Tr Z^T K^-1 Z + reg_2 / 2 Tr T^T (K_Z + n reg_2 I)^-1 T,   rows of Z in the set,
 
-the paper's objective divided by 2n, at ``reg = lambda / n``: no inverse of ``K_Z`` is left of the printed expression
-(``docs/papers/representation_learning.md``). The codes are ``Z = project(L V)`` with ``L L^T = K + delta I``, so that L-BFGS works on free parameters; ``delta`` makes
+the paper's objective divided by 2n, at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression
+(``docs/papers/representation_learning.md``). The codes are ``Z = project(L V)`` with ``L L^T = K + delta I``, so that
+L-BFGS works on free parameters; ``delta`` makes
 every code reachable, and is exactly the kernel ``k + delta 1[x = x']``.
 """
 
