@@ -1,4 +1,4 @@
-"""What each contrastive loss learns on circles and moons (pictures to Figure 1 of the representation-learning paper)."""
+"""What each contrastive loss learns on circles and moons (after Figure 1 of the representation-learning paper)."""
 
 from __future__ import annotations
 
