@@ -1,4 +1,4 @@
-"""What each contrastive loss learns on circles and moons (figure 1 of the representation learning paper, in 2-D)."""
+"""What each contrastive loss learns on circles and moons (after Figure 1 of the representation-learning paper)."""
 
 from __future__ import annotations
 
