@@ -47,13 +47,15 @@ def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings:
     return read
 
 
-def store_targets(model: Any, goal: Any) -> None:
-    """Keep of the targets what errors and decoding of other items need."""
+def store_targets(model: Any, goal: Any, diagonal: Tensor) -> None:
+    """Keep of the targets what errors and decoding of other items need; ``diagonal`` is that of the input Gram."""
     reads_items = model.output_kernel_ is not None and model.output_kernel_.domain != "gram"
     same = model._own_targets and reads_items
     model.target_items_ = as_numpy(goal) if reads_items and not same else None
-    diagonal = model.output_kernel_._diag(goal) if model.output_kernel_ is not None and not reads_items else None
-    model.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
+    model.train_diag_ = None
+    if model.output_kernel_ is not None and not reads_items:
+        shared = model._own_targets and model.output_kernel_ == model.kernel_
+        model.train_diag_ = (diagonal if shared else model.output_kernel_._diag(goal)).cpu().numpy().copy()
 
 
 def candidate_distances(model: Any, U: Tensor, candidates: Any, diag: Any) -> Tensor:

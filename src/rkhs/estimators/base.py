@@ -147,6 +147,7 @@ class KernelEstimator(BaseEstimator):
 
     def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None]:
         """Rows to keep (None: all) and their weights, summing to one (None: equal)."""
+        self._total_weight = float(n)
         if sample_weight is None:
             return None, None
         with np.errstate(all="ignore"):
@@ -156,7 +157,9 @@ class KernelEstimator(BaseEstimator):
         if not w.max() > 0.0:
             raise InputError("sample_weight must have a positive sum; got zeros only")
         kept = np.flatnonzero(w > 0.0)
-        w = w[kept] / w.max()  # so that the sum neither overflows nor vanishes
+        largest = float(w.max())
+        w = w[kept] / largest  # so that the sum neither overflows nor vanishes
+        self._total_weight = largest * float(w.sum())
         weights = torch.as_tensor(w / w.sum(), **self._options)
         equal = bool(np.ptp(w) == 0.0)
         return (None if len(kept) == n else kept), (None if equal else weights)

@@ -255,13 +255,13 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
         start = self._previous_layers(len(items), settings)
         encoder = prepare_encoder(self, settings, K, weights, resumed=start is not None)
+        diagonal = K.diagonal().clone()
         del K  # n x n numbers that the solver does not need
         result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
         self._kept_rows, self._n_training = kept, n
-        self._total_weight = float(n if sample_weight is None else np.sum(sample_weight))
         keep_factor(self, encoder.factor)
         self._store(result, items, settings)
-        store_targets(self, goal)
+        store_targets(self, goal, diagonal)
         if self._noisy:
             self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)

@@ -23,7 +23,8 @@ def can_refine(model: Any) -> bool:
     """Whether codes of this model can be refined: one hidden layer without operator or constraint, own targets."""
     plain = len(model.layer_codes_) == 1 and model.constraint == "none" and model.noise_std == 0.0
     identity = model.operators is None or model.operators[0] is None
-    known = model.kernel_.domain != "gram" or model._constant_diagonal() is not None
+    gram = model.kernel_.domain == "gram"
+    known = not gram or (model.output_kernel_ == model.kernel_ and model._constant_diagonal() is not None)
     return bool(model.refine and plain and identity and known and model._own_targets and model.reg_[0] > 0.0)
 
 
