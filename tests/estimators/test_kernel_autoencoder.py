@@ -236,7 +236,9 @@ def test_vectors_to_objects(small: np.ndarray) -> None:
 def test_weights_are_repeated_rows_bandwidth_included(small: np.ndarray, n_components: Any) -> None:
     w = np.arange(30) % 4
     few = 500 if n_components == 2 else 20  # a long path of a deep model amplifies rounding
-    weighted = fit(KernelAutoencoder(n_components, max_iter=few), small, sample_weight=0.3 * w)
+    scaled = fit(KernelAutoencoder(n_components, max_iter=few), small, sample_weight=0.3 * w)
+    weighted = fit(KernelAutoencoder(n_components, max_iter=few), small, sample_weight=w)
+    np.testing.assert_allclose(scaled.codes_, weighted.codes_, atol=1e-4)
     repeated = fit(KernelAutoencoder(n_components, max_iter=few), np.repeat(small, w, 0))
     gamma = [model.kernel_.terms[0].gamma for model in (weighted, repeated)]
     assert gamma[0] == pytest.approx(gamma[1], rel=1e-12)

@@ -231,7 +231,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             features as outputs: items that the output kernel reads; the Gram matrix (n, n) with
             ``kernel="precomputed"``.
         sample_weight : array of shape (n,), optional
-            Not negative. Rows of weight zero are dropped.
+            Not negative; zero drops a row. Training reads their ratios, refining their sum as the number of items.
 
         Returns
         -------
