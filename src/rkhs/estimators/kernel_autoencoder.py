@@ -132,8 +132,8 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     References
     ----------
     Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
-    section 4, algorithm 1. Laforgue et al. (2020), equation 11, for other losses. Esser, Fleissner and Ghoshdastidar (2024): definition 3, theorem 5 and remark 2 for the
-    constraints and for denoising.
+    section 4, algorithm 1. Laforgue et al. (2020), equation 11, for other losses. Esser, Fleissner and Ghoshdastidar
+    (2024): definition 3, theorem 5 and remark 2 for the constraints and for denoising.
 
     Examples
     --------

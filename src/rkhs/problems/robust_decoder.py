@@ -28,9 +28,9 @@ class RobustDecoder:
     """Minimise ``sum_i w_i loss(t_i - (K Phi A)_i) + reg / 2 <K, Phi A Phi^T>`` over ``Phi``.
 
     Takes the place of :func:`~rkhs.problems.decoder.optimal_decoder` in an autoencoder. Its value is the *dual*
-    objective ``P - gap``, a lower bound of the optimum whose derivative in ``K`` is ``-reg / 2 Phi A Phi^T`` for the dual
-    variable at hand, solved well or not: the loss enters the encoder's gradient through ``Phi`` only. A solve starts
-    from the dual variable of the one before.
+    objective ``P - gap``, a lower bound of the optimum whose derivative in ``K`` is ``-reg / 2 Phi A Phi^T`` for the
+    dual variable at hand, solved well or not: the loss enters the encoder's gradient through ``Phi`` only. A solve
+    starts from the dual variable of the one before.
 
     Parameters
     ----------
