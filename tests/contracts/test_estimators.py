@@ -48,6 +48,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"center": False, "kernel": "linear"},
         {"preimage": "nearest", "kernel": Gaussian("scale")},
         {"preimage": "fixed_point", "n_components": 1},
+        {"loss": "huber"},
     ],
 }
 
