@@ -84,6 +84,6 @@ class RobustPCA:
         """
         H = self.dual_variable(V)
         _, s, Qh = torch.linalg.svd(self.factor.mT @ H, full_matrices=False)
-        floor = len(H) * torch.finfo(s.dtype).eps * s.max()
+        floor = len(H) * torch.finfo(s.dtype).eps * s[:1]
         inverse = torch.where(s > floor, 1.0 / s.clamp_min(torch.finfo(s.dtype).tiny), torch.zeros_like(s))
         return H @ (Qh.mT * inverse) @ Qh
