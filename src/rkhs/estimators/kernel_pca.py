@@ -14,6 +14,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_numbe
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.estimators.robust_pca import fit_robust
 from rkhs.grams import Dense, Gram
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
@@ -43,6 +44,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         values with the training items (m, n).
     center : bool, default=True
         Centre the features. Off: eigenvectors of the second moment.
+    loss : str or Loss, default="squared"
+        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance: ``Huber(kappa)`` is robust to outliers,
+        ``EpsilonInsensitive(epsilon)`` sparse; parameters in units of the features. Not convex.
     preimage : {"ridge", "fixed_point", "nearest"}, default="ridge"
         How ``inverse_transform`` returns to vectors: a kernel ridge regression from the codes to the inputs; the
         vector whose feature is nearest to the projection (fixed point for the Gaussian kernel, gradient descent for
@@ -51,6 +55,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         Of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
     reg : float, default=1e-5
         Regulariser of the ridge regression, relative to the variance of the inputs.
+    n_init, random_state : int and (int, RandomState or None), default=1 and None
+        Starts of a loss that is not squared; the first is kernel PCA, the others are random.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -72,7 +78,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     kernel_ : Kernel
         Resolved: every bandwidth a number.
     n_iter_ : int
-        Always 1: the solution is closed.
+        1 for the squared loss: the solution is closed.
+    support_, objective_, stationarity_
+        Other losses: rows with a non-zero dual variable, minus the mean loss, and zero at a stationary point.
 
     Raises
     ------
@@ -104,9 +112,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         *,
         kernel: Any = "gaussian",
         center: bool = True,
+        loss: Any = "squared",
         preimage: str = "ridge",
         decoder_kernel: Any = "auto",
         reg: float = 1e-5,
+        n_init: int = 1,
+        random_state: Any = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -114,9 +125,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         self.n_components = n_components
         self.kernel = kernel
         self.center = center
+        self.loss = loss
         self.preimage = preimage
         self.decoder_kernel = decoder_kernel
         self.reg = reg
+        self.n_init = n_init
+        self.random_state = random_state
         self.psd = psd
         self.device = device
         self.dtype = dtype
@@ -158,17 +172,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         K = self._training_gram(self.kernel_, items)
         self.train_diag_ = K.diagonal().cpu().numpy().copy()
         self._fit_components(K, weights)
+        self.n_iter_ = 1
+        fit_robust(self, K, weights)
         del K
         self._store_support(items)
         if kernel.domain == "vectors":
             self._fit_ridge(items, weights)
-        self.n_iter_ = 1
         return self
 
     def _check_parameters(self) -> None:
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         check_choice(self.psd, "psd", ("clip", "raise"))
         check_flag(self.center, "center")
+        check_count(self.n_init, "n_init")
         check_number(self.reg, "reg", above=0.0)
         if isinstance(self.n_components, float) and not 0.0 < self.n_components < 1.0:
             raise InputError(

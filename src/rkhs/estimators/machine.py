@@ -74,13 +74,25 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         self._record(solution)
         self.gap_ = float(solution.gap or 0.0)
         self.dual_coef_ = solution.point.cpu().numpy()
-        report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
+        points = problem.points(solution.point[None, None])
+        report = sample_report(problem, points.permute(0, 3, 1, 2))
         self.certificates_ = (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy()
         self.kkt_residuals_ = report.kkt[0, :, 0].cpu().numpy()
         self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
         self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        losses = problem.certificates(points)[0]
+        self.training_loss_ = float(losses.sum() / problem.totals.sum())
+        self.kernel_bound_, self.output_bound_ = self._bounds(U)
         del self._grams
         return self
+
+    def _bounds(self, U: Tensor) -> tuple[float, float]:
+        """Largest ``sum_t k_t(x, x) ||A_t||`` of the training inputs, and largest norm of their targets."""
+        diagonal = U.new_zeros(len(U))
+        for K, term in zip(self._grams, self.kernel_.pairs, strict=True):
+            norm = 1.0 if term.operator is None else float(np.linalg.norm(np.asarray(term.operator), 2))
+            diagonal += norm * K.diagonal()
+        return float(diagonal.max()), float(torch.linalg.vector_norm(U, dim=1).max())
 
     def path(
         self, X: Any, y: Any, *, regs: Any = None, losses: Any = None, sample_weight: Any = None

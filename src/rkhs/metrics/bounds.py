@@ -8,58 +8,25 @@ settings and sample sizes, not to certify a number. None of them is tight.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
+from rkhs.metrics._bound import Bound, check_delta
+from rkhs.metrics.stability import Stability, stability_bound, stability_constants
 
 __all__ = [
     "Bound",
+    "Stability",
     "autoencoder_bound",
     "contrastive_bound",
     "downstream_bound",
     "sphere_autoencoder_bound",
+    "stability_bound",
+    "stability_constants",
 ]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Terms of a generalisation bound; their sum is the allowed excess over the training loss.
-
-    Parameters
-    ----------
-    terms : dict of str to float
-        Named summands, none negative.
-    exact : bool
-        Whether all constants are explicit; else some terms hold up to a universal constant.
-
-    Raises
-    ------
-    InputError
-        By the functions that make it.
-
-    References
-    ----------
-    The function that returned it.
-    """
-
-    terms: dict[str, float]
-    exact: bool
-
-    @property
-    def total(self) -> float:
-        """Sum of the terms."""
-        return math.fsum(self.terms.values())
-
-
-def _delta(delta: float) -> float:
-    value = check_number(delta, "delta", above=0.0, at_most=1.0)
-    if value >= 1.0:
-        raise InputError("delta must be > 0 and < 1; got 1.0")
-    return value
 
 
 def autoencoder_bound(
@@ -136,7 +103,7 @@ def autoencoder_bound(
     terms = {
         "complexity": constant * L * M * s * t * math.sqrt(trace / n),
         "origin": 16.0 * math.sqrt(math.pi) * M * t * math.sqrt(origin / n),
-        "deviation": 24.0 * M * M * math.sqrt(math.log(2.0 / _delta(delta)) / (2.0 * n)),
+        "deviation": 24.0 * M * M * math.sqrt(math.log(2.0 / check_delta(delta)) / (2.0 * n)),
     }
     return Bound(terms, exact=False)
 
@@ -220,7 +187,7 @@ def contrastive_bound(
         spread = 4.0 * b + b * b
     terms = {
         "complexity": 2.0 * math.sqrt(2.0) * lipschitz * omega * math.sqrt(h * float(T.sum())) / n,
-        "deviation": 3.0 * spread * math.sqrt(math.log(2.0 / _delta(delta)) / (2.0 * n)),
+        "deviation": 3.0 * spread * math.sqrt(math.log(2.0 / check_delta(delta)) / (2.0 * n)),
     }
     return Bound(terms, exact=True)
 
@@ -291,7 +258,7 @@ def sphere_autoencoder_bound(
     terms = {
         "penalty": lam * (w1 * w1 + w2 * w2),
         "complexity": w2 * math.sqrt(d * gamma / n),
-        "deviation": math.sqrt(math.log(1.0 / _delta(delta)) / n),
+        "deviation": math.sqrt(math.log(1.0 / check_delta(delta)) / n),
     }
     return Bound(terms, exact=False)
 
