@@ -116,7 +116,7 @@ class ProbabilityProduct(Kernel):
             positions, intensities = (np.asarray(part, dtype=np.float64) for part in item)
         except (TypeError, ValueError):
             raise InputError(
-                f"ProbabilityProduct reads pairs (mz, intensity) of number sequences; item {row} is {type(item).__name__}"
+                f"ProbabilityProduct reads pairs (mz, intensity) of sequences; item {row} is {type(item).__name__}"
             ) from None
         if positions.ndim != 1 or positions.shape != intensities.shape or positions.size == 0:
             raise InputError(

@@ -1,11 +1,11 @@
 """Table 1 of Laforgue et al. (2020) on a stand-in: metabolites from tandem mass spectra, top-1/10/20 accuracies.
 
-Stand-in: 3931 MassBank spectra [M+H]+ in place of the paper's 6974, 30 candidates for each of 400 test spectra (the same
-molecular formula first, then the nearest mass), so accuracies cannot be compared with the published ones, only the order
-of the methods. Inputs: cosine of the probability product kernel of the peaks. Outputs: Gaussian of the Tanimoto distance
-of fingerprints, gamma 0.72. The paper picks epsilon, kappa and both regularisers by their scores on the test set; here
-epsilon and kappa are chosen on a fifth of the training part, at reg 1e-6, at 1e-4, and together with reg. Beside the
-machines stand chance and a search: the fingerprint of the most similar training spectrum.
+Stand-in: 3931 MassBank spectra [M+H]+ in place of the paper's 6974, 30 candidates for each of 400 test spectra (the
+same molecular formula first, then the nearest mass), so accuracies cannot be compared with the published ones, only the
+order of the methods. Inputs: cosine of the probability product kernel of the peaks. Outputs: Gaussian of the Tanimoto
+distance of fingerprints, gamma 0.72. The paper picks epsilon, kappa and both regularisers by their scores on the test
+set; here epsilon and kappa are chosen on a fifth of the training part, at reg 1e-6, at 1e-4, and together with reg.
+Beside the machines stand chance and a search: the fingerprint of the most similar training spectrum.
 
 Run: RKHS_DATA=... python -m rkhs.reproduce.metabolites [--reduced] [--n-train 1000 | --all] [--output FILE.json]
 """

@@ -1,4 +1,4 @@
-"""Yeast, section 4.1 of Laforgue et al. (2020): error and sparsity grids (figures 3 and 4) and Hamming errors (figure 6).
+"""Yeast, section 4.1 of Laforgue et al. (2020): error and sparsity grids (figures 3, 4), Hamming errors (figure 6).
 
 Grids: the first 300 rows, three ``train_test_split(test_size=1/3, random_state=i)``, Gaussian ``gamma=1``, no centring;
 the error is the mean squared error of all label entries, "the Hamming before clamping". Hamming errors: the standard
@@ -194,8 +194,8 @@ def _verdict(table: dict[str, dict[str, Any]]) -> str:
         return "no robust loss has a lower Hamming error than ridge on this split"
     word = "more than two" if ratio > 2.0 else "fewer than two"
     return (
-        f"the lowest is {best}: {100 * row['difference']:+.2f} points against ridge, {ratio:.1f} paired standard errors "
-        f"({word}; one split, the best of three compared)"
+        f"the lowest is {best}: {100 * row['difference']:+.2f} points against ridge, {ratio:.1f} paired standard "
+        f"errors ({word}; one split, the best of three compared)"
     )
 
 
