@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"center": False, "scale": False, "n_init": 2, "random_state": 0},
         {"kernel": Polynomial(2), "decoder_kernel": Gaussian(1.0), "n_components": 1, "operators": ([[2.0]], None)},
         {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
+        {"loss": "huber"},
     ],
     "KernelPCA": [
         {"n_components": 0.9},

@@ -15,6 +15,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Gaussian, Matern
+from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 
 __all__ = ["Settings", "default_kernel", "read_settings"]
 
@@ -47,6 +48,8 @@ class Settings:
         One a layer.
     operators : tuple of array or None
         One a layer.
+    loss : Loss
+        Of the reconstructions.
     """
 
     widths: tuple[int, ...]
@@ -55,6 +58,7 @@ class Settings:
     features: bool
     reg: tuple[float, ...]
     operators: tuple[np.ndarray | None, ...]
+    loss: Loss
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -96,6 +100,7 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
         features,
         _read_reg(estimator.reg, layers, widths, features),
         _read_operators(estimator.operators, layers, widths, features),
+        _read_loss(estimator),
     )
     check_constraint(estimator, settings, kernel.domain)
     return settings
@@ -131,6 +136,20 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
             )
         kernels.append(kernel)
     return tuple(kernels)
+
+
+def _read_loss(estimator: Any) -> Loss:
+    loss = as_loss(estimator.loss)
+    if isinstance(loss, MaximumMargin):
+        raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
+    loss.value(torch.zeros(1, 1, dtype=torch.float64))  # checks the parameters of the loss
+    if isinstance(loss, Squared):
+        return loss
+    if estimator.solver != "lbfgs":
+        raise InputError(f"loss={estimator.loss!r} needs solver='lbfgs'; got {estimator.solver!r}")
+    if estimator.constraint != "none":
+        raise InputError(f"loss={estimator.loss!r} needs constraint='none'; got {estimator.constraint!r}")
+    return loss
 
 
 def _read_reg(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:

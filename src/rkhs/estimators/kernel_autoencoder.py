@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_count
-from rkhs.estimators.autoencoder_fit import fit_outputs, prepare_encoder, solve_autoencoder, warn_on_collapse
+from rkhs.estimators.autoencoder_fit import certify, fit_outputs, prepare_encoder, solve_autoencoder
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings
 from rkhs.estimators.autoencoder_targets import (
     candidate_distances,
@@ -47,6 +47,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     output_kernel : None, "same", str or Kernel, default=None
         None rebuilds vectors (for Gram and object inputs: the features of ``kernel``); a kernel rebuilds its features
         ``phi(x)``; ``"same"`` those of ``kernel``.
+    loss : str or Loss, default="squared"
+        Of the reconstruction, in place of ``1/2 ||.||^2``: ``"huber"``, ``"epsilon_insensitive"``,
+        ``"squared_epsilon_insensitive"``, or an object such as ``Huber(0.5)``. Its parameters are in units of the
+        centred, scaled targets. Needs ``solver="lbfgs"``, ``constraint="none"``.
     operators : sequence of (array or None), default=None
         Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
         The last one acts on the outputs (vector outputs only).
@@ -106,7 +110,10 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         Resolved kernels: every bandwidth a number.
     reg_ : tuple of float
-    objective_ : float
+    objective_, gap_ : float
+        ``gap_`` is the duality gap of the last layer, zero for the squared loss.
+    support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
+        Training rows that the decoder uses; those where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
     n_features_in_, feature_names_in_
@@ -125,7 +132,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     References
     ----------
     Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
-    section 4, algorithm 1. Esser, Fleissner and Ghoshdastidar (2024): definition 3, theorem 5 and remark 2 for the
+    section 4, algorithm 1. Laforgue et al. (2020), equation 11, for other losses. Esser, Fleissner and Ghoshdastidar (2024): definition 3, theorem 5 and remark 2 for the
     constraints and for denoising.
 
     Examples
@@ -147,6 +154,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         kernel: Any = "auto",
         decoder_kernel: Any = "auto",
         output_kernel: Any = None,
+        loss: Any = "squared",
         operators: Any = None,
         reg: Any = None,
         center: bool = True,
@@ -173,6 +181,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.kernel = kernel
         self.decoder_kernel = decoder_kernel
         self.output_kernel = output_kernel
+        self.loss = loss
         self.operators = operators
         self.reg = reg
         self.center = center
@@ -256,7 +265,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         if self._noisy:
             self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
-        warn_on_collapse(self, coordinates, weights)
+        certify(self, result.decoder, coordinates, weights, settings.loss)
         return self
 
     def _previous_layers(self, n: int, settings: Settings) -> list[Tensor] | None:

@@ -13,6 +13,7 @@ smooth directions, and whitening these layers too, exactly or damped, measured w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -48,6 +49,10 @@ class Autoencoder:
         Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
+    last_layer : callable, default=optimal_decoder
+        Finds the best last layer at fixed codes: the closed form of the squared loss, or a
+        :class:`~rkhs.problems.robust_decoder.RobustDecoder` for the loss ``l`` in place of ``1/2 ||.||^2``. The rest of
+        the problem never sees the loss.
     solvers : tuple of str
         Names of the solvers that fit, for messages.
 
@@ -58,8 +63,8 @@ class Autoencoder:
 
     References
     ----------
-    Laforgue et al. (2019), equation 8, section 4.2 and appendix B. The elimination of
-    the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
+    Laforgue et al. (2019), equation 8, section 4.2 and appendix B; Laforgue et al. (2020), equation 11. The
+    elimination of the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
     """
 
     factor: Factor
@@ -69,6 +74,7 @@ class Autoencoder:
     reg: tuple[float, ...]
     operators: tuple[Tensor | None, ...] = ()
     weights: Tensor | None = None
+    last_layer: Callable[..., Decoder] = optimal_decoder
     solvers: tuple[str, ...] = ("lbfgs", "adam")
     _roots: tuple[Tensor | None, ...] = field(init=False)
 
@@ -116,7 +122,7 @@ class Autoencoder:
 
     def decoder(self, codes: Tensor) -> Decoder:
         """Best last layer for the given codes of layer L-1, shape (n, p)."""
-        return optimal_decoder(self.kernels[-1], codes, self.target, self.reg[-1], self.operators[-1], self.weights)
+        return self.last_layer(self.kernels[-1], codes, self.target, self.reg[-1], self.operators[-1], self.weights)
 
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""

@@ -27,6 +27,12 @@ class Decoder:
         ``reg / 2 <T, Phi>``, the optimum of loss plus penalty.
     parameters : Tensor of shape (n, r)
         ``Phi`` itself.
+    gap : float, default=0.0
+        Duality gap of a robust layer: ``value`` is at most this far below the objective of these coefficients.
+    saturated : Tensor of shape (n,), booleans, optional
+        Rows where the loss is linear.
+    solved : bool, default=True
+        Whether the gap is within the tolerance.
 
     Raises
     ------
@@ -42,6 +48,9 @@ class Decoder:
     root: Tensor
     value: float
     parameters: Tensor
+    gap: float = 0.0
+    saturated: Tensor | None = None
+    solved: bool = True
 
 
 def optimal_decoder(

@@ -89,12 +89,12 @@ class _State:
         self.Y = problem.targets[:, :, :, None]
         self.radial = hasattr(problem.rows, "scale")
         self.rho = self._first_rho()
-        F, n, _, B = problem.shape
+        F, _, _, B = problem.shape
         new = problem.targets.new_zeros
         # A start is a pair of point and multiplier; the squared loss gives both where the caller has none.
-        self.V = self._ridge() if start is None else start.clone()
-        self.f = self._scale() if start is None else new(F, n, B) + 1.0
-        self.Z = None if self.radial else problem.prox(self.V, 1.0 / self.rho) if start is None else start.clone()
+        self.V = self._ridge() if start is None else self._with_multiplier(start)
+        self.f = self._scale()
+        self.Z = None if self.radial else problem.prox(self.V, 1.0 / self.rho)
         self.primal = self.dual = new(F, B)
         self._divisor()
 
@@ -112,6 +112,11 @@ class _State:
         Yt = torch.matmul(self.Q.mT, self.problem.targets)[..., None]
         T = Yt / D
         return torch.bmm(self.Q, T.reshape(T.shape[0], T.shape[1], -1)).view_as(T)
+
+    def _with_multiplier(self, W: Tensor) -> Tensor:
+        """A point plus the multiplier that the quadratic part gives it: its prox is the point at an optimum."""
+        slope = self.Y - self.problem.apply(W) - self.problem.rows.curvature[:, None, None, :] * W
+        return W + slope / self.rho[:, None, None, :]
 
     def _divisor(self) -> None:
         c = self.problem.rows.curvature

@@ -1,0 +1,93 @@
+"""The last layer at fixed codes for any convex loss: an operator-valued machine, solved by its dual."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from rkhs.kernels.base import Kernel
+from rkhs.losses import Canonical, Loss
+from rkhs.problems.decoder import Decoder, square_root
+from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.protocols import Reason, Solution
+
+__all__ = ["RobustDecoder"]
+
+
+class DualSolver(Protocol):
+    """Solves one dual problem to a small gap, from the coefficients of a neighbouring one."""
+
+    def solve(self, problem: DualProblem, start: Tensor | None = None) -> Solution:
+        """Representer coefficients of shape (n, r), primal objective and duality gap."""
+        ...
+
+
+class RobustDecoder:
+    """Minimise ``sum_i w_i loss(t_i - (K Phi A)_i) + reg / 2 <K, Phi A Phi^T>`` over ``Phi``.
+
+    Takes the place of :func:`~rkhs.problems.decoder.optimal_decoder` in an autoencoder. Its value is the *dual*
+    objective ``P - gap``, a lower bound of the optimum whose derivative in ``K`` is ``-reg / 2 Phi A Phi^T`` for the dual
+    variable at hand, solved well or not: the loss enters the encoder's gradient through ``Phi`` only. A solve starts
+    from the dual variable of the one before.
+
+    Parameters
+    ----------
+    loss : Loss
+        Finite everywhere; its parameters are in units of the target coordinates.
+    solver : object
+        Any solver of :class:`~rkhs.problems.dual.DualProblem`, such as ``ADMM(tol=1e-6)``.
+
+    Raises
+    ------
+    InputError
+        When called, for a loss that is infinite outside a ball.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 4.2, equation 11, with theorem 6 for the last layer. The gradient is Danskin's.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.kernels import Gaussian
+    >>> from rkhs.losses import Huber
+    >>> from rkhs.problems.robust_decoder import RobustDecoder
+    >>> from rkhs.solvers import ADMM
+    >>> Z = torch.tensor([[0.0], [1.0], [2.0]], dtype=torch.float64)
+    >>> decoder = RobustDecoder(Huber(0.1), ADMM())(Gaussian(1.0), Z, 5.0 * Z, 0.1, None, None)
+    >>> decoder.saturated.tolist()
+    [False, True, True]
+    """
+
+    def __init__(self, loss: Loss, solver: Any) -> None:
+        self.loss = loss
+        self.solver: DualSolver = solver
+        self._previous: Tensor | None = None
+        self._bent = not isinstance(loss, Canonical) or loss.dual_parameters[:2] != (1.0, 0.0)
+
+    def __call__(
+        self, kernel: Kernel, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
+    ) -> Decoder:
+        """Solve at the given codes; arguments as in :func:`~rkhs.problems.decoder.optimal_decoder`."""
+        n = target.shape[0]
+        given = None if weights is None else weights * n
+        problem = dual_problem([(kernel._gram(codes), operator)], target, self.loss, reg, given)
+        previous = self._previous if self._previous is not None and self._previous.shape == target.shape else None
+        solution = self.solver.solve(problem, previous)
+        Phi = solution.point
+        gap = float(solution.gap or 0.0)
+        norms = torch.linalg.vector_norm(problem.points(Phi[None, None]), dim=2)
+        saturated = (norms >= problem.rows.caps() * (1.0 - 1e-9)) & (norms > 0)
+        # Where no row is cut the squared loss gives the answer, which is the solver's own start and exact.
+        self._previous = Phi if self._bent or bool(saturated.any()) else None
+        return Decoder(
+            Phi if operator is None else Phi @ operator,
+            Phi if operator is None else Phi @ square_root(operator),
+            solution.value - gap,
+            Phi,
+            gap,
+            saturated[0, :, 0],
+            solution.reason in (Reason.GAP, Reason.CLOSED_FORM),
+        )
