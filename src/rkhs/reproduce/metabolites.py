@@ -122,7 +122,7 @@ class _Task:
 
     def ranks(self, model: InputOutputKernelRegressor) -> np.ndarray:
         scores = model.scores(self.cross, self.pool)
-        return truth_ranks(np.take_along_axis(scores, self.candidates, axis=1), self.truth)
+        return truth_ranks(list(np.take_along_axis(scores, self.candidates, axis=1)), self.truth)
 
 
 def _median_residual(model: InputOutputKernelRegressor, reg: float) -> float:
@@ -255,10 +255,11 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")
     options = parser.parse_args(arguments)
     started = time.perf_counter()
+    regs: tuple[float, ...] = REGS
     if options.reduced:
         data, regs = load_spectra(150, 40), (1e-6, 1e-4)
     else:
-        data, regs = load_spectra(None if options.all else options.n_train), REGS
+        data = load_spectra(None if options.all else options.n_train)
     print(
         f"metabolite identification, stand-in for table 1 (MassBank): {len(data.train)} of 3145 training spectra, "
         f"{len(data.test)} test spectra, {data.candidates.shape[1]} candidates each"

@@ -137,7 +137,9 @@ def hamming_errors(*, reduced: bool = False) -> dict[str, dict[str, Any]]:
     reference = np.zeros(len(X_test))
     for name in LOSSES:
         loss = _losses(name, 1)[0]
-        values = {} if name == "ridge" else {"kappas": kappas} if name == "Huber" else {"epsilons": epsilons}
+        values: dict[str, Any] = (
+            {} if name == "ridge" else {"kappas": kappas} if name == "Huber" else {"epsilons": epsilons}
+        )
         model = OperatorKernelRegressorCV(Gaussian(1.0), loss=loss, **shared, **values).fit(X, Y)
         wrong = ((model.predict(X_test) > 0.5) != (Y_test > 0.5)).mean(1)
         if name == "ridge":
@@ -148,7 +150,7 @@ def hamming_errors(*, reduced: bool = False) -> dict[str, dict[str, Any]]:
             "standard_error": float(wrong.std(ddof=1) / root),
             "difference": float((wrong - reference).mean()),
             "difference_error": float((wrong - reference).std(ddof=1) / root),
-            "gamma": float(model.gamma_),
+            "gamma": float(model.gamma_ or np.nan),
             "reg": float(model.reg_),
             "loss": repr(model.loss_),
         }
