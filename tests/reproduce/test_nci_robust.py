@@ -32,7 +32,7 @@ def test_rows_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         assert huge["saturated"] == 0.0
         assert max(row["gap"] for row in rows) < 1e-4
         assert squared["errors"][0] < 0.6  # the four groups are found
-    assert len(result["verdicts"]) == 4
+    assert len(result["verdicts"]) == 5
 
 
 @pytest.mark.data

@@ -69,7 +69,7 @@ def path_figure(grid: dict[str, Any], ridge: dict[str, Any], name: str, symbol: 
             ax.set_ylim(0.97 * min(mean.min(), base.min()), 1.02 * float(np.quantile(mean, 0.97)))
         ax.set_xlabel("reg")
         ax.set_ylabel(labels[kind])
-    axes[0, 0].legend(fontsize=8, frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside right center")
     figure.suptitle(f"yeast, {name}")
     return save_figure(figure, path)
 
