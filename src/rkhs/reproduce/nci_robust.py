@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     rows = error_and_sparsity(bits, n_splits=options.splits)
     for row in rows:
         print(
-            f"  reg {row['reg']:.0e} {row['loss']:7s} {row['parameter']:5.2f}: error {np.mean(row['errors']):.4f}, "
+            f"  reg {row['reg']:.0e} {row['loss']:7s} {row['parameter']:5g}: error {np.mean(row['errors']):.4f}, "
             f"sparsity {row['sparsity']:6.1%}, saturated {row['saturated']:6.1%}, gap {row['gap']:.1e}, "
             f"{row['seconds']:.1f} s a fit"
         )
