@@ -21,7 +21,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.reproduce.baselines import NetworkAutoencoder
 
-GAMMAS, ALPHAS = np.logspace(-2.5, 0.0, 11), np.logspace(-5, 0, 6)
+GAMMAS, ALPHAS = np.logspace(-2.0, 0.0, 9), np.logspace(-8, -1, 8)
 
 
 def best_kernel_pca(train: np.ndarray, test: np.ndarray, p: int) -> tuple[float, float, float]:

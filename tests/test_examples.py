@@ -24,6 +24,14 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
     ),
     "clusters_1d": ({"n": 40}, lambda r: r["200 iterations"] <= r["1 iterations"] and r["200 iterations"] < 0.02),
     "denoising": ({"n": 150}, lambda r: max(r["square"], r["half circle"]) < 0.9),
+    "contrastive_toys": (
+        {"n": 160},
+        lambda r: r["circles, kernel PCA"] < r["circles, spectral"] and r["circles, spectral"] > 0.9,
+    ),
+    "denoised_digits": (
+        {"n": 100},
+        lambda r: r["denoised, constraint='sphere'"] < 0.6 * r["noisy"],
+    ),
     "digits": (
         {"n": 300},
         lambda r: r["kernel autoencoder, 10 components"] < r["kernel PCA, 10 components"],
@@ -49,6 +57,15 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
     ),
     "traversals": ({"n": 150}, lambda r: 0.0 < r["MIG"] < 1.0 and 0.3 < r["IRS"] < 1.0),
     "nonconvexity": ({"n": 201}, lambda r: all(0.0 <= gap < 1e-3 for gap in r.values())),
+    "spectral_window": (
+        {"n": 40, "steps": 12},
+        lambda r: (
+            r["low"] < r["high"]
+            and r["unbounded below low"] == 1.0
+            and r["largest |loss| outside"] < 1e-4
+            and r["largest loss inside"] < 0.0
+        ),
+    ),
 }
 
 

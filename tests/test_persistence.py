@@ -53,7 +53,8 @@ def assert_same(model: Any, again: Any, data: Any) -> None:
     for ours, theirs in zip(outputs(model, data), outputs(again, data), strict=True):
         assert ours.dtype == theirs.dtype
         assert ours.tobytes() == theirs.tobytes()
-    assert vars(again).keys() == vars(model).keys()
+    kept = {name for name in vars(model) if not name.startswith("_cache")}  # what can be computed again stays behind
+    assert vars(again).keys() == kept
 
 
 @pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)

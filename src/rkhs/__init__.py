@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rkhs import augment as augment
     from rkhs import grams as grams
     from rkhs import kernels as kernels
     from rkhs import losses as losses
@@ -40,7 +41,7 @@ _NAMES = {
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
 }
-_SUBMODULES = ("grams", "kernels", "losses", "metrics", "plots")
+_SUBMODULES = ("augment", "grams", "kernels", "losses", "metrics", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -35,6 +35,7 @@ class Reason(Enum):
     GRADIENT = "the gradient norm fell below the tolerance"
     DECREASE = "the objective no longer decreased by more than the tolerance"
     GAP = "the duality gap fell below the tolerance"
+    ROUNDING = "the gradient is small and rounding hides any further decrease of the objective"
     MAX_ITER = "the largest number of iterations was reached; raise max_iter, or tol"
     LINE_SEARCH = (
         "the line search found no lower objective; the solution is as exact as rounding allows, or reg is too small"
@@ -46,7 +47,7 @@ class Reason(Enum):
     @property
     def converged(self) -> bool:
         """Whether this is a regular end."""
-        return self in (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.GAP)
+        return self in (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.GAP, Reason.ROUNDING)
 
 
 @dataclass(frozen=True)

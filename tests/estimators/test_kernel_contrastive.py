@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -21,6 +22,7 @@ from rkhs.augment import GaussianNoise
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import FromFunction, Gaussian, Linear
+from rkhs.persistence import load, save
 
 X, Y = load_iris(return_X_y=True)
 SMALL = [
@@ -245,3 +247,21 @@ def test_float32_and_tensors() -> None:
     reference = KernelContrastive(kernel=Gaussian(0.3)).fit(X)
     np.testing.assert_allclose(model.codes_, reference.codes_, atol=1e-3)
     assert isinstance(reference.transform(torch.as_tensor(X)), torch.Tensor)
+
+
+@pytest.mark.parametrize("params", SMALL, ids=str)
+def test_a_saved_model_gives_the_same_codes(params: dict[str, Any], tmp_path: Path) -> None:
+    model = KernelContrastive(random_state=0, **params).fit(X)
+    save(model, tmp_path / "model.rkhs")
+    np.testing.assert_array_equal(load(tmp_path / "model.rkhs").transform(X), model.transform(X))
+
+
+def test_neighbours_are_the_nearest_others_in_the_feature_space() -> None:
+    Z = np.random.default_rng(0).normal(size=(40, 3))
+    near = NearestNeighbors(n_neighbors=4).fit(Z).kneighbors(return_distance=False)
+    ours = KernelContrastive(kernel=Gaussian(0.3), n_neighbors=4).fit(Z)
+    given = KernelContrastive(kernel=Gaussian(0.3)).fit(Z, positives=near)
+    assert ours.objective_ == pytest.approx(given.objective_, rel=1e-12)
+    # With all others as positives every anchor is nearer to the pool than to its positives: nothing to learn.
+    with pytest.warns(CollapseWarning, match="0 positive eigenvalues"):
+        KernelContrastive(n_neighbors=50).fit(Z[:6])

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import rkhs
 from rkhs import (
     FunctionalKernelRegressor,
     InputOutputKernelRegressor,
@@ -40,3 +41,12 @@ def test_grid_search_reaches_nested_parameters():
     search = GridSearchCV(OperatorKernelRegressor(loss=Huber(1.0)), grid, cv=3).fit(X, Y)
     assert search.best_params_["reg"] == 1e-4
     assert clone(search.best_estimator_).loss.kappa == search.best_params_["loss__kappa"]
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e.kernel != "precomputed"], ids=repr)
+def test_model_files_give_the_same_predictions(estimator, tmp_path):
+    r = np.random.default_rng(0)
+    X, Y = r.normal(size=(20, 3)), r.normal(size=(20, 2))
+    model = clone(estimator).fit(X, Y)
+    rkhs.save(model, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(rkhs.load(tmp_path / "model.safetensors").predict(X), model.predict(X))

@@ -134,7 +134,12 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
-    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
+    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``.
+
+    None is a fresh generator: the global one of NumPy is neither read nor advanced.
+    """
+    if value is None:
+        return np.random.RandomState()
     try:
         return check_random_state(value)
     except ValueError:

@@ -90,7 +90,7 @@ class Whitened(Constraint):
 
     References
     ----------
-    ``MATH.md`` 5.3; Absil, Mahony and Sepulchre (2008), examples 3.5.2 and 4.1.3.
+    ``docs/papers/representation_learning.md``; Absil, Mahony and Sepulchre (2008), examples 3.5.2 and 4.1.3.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
@@ -14,6 +15,7 @@ __all__ = [
     "FunctionalKernelRegressor",
     "InputOutputKernelRegressor",
     "KernelAutoencoder",
+    "KernelContrastive",
     "KernelEstimator",
     "KernelPCA",
     "OperatorKernelRegressor",

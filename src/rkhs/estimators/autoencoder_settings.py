@@ -80,7 +80,7 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.psd, "psd", ("clip", "raise"))
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
-    for flag in ("center", "scale", "warm_start"):
+    for flag in ("center", "refine", "scale", "warm_start"):
         check_flag(getattr(estimator, flag), flag)
     if estimator.learning_rate is not None:
         check_number(estimator.learning_rate, "learning_rate", above=0.0)

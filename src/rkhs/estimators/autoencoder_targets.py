@@ -15,7 +15,14 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
-__all__ = ["candidate_distances", "read_targets", "reconstruction_errors", "store_targets", "target_spread"]
+__all__ = [
+    "candidate_distances",
+    "read_targets",
+    "reconstruction_errors",
+    "store_targets",
+    "target_rows",
+    "target_spread",
+]
 
 
 def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:
@@ -40,13 +47,15 @@ def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings:
     return read
 
 
-def store_targets(model: Any, goal: Any) -> None:
-    """Keep of the targets what errors and decoding of other items need."""
+def store_targets(model: Any, goal: Any, diagonal: Tensor) -> None:
+    """Keep of the targets what errors and decoding of other items need; ``diagonal`` is that of the input Gram."""
     reads_items = model.output_kernel_ is not None and model.output_kernel_.domain != "gram"
     same = model._own_targets and reads_items
     model.target_items_ = as_numpy(goal) if reads_items and not same else None
-    diagonal = model.output_kernel_._diag(goal) if model.output_kernel_ is not None and not reads_items else None
-    model.train_diag_ = None if diagonal is None else diagonal.cpu().numpy().copy()
+    model.train_diag_ = None
+    if model.output_kernel_ is not None and not reads_items:
+        shared = model._own_targets and model.output_kernel_ == model.kernel_
+        model.train_diag_ = (diagonal if shared else model.output_kernel_._diag(goal)).cpu().numpy().copy()
 
 
 def candidate_distances(model: Any, U: Tensor, candidates: Any, diag: Any) -> Tensor:
@@ -108,13 +117,17 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
     return kernel._gram(items, support), kernel._diag(items)
 
 
+def target_rows(model: Any, items: Any, K: Tensor) -> Tensor:
+    """Kernel values of the items, as their own targets, with the training targets; ``K`` are those of the inputs."""
+    return K if model.output_kernel_ == model.kernel_ else model.output_kernel_._gram(items, model._support())
+
+
 def _error_rows(model: Any, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
     if targets is not None:
         rows, diagonal = _target_rows(model, targets, diag)
         _check_pairs(rows, len(K))
         return rows, diagonal
-    same = model.output_kernel_ == model.kernel_
-    rows = K if same else model.output_kernel_._gram(items, model._support())
+    rows = target_rows(model, items, K)
     if model.output_kernel_.domain == "gram":
         return rows, model._gram_diagonal(diag, rows)
     return rows, model.output_kernel_._diag(items)

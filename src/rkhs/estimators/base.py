@@ -64,6 +64,10 @@ class KernelEstimator(BaseEstimator):
     device: str
     dtype: str
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again."""
+        return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
+
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""
         return as_kernel(self.kernel)
@@ -143,6 +147,7 @@ class KernelEstimator(BaseEstimator):
 
     def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None]:
         """Rows to keep (None: all) and their weights, summing to one (None: equal)."""
+        self._total_weight = float(n)
         if sample_weight is None:
             return None, None
         with np.errstate(all="ignore"):
@@ -152,7 +157,9 @@ class KernelEstimator(BaseEstimator):
         if not w.max() > 0.0:
             raise InputError("sample_weight must have a positive sum; got zeros only")
         kept = np.flatnonzero(w > 0.0)
-        w = w[kept] / w.max()  # so that the sum neither overflows nor vanishes
+        largest = float(w.max())
+        w = w[kept] / largest  # so that the sum neither overflows nor vanishes
+        self._total_weight = largest * float(w.sum())
         weights = torch.as_tensor(w / w.sum(), **self._options)
         equal = bool(np.ptp(w) == 0.0)
         return (None if len(kept) == n else kept), (None if equal else weights)
@@ -211,9 +218,9 @@ class KernelEstimator(BaseEstimator):
             if not np.isfinite(values).all() or (values < 0).any():
                 raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
             return to_tensor(values, **self._options)
-        train = self.train_diag_
-        if float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300):
-            return K.new_full((m,), float(train.mean()))
+        constant = self._constant_diagonal()
+        if constant is not None:
+            return K.new_full((m,), constant)
         warnings.warn(
             "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
             "comparing settings only; pass diag=",
@@ -221,6 +228,12 @@ class KernelEstimator(BaseEstimator):
             stacklevel=3,
         )
         return K.new_zeros(m)
+
+    def _constant_diagonal(self) -> float | None:
+        """``k(x, x)`` of every training item if it is the same for all, else None."""
+        train = self.train_diag_
+        constant = float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300)
+        return float(train.mean()) if constant else None
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""

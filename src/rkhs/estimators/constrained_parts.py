@@ -60,8 +60,8 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
         raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
     if estimator.constraint == "sphere" and settings.widths[0] < 2:
         raise InputError(
-            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes cannot "
-            "move"
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
+            "cannot move"
         )
 
 
@@ -109,7 +109,7 @@ def renormalized(estimator: Any, codes: Tensor) -> Tensor:
 
     References
     ----------
-    ``MATH.md`` 5.3: codes are not of unit norm away from the training items.
+    ``docs/papers/representation_learning.md``: codes are not of unit norm away from the training items.
     """
     sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
     return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes

@@ -20,6 +20,7 @@ from rkhs.estimators.autoencoder_targets import (
 )
 from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
 from rkhs.estimators.constrained_parts import noisy_copies, renormalized
+from rkhs.estimators.refined_codes import can_refine, keep_factor, refined_codes
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
@@ -91,6 +92,11 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Relative tolerance of the solver.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
+    refine : bool, default=True
+        Refine the codes of new items by what the items are: the best code with the decoder and the training codes
+        fixed, at the price of some ten decodings. Training codes do not change. Only for two layers without operator
+        on the codes, constraint or ``targets``, and Gram inputs of constant diagonal. Held-out error 4 % lower on nine
+        further sets and worse on none (``./dev bench refinement``).
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -171,6 +177,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         max_iter: int = 500,
         tol: float = 1e-5,
         warm_start: bool = False,
+        refine: bool = True,
         psd: str = "clip",
         random_state: Any = None,
         device: str = "cpu",
@@ -198,6 +205,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
+        self.refine = refine
         self.psd = psd
         self.random_state = random_state
         self.device = device
@@ -256,12 +264,13 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
         start = self._previous_layers(len(items), settings)
         encoder = prepare_encoder(self, settings, K, weights, resumed=start is not None)
+        diagonal = K.diagonal().clone()
         del K  # n x n numbers that the solver does not need
         result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
-        self._kept_rows = kept
-        self._n_training = n
+        self._kept_rows, self._n_training = kept, n
+        keep_factor(self, encoder.factor)
         self._store(result, items, settings)
-        store_targets(self, goal)
+        store_targets(self, goal, diagonal)
         if self._noisy:
             self.codes_ = self._to_output(self._encode(self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
@@ -306,9 +315,14 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             For a layer that does not exist.
         """
         items = self._read_new(X)
-        codes = self._encode(self._cross_gram(items))
+        codes = self._codes_of(items, self._cross_gram(items))
         index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=len(codes)) - 1
         return give_back(self._to_output(codes[index]), X)
+
+    def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
+        """Codes of every hidden layer, refined where the model can."""
+        codes = self._encode(K)
+        return [refined_codes(self, items, K, codes[0])] if can_refine(self) else codes
 
     def _encode(self, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer from rows of kernel values with the training items."""
@@ -387,7 +401,7 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         """
         items = self._read_new(X)
         K = self._cross_gram(items)
-        U = self._decode(self._encode(K)[self.bottleneck_])
+        U = self._decode(self._codes_of(items, K)[self.bottleneck_])
         return self._finite(reconstruction_errors(self, U, items, K, targets, diag))
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -145,7 +145,7 @@ def choose_solver(solver: Any, problem: DualProblem, tol: Any, max_iter: Any) ->
 
     References
     ----------
-    ``MATH.md`` 6.3.
+    ``docs/papers/duality.md``.
     """
     if isinstance(solver, GapSolver):
         return solver

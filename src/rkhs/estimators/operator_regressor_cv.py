@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
@@ -174,16 +175,28 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         self.reg_, self.loss_ = regs[r], self.losses_[j]
         self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
         self.best_score_ = -float(mean[g, r, j])
-        names = ("center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
-        final = OperatorKernelRegressor(
-            kernels[g], loss=self.loss_, reg=self.reg_, **{name: getattr(self, name) for name in names}
-        )
+        self._chosen_kernel = kernels[g]
+        final = self._chosen()
         with warnings.catch_warnings():  # said once already, for the same matrix
             warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
-            self.estimator_ = final.fit(X, y, sample_weight)
-        self.kernel_, self.n_iter_ = self.estimator_.kernel_, self.estimator_.n_iter_
-        self.objective_, self.gap_ = self.estimator_.objective_, self.estimator_.gap_
+            final.fit(X, y, sample_weight)
+        self._fitted = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
+        self.kernel_, self.n_iter_ = final.kernel_, final.n_iter_
+        self.objective_, self.gap_ = final.objective_, final.gap_
         return self
+
+    def _chosen(self) -> OperatorKernelRegressor:
+        names = ("center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
+        shared = {name: getattr(self, name) for name in names}
+        return OperatorKernelRegressor(self._chosen_kernel, loss=self.loss_, reg=self.reg_, **shared)
+
+    @property
+    def estimator_(self) -> OperatorKernelRegressor:
+        """The regressor with the chosen parameters, fitted on all data."""
+        check_is_fitted(self)
+        model = self._chosen()
+        model.__dict__.update(self._fitted)
+        return model
 
     def _kernels(self) -> list[OperatorKernel]:
         """One kernel a bandwidth."""

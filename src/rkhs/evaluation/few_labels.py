@@ -1,4 +1,4 @@
-"""Many unlabelled rows, few labels: how well do nearest neighbours classify on codes that no label has shaped?"""
+"""Many unlabelled rows, few labels: nearest neighbours on codes that no label has shaped."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def quadrature_weights(times: Any, n_points: int, rule: str = "trapezoid") -> np
 
     References
     ----------
-    ``MATH.md`` 1.2; Ramsay and Silverman (2005), section 3.
+    Ramsay and Silverman (2005), section 3.
 
     Examples
     --------

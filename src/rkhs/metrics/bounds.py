@@ -110,7 +110,7 @@ def autoencoder_bound(
 
     References
     ----------
-    Laforgue et al. (2019), theorem 5, with the corrections A5 and A6 of ``MATH.md`` (the term of the origin is kept).
+    Laforgue et al. (2019), theorem 5, corrected: ``docs/papers/representation_learning.md``
 
     Examples
     --------
@@ -191,7 +191,7 @@ def contrastive_bound(
     References
     ----------
     Esser et al. (2024), theorem 6, with explicit constants from Maurer (2016), corollary 4, and the correction D9 of
-    ``MATH.md``.
+    ``docs/papers/representation_learning.md``.
 
     Examples
     --------
@@ -265,7 +265,8 @@ def sphere_autoencoder_bound(
     Notes
     -----
     Unreliable as printed: the complexity does not see the encoder, and with ``lambda -> 0`` and a rich encoder it
-    cannot hold (codes ``z_i = +-s`` fit random signs: Rademacher average near ``omega_2 / sqrt(2)``). ``MATH.md`` D10.
+    cannot hold (codes ``z_i = +-s`` fit random signs: Rademacher average near ``omega_2 / sqrt(2)``). See
+    ``docs/papers/representation_learning.md``.
 
     References
     ----------
@@ -321,8 +322,8 @@ def downstream_bound(unsupervised_loss: float, class_shares: Any, *, loss: str =
 
     References
     ----------
-    Esser et al. (2024), "Error bound for supervised downstream task"; Saunshi et al. (2019), theorem 4.1; ``MATH.md``
-    5.4.
+    Esser et al. (2024), "Error bound for supervised downstream task"; Saunshi et al. (2019), theorem 4.1;
+    ``docs/papers/representation_learning.md``.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
 
     References
     ----------
-    Laforgue et al. (2020), table 1; ``MATH.md`` 7.
+    Laforgue et al. (2020), table 1.
 
     Examples
     --------

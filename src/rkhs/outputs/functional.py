@@ -55,7 +55,7 @@ def basis_functions(
 
     References
     ----------
-    Laforgue et al. (2020), sections 2.2 and 4.3; ``MATH.md`` 6.4 and 8 (E6).
+    Laforgue et al. (2020), sections 2.2 and 4.3; ``docs/papers/duality.md``.
 
     Examples
     --------

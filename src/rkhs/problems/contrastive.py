@@ -7,7 +7,7 @@ With anchors ``phi_i`` and differences ``delta_i`` (mean negative minus mean pos
 ``W = [Phi, Delta] A``, and ``K_1`` is the Gram matrix of ``[Phi, Delta]``. With any factor ``K_1 = R R^T`` and
 ``J = [0 I; I 0]`` the matrix of Theorem 3 becomes ``M = -1/2 R^T J R``: its leading eigenpairs ``(mu, u)`` give
 ``A = -J R u / (2 mu)`` and the loss ``-sum mu``. Nothing is inverted, so singular ``K_1`` (linear kernels, repeated
-points, fewer points than columns) are the normal case (``MATH.md`` 5.1).
+points, fewer points than columns) are the normal case (``docs/papers/representation_learning.md``).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class SimpleContrastive:
 
     References
     ----------
-    Esser et al. (2024), definition 1 and theorem 3, with the corrections D1 to D3 of ``MATH.md``.
+    Esser et al. (2024), definition 1 and theorem 3, with the corrections in ``docs/papers/representation_learning.md``.
     """
 
     gram: Tensor

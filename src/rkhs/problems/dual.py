@@ -73,7 +73,7 @@ class DualProblem:
 
     References
     ----------
-    Laforgue et al. (2020), theorems 4 to 7; ``MATH.md`` 6.2.
+    Laforgue et al. (2020), theorems 4 to 7; ``docs/papers/duality.md``.
     """
 
     grams: tuple[Tensor, ...]
@@ -260,7 +260,7 @@ def dual_problem(
 
     References
     ----------
-    ``MATH.md`` 6.2.
+    ``docs/papers/duality.md``.
     """
     many_regs = list(regs) if isinstance(regs, (list, tuple, np.ndarray)) else [regs]
     many_losses = [losses] if isinstance(losses, Loss) else list(losses)

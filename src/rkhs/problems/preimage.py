@@ -5,7 +5,7 @@ r(x) = k(x, x) - 2 sum_j b_j k(x, x_j) + const,   one problem a row of ``b``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -37,6 +37,10 @@ class Preimage:
     kernel: Kernel
     X: Tensor
     weights: Tensor
+
+    def rows(self, index: Tensor) -> Preimage:
+        """The problems of some rows."""
+        return replace(self, weights=self.weights[index])
 
     def values(self, Y: Tensor) -> Tensor:
         """``r`` at the rows of ``Y`` up to a constant of each row, shape (m,)."""

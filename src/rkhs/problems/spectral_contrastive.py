@@ -1,7 +1,7 @@
 """The spectral contrastive loss, in whitened parameters.
 
 The codes of all points are ``Z = F U`` with ``F F^T`` the Gram matrix, so that ``||W||^2 = ||U||^2`` and no inverse
-appears (``MATH.md`` 5.2). With given negatives,
+appears (``docs/papers/representation_learning.md``). With given negatives,
 
     L(U) = sum_i [ -2 z_i . mean z_i^+ + mean (z_i . z_i^-)^2 ] + reg ||U||^2,
 
@@ -73,7 +73,7 @@ class PooledSpectral:
 
     References
     ----------
-    HaoChen et al. (2021), equation 6; Esser et al. (2024), definition 2; ``MATH.md`` 5.2.
+    HaoChen et al. (2021), equation 6; Esser et al. (2024), definition 2; ``docs/papers/representation_learning.md``.
     """
 
     gram: Tensor
@@ -169,7 +169,7 @@ class SpectralContrastive:
 
     References
     ----------
-    Esser et al. (2024), definition 2 and theorem 4, with the corrections D4 and D5 of ``MATH.md``.
+    Esser et al. (2024), definition 2 and theorem 4, with the corrections in ``docs/papers/representation_learning.md``.
     """
 
     gram: Tensor

@@ -2,8 +2,9 @@
 
     J(Z) = reg_1 / 2 Tr Z^T K^-1 Z + reg_2 / 2 Tr T^T (K_Z + n reg_2 I)^-1 T,   rows of Z in the set,
 
-``MATH.md`` 5.3 divided by 2n, at ``reg = lambda / n``: no inverse of ``K_Z`` is left of the printed expression. The
-codes are ``Z = project(L V)`` with ``L L^T = K + delta I``, so that L-BFGS works on free parameters; ``delta`` makes
+the paper's objective divided by 2n, at ``reg = lambda / n``, with no inverse of ``K_Z`` left of the printed expression
+(``docs/papers/representation_learning.md``). The codes are ``Z = project(L V)`` with ``L L^T = K + delta I``, so that
+L-BFGS works on free parameters; ``delta`` makes
 every code reachable, and is exactly the kernel ``k + delta 1[x = x']``.
 """
 
@@ -40,7 +41,7 @@ def jittered_factor(K: Tensor) -> Factor:
 
     References
     ----------
-    ``MATH.md`` 5.3: the model of the kernel ``k + delta 1[x = x']``.
+    ``docs/papers/representation_learning.md``: the model of the kernel ``k + delta 1[x = x']``.
     """
     delta = max(_DELTA, 10.0 * torch.finfo(K.dtype).eps) * float(K.diagonal().mean())
     L, _ = cholesky(K, name="the Gram matrix of the encoder", jitter=delta)
@@ -77,7 +78,7 @@ class SphereAutoencoder:
 
     References
     ----------
-    Esser et al. (2024), definition 3 and theorem 5, with the correction D6 of ``MATH.md``.
+    Esser et al. (2024), definition 3 and theorem 5, with the corrections in ``docs/papers/representation_learning.md``.
     """
 
     factor: Factor

@@ -98,7 +98,7 @@ class GapSolver(Solver):
 
     References
     ----------
-    ``MATH.md`` 6.3.
+    ``docs/papers/duality.md``.
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)

@@ -30,7 +30,7 @@ class BlockCoordinate(GapSolver):
 
     References
     ----------
-    ``MATH.md`` 6.3; Tseng (2001) for convergence.
+    Tseng (2001).
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Direct(GapSolver):
 
     References
     ----------
-    ``MATH.md`` 2.2 and 6.2.
+    ``docs/papers/duality.md``.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tenso
 
     References
     ----------
-    ``docs/performance.md``, functional Huber; Rifkin and Lippert (2007).
+    Rifkin and Lippert (2007).
     """
     if not problem.quadratic:
         raise InputError("leave-one-out residuals have a closed form for the squared loss only")

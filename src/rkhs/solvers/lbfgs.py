@@ -17,6 +17,7 @@ __all__ = ["LBFGS"]
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MAX_TRIALS = 25
+_ROUNDING = 1e-8  # about the root of the precision: below it, differences of the objective are rounding
 
 
 class LBFGS(Solver):
@@ -79,7 +80,7 @@ class LBFGS(Solver):
                 pairs.clear()  # a bad memory is the usual reason: try once more along the gradient
                 continue
             if step.length == 0.0:
-                reason = Reason.LINE_SEARCH
+                reason = Reason.ROUNDING if measure <= _ROUNDING * abs(value) else Reason.LINE_SEARCH
                 break
             s, y = step.length * direction, step.grad - grad
             curvature = float((s * y).sum())

@@ -13,7 +13,7 @@ __all__ = ["PreimageDescent"]
 
 
 class PreimageDescent(Configurable):
-    """Monotone descent on a pre-image problem.
+    """Monotone descent on one small problem a row: pre-images, or refined codes.
 
     Where the problem offers a fixed-point step and the step lowers ``r``, it is taken; otherwise a gradient step with
     backtracking, so that ``r`` never rises and a vanishing denominator does no harm.
@@ -46,7 +46,7 @@ class PreimageDescent(Configurable):
         lengths = Y.new_ones(Y.shape[0])
         active = torch.arange(Y.shape[0], device=Y.device)
         for _ in range(self.max_iter):
-            part = type(problem)(problem.kernel, problem.X, problem.weights[active])
+            part = problem.rows(active)
             old = Y[active]
             new, lengths[active] = self._step(part, old, lengths[active])
             Y[active] = new

@@ -29,7 +29,7 @@ class ProximalGradient(GapSolver):
 
     References
     ----------
-    Laforgue et al. (2020), algorithm 1; ``MATH.md`` 6.3 for the correction.
+    Laforgue et al. (2020), algorithm 1; ``docs/papers/duality.md`` for the correction.
 
     Examples
     --------

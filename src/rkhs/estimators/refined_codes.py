@@ -1,0 +1,71 @@
+"""Codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import to_tensor
+from rkhs._core.linalg import Factor, factorize
+from rkhs.estimators.autoencoder_targets import target_rows
+from rkhs.outputs import Euclidean
+from rkhs.problems.refinement import CodeRefinement, power_function
+from rkhs.solvers.preimage import PreimageDescent
+
+__all__ = ["can_refine", "keep_factor", "refined_codes"]
+
+_STEPS, _TOL = 20, 1e-4  # five steps bring most of the gain
+
+
+def can_refine(model: Any) -> bool:
+    """Whether codes of this model can be refined: one hidden layer without operator or constraint, own targets."""
+    plain = len(model.layer_codes_) == 1 and model.constraint == "none" and model.noise_std == 0.0
+    identity = model.operators is None or model.operators[0] is None
+    gram = model.kernel_.domain == "gram"
+    known = not gram or (model.output_kernel_ == model.kernel_ and model._constant_diagonal() is not None)
+    return bool(model.refine and plain and identity and known and model._own_targets and model.reg_[0] > 0.0)
+
+
+def keep_factor(model: Any, factor: Factor | None) -> None:
+    """Keep what the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
+    model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
+    if factor is None or not model.refine:
+        return
+    kept = (factor.triangle.cpu().numpy(), factor.pivots.cpu().numpy())
+    if model.kernel_.domain == "gram":
+        model.encoder_triangle_, model.encoder_pivots_ = kept
+    else:
+        model._cache_encoder = kept
+
+
+def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
+    """Refine codes ``f(x)`` of shape (m, p) of new items with kernel values ``K`` of shape (m, n)."""
+    triangle, pivots = _factor(model)
+    gram = model.kernel_.domain == "gram"
+    diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items)
+    power = power_function(triangle, K[:, pivots], diag)
+    # Under rounding the encoder knows the item: nothing is to be refined, and training codes stay what they are.
+    power = torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
+    goal = model.output_.encode(items if isinstance(model.output_, Euclidean) else target_rows(model, items, K))
+    problem = CodeRefinement(
+        model.decoder_kernels_[0],
+        to_tensor(model.layer_codes_[0], **model._options),
+        to_tensor(model.decoder_coef_, **model._options),
+        goal,
+        codes,
+        (power / model.reg_[0]).sqrt(),
+        model._total_weight,
+    )
+    return problem.codes(PreimageDescent(_STEPS, _TOL).solve(problem, torch.zeros_like(codes)))
+
+
+def _factor(model: Any) -> tuple[Tensor, Tensor]:
+    triangle, pivots = model.encoder_triangle_, model.encoder_pivots_
+    if triangle is None:
+        triangle, pivots = getattr(model, "_cache_encoder", None) or (None, None)
+    if triangle is None:  # a model from a file
+        factor = factorize(model._training_gram(model.kernel_, model._support()))
+        return factor.triangle, factor.pivots
+    return to_tensor(triangle, **model._options), torch.as_tensor(pivots, device=model._options["device"])

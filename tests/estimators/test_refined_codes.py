@@ -1,0 +1,113 @@
+"""Refined codes: what they minimise, where they do nothing, and that they help."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_wine
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs._core.linalg import factorize
+from rkhs.kernels import Gaussian, Linear, Matern
+from rkhs.problems.refinement import CodeRefinement, power_function
+from rkhs.solvers import PreimageDescent
+
+
+def table(seed: int, n: int = 40, d: int = 5) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.tanh(rng.normal(size=(n, 3)) @ rng.normal(size=(3, d))) + 0.05 * rng.normal(size=(n, d))
+
+
+def problem(seed: int) -> CodeRefinement:
+    rng = np.random.default_rng(seed)
+    shapes = ((12, 2), (12, 3), (6, 3), (6, 2))
+    supports, coefficients, goal, start = (torch.as_tensor(rng.normal(size=s)) for s in shapes)
+    radius = torch.as_tensor(rng.uniform(0.1, 3.0, 6))
+    return CodeRefinement(Matern(1.5, 0.7) + 0.1 * Linear(), supports, coefficients, goal, start, radius, 12.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gradient_by_finite_differences(seed: int) -> None:
+    p = problem(seed)
+    U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(6, 2))) for i in range(2))
+    values, grads = p.values_and_grads(U)
+    torch.testing.assert_close(values, p.values(U))
+    slope = (p.values(U + 1e-6 * D) - p.values(U - 1e-6 * D)) / 2e-6
+    torch.testing.assert_close((grads * D).sum(1), slope, rtol=1e-6, atol=1e-8)
+
+
+def test_every_row_is_a_problem_of_its_own() -> None:
+    p = problem(2)
+    together = PreimageDescent(50, 1e-9).solve(p, torch.zeros(6, 2, dtype=torch.float64))
+    for i in range(6):
+        index = torch.tensor([i])
+        alone = PreimageDescent(50, 1e-9).solve(p.rows(index), torch.zeros(1, 2, dtype=torch.float64))
+        torch.testing.assert_close(together[index], alone, rtol=1e-4, atol=1e-4)
+
+
+def test_power_function_is_the_residual_of_projection() -> None:
+    X, new = torch.as_tensor(table(0)), torch.as_tensor(table(1, 7))
+    kernel = Gaussian(0.3)
+    K, cross = kernel._gram(X), kernel._gram(new, X)
+    factor = factorize(K)
+    found = power_function(factor.triangle, cross[:, factor.pivots], kernel._diag(new))
+    expected = 1.0 - (cross * torch.linalg.lstsq(K, cross.mT).solution.mT).sum(1)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{}, {"output_kernel": "same"}, {"kernel": Gaussian(0.3)}], ids=str)
+def test_training_codes_stay_and_new_ones_are_rebuilt_better(options: dict[str, Any]) -> None:
+    X, new = table(0), table(1)
+    plain = KernelAutoencoder(2, refine=False, **options).fit(X)
+    model = KernelAutoencoder(2, **options).fit(X)
+    np.testing.assert_array_equal(plain.codes_, model.codes_)
+    np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)
+    assert not np.allclose(model.transform(new), plain.transform(new))
+    assert (model.reconstruction_error(new) <= plain.reconstruction_error(new) + 1e-9).all()
+
+
+def test_gram_input_gives_the_codes_of_its_kernel() -> None:
+    X, new, kernel = table(0), table(1), Gaussian(0.3)
+    explicit = KernelAutoencoder(2, kernel=kernel, output_kernel="same").fit(X)
+    implicit = KernelAutoencoder(2, kernel="precomputed").fit(kernel(X))
+    np.testing.assert_allclose(implicit.transform(kernel(new, X)), explicit.transform(new), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_components": (3, 2)}, {"operators": ([[2.0, 0.0], [0.0, 1.0]], None)}, {"constraint": "sphere"}],
+    ids=str,
+)
+def test_models_that_cannot_refine_have_plain_codes(options: dict[str, Any]) -> None:
+    X, new = table(0), table(1)
+    settings = {"n_components": 2, "max_iter": 2000, **options}
+    codes = [KernelAutoencoder(**settings, refine=refine).fit(X).transform(new) for refine in (True, False)]
+    np.testing.assert_array_equal(*codes)
+
+
+def test_codes_do_not_change_on_the_way_through_files(tmp_path: Path) -> None:
+    X, new, kernel = table(0), table(1), Gaussian(0.3)
+    for model, rows in (
+        (KernelAutoencoder(2).fit(X), new),
+        (KernelAutoencoder(2, kernel="precomputed").fit(kernel(X)), kernel(new, X)),
+    ):
+        rkhs.save(model, tmp_path / "model.rkhs")
+        for copy in (rkhs.load(tmp_path / "model.rkhs"), pickle.loads(pickle.dumps(model))):
+            np.testing.assert_allclose(copy.transform(rows), model.transform(rows), rtol=0.0, atol=1e-12)
+
+
+def test_refinement_helps_where_the_encoder_overfits() -> None:
+    X = load_wine().data
+    X = (X - X.mean(0)) / X.std(0)
+    order = np.random.default_rng(0).permutation(len(X))
+    train, new = X[order[:120]], X[order[120:]]
+    plain, refined = (
+        KernelAutoencoder(10, refine=r).fit(train).reconstruction_error(new).mean() for r in (False, True)
+    )
+    assert refined < 0.9 * plain
