@@ -4,7 +4,7 @@ Lip acceleration from EMG, 32 records and 4 outliers (copies of four records wit
 the error. For each basis size the regulariser is the one of the best leave-one-out ridge machine (closed form); then 36
 folds times 50 kappas are solved in one batch. Run with RKHS_DATA naming the folder of data sets:
 
-    RKHS_DATA=... python benchmarks/lip.py [--repeats 5] [--out lip.npz]
+    RKHS_DATA=... python benchmarks/lip.py [--repeats 5] [--out lip.npz] [--figures FOLDER]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rkhs.kernels import FunctionalLaplacian
 from rkhs.losses import Huber, Squared
 from rkhs.outputs import Functional
 from rkhs.problems.dual import dual_problem
+from rkhs.reproduce.panels import curve_figure
 from rkhs.solvers import ADMM, FISTA, GapSolver, leave_one_out_residuals
 
 SIZES = (4, 5, 6, 7, 15)
@@ -91,6 +92,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", help="write the errors to this npz file")
     parser.add_argument("--center", action="store_true", help="subtract the mean curve of each fold")
+    parser.add_argument("--figures", type=Path, help="write one PNG a convention to this folder")
     options = parser.parse_args()
     admm, fista = ADMM(tol=1e-6), FISTA(tol=1e-6)
     center = options.center
@@ -109,6 +111,16 @@ def main() -> None:
             )
         if options.out:
             np.savez(f"{options.out.removesuffix('.npz')}_{convention}.npz", kappas=KAPPAS, errors=found["errors"])
+        if options.figures:
+            names = [f"m = {size}" for size in SIZES]
+            path = curve_figure(
+                KAPPAS,
+                dict(zip(names, found["errors"], strict=True)),
+                dict(zip(names, found["ridge"], strict=True)),
+                (f"lip acceleration, {convention} convention (ridge dashed)", "kappa", "leave-one-out error"),
+                options.figures / f"lip_{convention}.png",
+            )
+            print(f"  figure: {path}")
         times = interleaved(
             {
                 "default": partial(figure, admm, convention, center=center),

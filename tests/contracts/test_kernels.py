@@ -35,6 +35,7 @@ from rkhs.kernels import (
     OperatorSum,
     Polynomial,
     Precomputed,
+    ProbabilityProduct,
     Product,
     Scaled,
     Separable,
@@ -90,6 +91,7 @@ EXAMPLES: dict[type, list[Kernel]] = {
         Centered(GaussianOf(Precomputed())),
         Centered(FromFunction(letters_in_common)),
     ],
+    ProbabilityProduct: [ProbabilityProduct(), ProbabilityProduct(0.4, 1.0)],
     Sum: [Gaussian() + Linear("mean_norm"), Precomputed() + GaussianOf(Precomputed())],
     Product: [Gaussian() * Linear(), Matern() * Polynomial(2) * Tanimoto()],
     Scaled: [0.5 * Matern(), 3.0 * (Gaussian() + Linear())],
@@ -110,6 +112,9 @@ def public_classes(base: type) -> set[type]:
 
 def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
     rng = np.random.default_rng(seed)
+    if isinstance(kernel, ProbabilityProduct):
+        sizes = rng.integers(1, 9, size=n)
+        return [(rng.uniform(50.0, 53.0, p), rng.uniform(0.1, 1.0, p)) for p in sizes]
     if kernel.domain == "objects":
         return ["".join(rng.choice(list("abcdefgh"), size=rng.integers(1, 9))) for _ in range(n)]
     X = rng.normal(size=(n, d))

@@ -14,6 +14,7 @@ from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel, kernel_from_name
+from rkhs.kernels.spectra import ProbabilityProduct
 from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "OperatorSum",
     "Polynomial",
     "Precomputed",
+    "ProbabilityProduct",
     "Product",
     "Radial",
     "Scaled",
