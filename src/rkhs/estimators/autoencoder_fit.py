@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, fix_signs
@@ -28,7 +30,16 @@ from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
 
-__all__ = ["Encoder", "Fitted", "certify", "fit_outputs", "prepare_encoder", "solve_autoencoder"]
+__all__ = [
+    "Encoder",
+    "Fitted",
+    "certify",
+    "fit_outputs",
+    "prepare_encoder",
+    "previous_layers",
+    "solve_autoencoder",
+    "store_layers",
+]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
@@ -69,6 +80,24 @@ class Fitted:
     encoder_coefs: list[Tensor]
     decoder: Decoder
     solution: Solution
+
+
+def previous_layers(model: Any, n: int, settings: Settings) -> list[Tensor] | None:
+    """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
+    codes = getattr(model, "layer_codes_", None) if model.warm_start else None
+    if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
+        return None
+    return [to_tensor(c, **model._options) for c in (codes[0], *model.encoder_coefs_[1:])]
+
+
+def store_layers(model: Any, result: Fitted, settings: Settings) -> None:
+    """Store what was solved as fitted attributes."""
+    model.decoder_kernels_ = settings.decoder_kernels
+    model.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
+    model.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
+    model.layer_codes_ = [c.cpu().numpy() for c in result.codes]
+    model.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
+    model.codes_ = model._to_output(result.codes[model.bottleneck_])
 
 
 @dataclass(frozen=True)

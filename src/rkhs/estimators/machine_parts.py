@@ -145,7 +145,7 @@ def choose_solver(solver: Any, problem: DualProblem, tol: Any, max_iter: Any) ->
 
     References
     ----------
-    ``docs/papers/duality.md``.
+    ``docs/papers/duality_robust_losses.md``.
     """
     if isinstance(solver, GapSolver):
         return solver

@@ -55,7 +55,7 @@ def basis_functions(
 
     References
     ----------
-    Laforgue et al. (2020), sections 2.2 and 4.3; ``docs/papers/duality.md``.
+    Laforgue et al. (2020), sections 2.2 and 4.3; ``docs/papers/duality_robust_losses.md``.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class SampleReport:
 
     References
     ----------
-    ``docs/papers/duality.md``.
+    ``docs/papers/duality_robust_losses.md``.
     """
 
     gaps: Tensor
@@ -59,7 +59,7 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
 
     References
     ----------
-    ``docs/papers/duality.md``.
+    ``docs/papers/duality_robust_losses.md``.
     """
     W = points.permute(0, 2, 3, 1).contiguous()
     _, gaps, _ = problem.certificates(W)
@@ -96,7 +96,7 @@ def covariance_operator(U: Tensor, weights: Tensor | None = None) -> Tensor:
 
     References
     ----------
-    Laforgue et al. (2020), remark 1; ``docs/papers/duality.md``.
+    Laforgue et al. (2020), remark 1; ``docs/papers/duality_robust_losses.md``.
     """
     return U.mT @ U / len(U) if weights is None else (U * weights[:, None]).mT @ U
 
@@ -125,7 +125,7 @@ def operator_from_gram(U: Tensor, K_A: Tensor, name: str = "operator") -> Tensor
 
     References
     ----------
-    Laforgue et al. (2020), assumption 3; ``docs/papers/duality.md``.
+    Laforgue et al. (2020), assumption 3; ``docs/papers/duality_robust_losses.md``.
     """
     inverse = torch.linalg.pinv(U)
     A = inverse @ K_A @ inverse.mT

@@ -42,7 +42,7 @@ class ADMM(GapSolver):
     References
     ----------
     Boyd et al. (2011), Distributed optimization and statistical learning via ADMM, sections 3.4.1 and 3.4.3.
-    Problem and gap: ``docs/papers/duality.md``.
+    Problem and gap: ``docs/papers/duality_robust_losses.md``.
 
     Examples
     --------

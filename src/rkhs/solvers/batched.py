@@ -98,7 +98,7 @@ class GapSolver(Solver):
 
     References
     ----------
-    ``docs/papers/duality.md``.
+    ``docs/papers/duality_robust_losses.md``.
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)

@@ -28,7 +28,7 @@ class Direct(GapSolver):
 
     References
     ----------
-    ``docs/papers/duality.md``.
+    ``docs/papers/duality_robust_losses.md``.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class ProximalGradient(GapSolver):
 
     References
     ----------
-    Laforgue et al. (2020), algorithm 1; ``docs/papers/duality.md`` for the correction.
+    Laforgue et al. (2020), algorithm 1; ``docs/papers/duality_robust_losses.md`` for the correction.
 
     Examples
     --------
