@@ -21,7 +21,7 @@ _STEPS, _TOL = 20, 1e-4  # five steps bring most of the gain
 
 
 def can_refine(model: Any) -> bool:
-    """Whether codes of this model can be refined: one hidden layer, squared loss, no operator or constraint, own targets."""
+    """Whether codes can be refined: one hidden layer, squared loss, no operator or constraint, own targets."""
     plain = len(model.layer_codes_) == 1 and model.constraint == "none" and model.noise_std == 0.0
     plain = plain and isinstance(as_loss(model.loss), Squared)
     identity = model.operators is None or model.operators[0] is None
