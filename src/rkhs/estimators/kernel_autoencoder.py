@@ -96,9 +96,9 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Start from the layers of the last fit if the data have the same number of rows.
     refine : bool, default=True
         Refine the codes of new items by what the items are: the best code with the decoder and the training codes
-        fixed, at the price of some ten decodings. Training codes do not change. For squared loss, two layers, no
-        operator on the codes, constraint or ``targets``, and Gram inputs of constant diagonal. Held-out error 4 % lower
-        on nine further sets and worse on none (``./dev bench refinement``).
+        fixed, by the squared error whatever the loss, at the price of some ten decodings. Training codes do not change.
+        For two layers, no operator on the codes, constraint or ``targets``, and Gram inputs of constant diagonal.
+        Held-out error 4 % lower on nine further sets and worse on none (``./dev bench refinement``).
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None

@@ -10,7 +10,6 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.linalg import Factor, factorize
 from rkhs.estimators.autoencoder_targets import target_rows
-from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.preimage import PreimageDescent
@@ -21,9 +20,8 @@ _STEPS, _TOL = 20, 1e-4  # five steps bring most of the gain
 
 
 def can_refine(model: Any) -> bool:
-    """Whether codes can be refined: one hidden layer, squared loss, no operator or constraint, own targets."""
+    """Whether codes can be refined: one hidden layer, no operator or constraint, own targets."""
     plain = len(model.layer_codes_) == 1 and model.constraint == "none" and model.noise_std == 0.0
-    plain = plain and isinstance(as_loss(model.loss), Squared)
     identity = model.operators is None or model.operators[0] is None
     gram = model.kernel_.domain == "gram"
     known = not gram or (model.output_kernel_ == model.kernel_ and model._constant_diagonal() is not None)
