@@ -55,6 +55,32 @@ def test_models_see_no_labels_and_leave_one_out_chooses() -> None:
     assert len(Spy.seen) == 9
 
 
+class Decaying(TransformerMixin, BaseEstimator):
+    """Without a kernel; its codes are good only at the weight decays named."""
+
+    def __init__(self, weight_decay: float = 1e-3, good: tuple[float, ...] = ()) -> None:
+        self.weight_decay = weight_decay
+        self.good = good
+
+    def fit(self, X: np.ndarray, y: Any = None) -> Decaying:
+        assert y is None
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return X if self.weight_decay in self.good else np.zeros_like(X)
+
+
+def test_a_grid_is_chosen_as_a_bandwidth_is() -> None:
+    methods = {"one": Decaying(good=(1e-5,)), "two": Decaying(good=(1e-5, 1e-2)), "fixed": Decaying(good=(1e-3,))}
+    grid = ("weight_decay", (1e-5, 1e-4, 1e-2))
+    raw, one, two, fixed = few_labels(X, Y, methods=methods, grids={"one": grid, "two": grid}, n_splits=2)
+    assert one.values == (1e-5, 1e-5)
+    assert two.values == (1e-2, 1e-2)  # among equals the one nearest to the estimator's own
+    assert fixed.values is None
+    assert one.gammas is None
+    assert raw.accuracies == one.accuracies == two.accuracies == fixed.accuracies
+
+
 def test_rows_are_reproducible_and_summarised() -> None:
     arguments: dict[str, Any] = {"methods": {"pca": KernelPCA(2)}, "kernels": ("linear", "ReLU"), "n_splits": 3}
     rows = few_labels(X, Y, **arguments)
@@ -80,6 +106,10 @@ def test_every_method_runs_on_circles() -> None:
         ({"kernels": ("cubic",)}, "kernels must be of 'Gaussian'.* got 'cubic'"),
         ({"unlabelled": 0.0}, "unlabelled must be > 0"),
         ({"unlabelled": 0.9, "labelled": 0.09}, "must leave at least 3 test rows"),
+        ({"grids": {"pca": ("n_components", (1,))}}, "methods without a kernel.* got 'pca': 'n_components'"),
+        ({"grids": {"net": ("weight_decay", (1.0,))}}, "got 'net': 'weight_decay'"),
+        ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", ())}}, "at least one value"),
+        ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", (0.0,))}}, "weight_decay of 'd' must be > 0"),
         ({"n_splits": 0}, "n_splits must be an integer >= 1"),
     ],
 )

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from rkhs._core.errors import InputError
+from rkhs.evaluation import few_labels
 from rkhs.reproduce.baselines import NetworkContrastive, NetworkDenoiser
 from rkhs.reproduce.few_labels_figures import load_set, main
 
@@ -53,6 +55,29 @@ def test_network_contrastive_learns_and_is_seeded(loss: str) -> None:
     Z = model.fit(X).transform(X)
     assert np.array_equal(model.fit(X).transform(X), Z)
     assert np.linalg.norm(Z[:30].mean(0) - Z[30:].mean(0)) > 2 * Z[:30].std(0).max()
+
+
+def test_weight_decay_of_the_networks_is_chosen_by_the_protocol() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    y = np.repeat([0, 1], 30)
+    X[y == 1] += 3.0
+    network = NetworkContrastive(2, 8, learning_rates=(1e-2,), max_epochs=10)
+    grid = (1e-4, 1e-1)
+    arguments = {"n_splits": 2, "labelled": 0.2}
+    chosen = few_labels(X, y, methods={"n": network}, grids={"n": ("weight_decay", grid)}, **arguments)[1]
+    fixed = [few_labels(X, y, methods={"n": clone(network).set_params(weight_decay=v)}, **arguments)[1] for v in grid]
+    assert chosen.values is not None
+    assert chosen.accuracies == tuple(fixed[grid.index(v)].accuracies[i] for i, v in enumerate(chosen.values))
+
+
+def test_weight_decay_of_the_denoiser_is_chosen_on_held_out_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2)) @ np.random.default_rng(1).normal(size=(2, 6))
+
+    def fit(*decays: float) -> NetworkDenoiser:
+        return NetworkDenoiser(2, 8, noise_std=0.1, learning_rates=(1e-2,), weight_decays=decays, max_epochs=60).fit(X)
+
+    assert fit(10.0, 0.0).weight_decay_ == 0.0
+    assert fit(10.0).validation_error_ > 2 * fit(0.0).validation_error_
 
 
 def test_network_denoiser_denoises() -> None:

@@ -1,10 +1,11 @@
-"""``rkhs evaluate``: how well models rebuild the rows of a file."""
+"""``rkhs evaluate``: how well models rebuild the rows of a file, or serve when few rows have labels."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
+from rkhs.cli.few_labels import add_few_label_options, run_few_labels
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 
 __all__ = ["add_arguments", "run"]
@@ -18,8 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
-    parser.add_argument("input", metavar="INPUT", help="rows that the model was not fitted on, for an honest number")
+    model = parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    rows = parser.add_argument(
+        "input", metavar="INPUT", help="rows that the model was not fitted on, for an honest number"
+    )
     parser.add_argument(
         "--against",
         metavar="MODEL",
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--diag", type=float, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
     parser.add_argument("--errors", metavar="FILE", help="write the errors, a column a model (.csv, .parquet or .npy)")
+    add_few_label_options(parser, (model, rows))
     add_input_options(parser)
 
 
@@ -58,6 +62,13 @@ def run(args: argparse.Namespace) -> int:
     """
     import numpy as np
 
+    from rkhs._core.errors import InputError
+
+    if args.few_labels is not None:
+        _print_table(run_few_labels(args))
+        return 0
+    if args.labels is not None:
+        raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")
     from rkhs.data import write_codes
     from rkhs.evaluation import reconstruction
     from rkhs.persistence import read_model

@@ -23,7 +23,10 @@ _COMMANDS = {
     "fit": ("rkhs.cli.fit", "fit a model to a table, a Gram matrix or molecules, and write it to a file"),
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
-    "evaluate": ("rkhs.cli.evaluate", "measure how well a model rebuilds the rows of a file"),
+    "evaluate": (
+        "rkhs.cli.evaluate",
+        "measure how well a model rebuilds the rows of a file, or how well codes serve with few labels",
+    ),
     "info": ("rkhs.cli.info", "say what a model file holds"),
     "versions": ("rkhs.cli.versions", "print the versions of rkhs, Python and everything rkhs can use"),
 }

@@ -37,6 +37,8 @@ class FewLabelRow:
         On the test rows, one a split.
     gammas : tuple of float or None
         Bandwidth chosen in each split; None for kernels without one.
+    values : tuple of float or None
+        Value chosen in each split for the parameter that `grids` names; None for methods not in `grids`.
 
     References
     ----------
@@ -47,6 +49,7 @@ class FewLabelRow:
     kernel: str
     accuracies: tuple[float, ...]
     gammas: tuple[float, ...] | None
+    values: tuple[float, ...] | None = None
 
     @property
     def mean(self) -> float:
@@ -142,6 +145,7 @@ def few_labels(
     methods: Mapping[str, Any] | None = None,
     kernels: Sequence[str] = ("Gaussian", "Laplacian", "linear", "ReLU"),
     gammas: Sequence[float] = GAMMAS,
+    grids: Mapping[str, tuple[str, Sequence[float]]] | None = None,
     n_splits: int = 5,
     n_neighbors: int = 3,
     unlabelled: float = 0.5,
@@ -166,6 +170,9 @@ def few_labels(
         Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one). Each is a bar of its own.
     gammas : sequence of float
         Bandwidths to choose from.
+    grids : mapping of str to (str, sequence of float), optional
+        For methods without a kernel: the parameter that is chosen in place of a bandwidth, in the same way, and its
+        positive values; among equals the one nearest (in logarithm) to that of the estimator.
     n_splits : int, default=5
     n_neighbors : int, default=3
     unlabelled, labelled : float
@@ -180,7 +187,7 @@ def few_labels(
     Raises
     ------
     InputError
-        For an unknown kernel, fewer than two classes, or shares that do not fit.
+        For an unknown kernel, fewer than two classes, shares that do not fit, or a grid that fits no method.
 
     References
     ----------
@@ -206,6 +213,7 @@ def few_labels(
         raise InputError(f"kernels must be of {', '.join(map(repr, _KERNELS))}; got {unknown[0]!r}")
     check_count(n_splits, "n_splits")
     methods = few_label_methods(random_state=seed) if methods is None else methods
+    grids = _checked_grids(grids or {}, methods)
     splits = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in range(n_splits)]
     k = check_count(n_neighbors, "n_neighbors")
     raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in splits)
@@ -213,11 +221,34 @@ def few_labels(
     for method, estimator in methods.items():
         with_kernel = "kernel" in estimator.get_params(deep=False)
         for kernel in kernels if with_kernel else ("none",):
-            grid = tuple(gammas) if kernel in _WITH_BANDWIDTH else None
+            grid = ("kernel", tuple(gammas)) if kernel in _WITH_BANDWIDTH else grids.get(method)
             results = [_one_split(X, y, split, estimator, kernel, grid, k) for split in splits]
-            chosen = None if grid is None else tuple(g for _, g in results)
-            rows.append(FewLabelRow(method, kernel, tuple(a for a, _ in results), chosen))
+            chosen = None if grid is None else tuple(value for _, value in results)
+            accuracies = tuple(accuracy for accuracy, _ in results)
+            if kernel == "none":
+                rows.append(FewLabelRow(method, kernel, accuracies, None, chosen))
+            else:
+                rows.append(FewLabelRow(method, kernel, accuracies, chosen))
     return rows
+
+
+def _checked_grids(
+    grids: Mapping[str, tuple[str, Sequence[float]]], methods: Mapping[str, Any]
+) -> dict[str, tuple[str, tuple[float, ...]]]:
+    result = {}
+    for method, (parameter, values) in grids.items():
+        known = methods[method].get_params(deep=False) if method in methods else {}
+        if parameter not in known or "kernel" in known:
+            raise InputError(
+                f"grids must name methods without a kernel and a parameter of theirs; got {method!r}: {parameter!r}"
+            )
+        if not len(values):
+            raise InputError(f"grids[{method!r}] must hold at least one value; got none")
+        # Also the estimator's own value: it decides between equals, on a logarithmic scale.
+        for value in (*values, known[parameter]):
+            check_number(value, f"{parameter} of {method!r}", above=0.0)
+        result[method] = (parameter, tuple(values))
+    return result
 
 
 def _one_split(
@@ -226,24 +257,29 @@ def _one_split(
     split: tuple[np.ndarray, np.ndarray, np.ndarray],
     estimator: Any,
     kernel: str,
-    gammas: tuple[float, ...] | None,
+    grid: tuple[str, tuple[float, ...]] | None,
     k: int,
 ) -> tuple[float, float]:
+    """Test accuracy and the value that leave-one-out on the labelled rows chose from the grid."""
     hidden, lab, test = split
     training = X[np.concatenate([hidden, lab])]
-    centre = _reference_gamma(training, kernel) if gammas is not None else 1.0
+    parameter, values = grid or ("kernel", (1.0,))
+    centre = 1.0
+    if grid is not None:
+        centre = _reference_gamma(training, kernel) if parameter == "kernel" else estimator.get_params()[parameter]
     best: tuple[tuple[float, float], float, Any] | None = None
-    for gamma in gammas if gammas is not None else (1.0,):
-        model = _fit(estimator, kernel, gamma, training)
+    for value in values:
+        setting = {parameter: value} if parameter != "kernel" else {}
+        model = _fit(clone(estimator).set_params(**setting), kernel, value, training)
         if model is None:
             continue
-        score = (_leave_one_out(model.transform(X[lab]), y[lab], k), -abs(np.log(gamma / centre)))
+        score = (_leave_one_out(model.transform(X[lab]), y[lab], k), -abs(np.log(value / centre)))
         if best is None or score > best[0]:
-            best = (score, gamma, model)
+            best = (score, value, model)
     if best is None:
         raise InputError(f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth")
-    _, gamma, model = best
-    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), gamma
+    _, value, model = best
+    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), value
 
 
 def _fit(estimator: Any, kernel: str, gamma: float, training: np.ndarray) -> Any:

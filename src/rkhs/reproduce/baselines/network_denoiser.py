@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ __all__ = ["NetworkDenoiser"]
 class NetworkDenoiser(BaseEstimator):
     """Autoencoder ``d - hidden - n_components - hidden - d`` that rebuilds clean rows from noisy ones.
 
-    Adam with a cosine decay, one run a learning rate; the best epoch of the best run on noisy copies of held-out rows.
+    Adam with a cosine decay, one run a learning rate and weight decay; the best epoch of the best run on noisy
+    copies of held-out rows.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ class NetworkDenoiser(BaseEstimator):
     noise_std : float, default=0.316
         Standard deviation of the noise it is trained on.
     learning_rates : tuple of float, default=(1e-3, 3e-3)
+    weight_decays : tuple of float, default=(0.0, 1e-6, 1e-5)
+        Each is tried: times the squared norm of the weights, added to the loss.
     max_epochs : int, default=400
         Full-batch steps.
     validation_share : float, default=0.15
@@ -43,6 +46,7 @@ class NetworkDenoiser(BaseEstimator):
         *,
         noise_std: float = 0.316,
         learning_rates: tuple[float, ...] = (1e-3, 3e-3),
+        weight_decays: tuple[float, ...] = (0.0, 1e-6, 1e-5),
         max_epochs: int = 400,
         validation_share: float = 0.15,
         random_state: int = 0,
@@ -51,6 +55,7 @@ class NetworkDenoiser(BaseEstimator):
         self.hidden = hidden
         self.noise_std = noise_std
         self.learning_rates = learning_rates
+        self.weight_decays = weight_decays
         self.max_epochs = max_epochs
         self.validation_share = validation_share
         self.random_state = random_state
@@ -66,19 +71,22 @@ class NetworkDenoiser(BaseEstimator):
         train, validation = data[order[held:]], data[order[:held]]
         noisy = validation + self._noise(validation.shape, rng)
         self.validation_error_ = np.inf
-        for rate in self.learning_rates:
+        for rate, decay in product(self.learning_rates, self.weight_decays):
             network = self._build(X.shape[1])
             optimizer = torch.optim.Adam(network.parameters(), lr=rate)
             schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_epochs)
             for _ in range(self.max_epochs):
                 optimizer.zero_grad()
-                ((network(train + self._noise(train.shape, rng)) - train) ** 2).mean().backward()
+                loss = ((network(train + self._noise(train.shape, rng)) - train) ** 2).mean()
+                if decay:
+                    loss = loss + decay * sum((w**2).sum() for w in network.parameters() if w.ndim == 2)
+                loss.backward()
                 optimizer.step()
                 schedule.step()
                 with torch.no_grad():
                     error = float(((network(noisy) - validation) ** 2).mean())
                 if error < self.validation_error_:
-                    self.validation_error_ = error
+                    self.validation_error_, self.learning_rate_, self.weight_decay_ = error, rate, decay
                     best = {name: value.detach().clone() for name, value in network.state_dict().items()}
         self.network_ = self._build(X.shape[1])
         self.network_.load_state_dict(best)

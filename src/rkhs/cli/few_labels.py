@@ -1,0 +1,133 @@
+"""``rkhs evaluate --few-labels``: which codes serve when few rows have labels."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.inputs import column, read_input, user_errors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["add_few_label_options", "run_few_labels"]
+
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+# Options of the other form of the command and of reading, which would be ignored here.
+_UNUSED = ("model", "input", "against", "diag", "errors", "smiles", "skip_bad_smiles", "index_column")
+
+
+class _WithoutModel(argparse.Action):
+    """Takes the file of ``--few-labels``; the arguments of the other form are then not required."""
+
+    def __init__(self, *args: Any, positionals: tuple[argparse.Action, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.positionals = positionals
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, values)
+        for positional in self.positionals:
+            positional.required = False
+
+
+def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[argparse.Action, ...]) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    positionals : tuple of argparse.Action
+        Arguments that are not needed together with ``--few-labels``.
+    """
+    group = parser.add_argument_group("few labels", "instead of MODEL INPUT: compare models fitted without labels")
+    group.add_argument(
+        "--few-labels",
+        metavar="TABLE",
+        action=_WithoutModel,
+        positionals=positionals,
+        help="nearest neighbours on codes of TABLE when 5%% of its rows have labels: raw features, kernel PCA, ours",
+    )
+    group.add_argument("--labels", metavar="COLUMN", type=column, help="column of TABLE that holds the classes")
+    group.add_argument("--n-components", metavar="H", type=int, default=2, help="dimension of the codes (2)")
+    group.add_argument("--n-neighbors", metavar="K", type=int, default=3, help="neighbours that vote (3)")
+    group.add_argument("--splits", metavar="N", type=int, default=5, help="random splits (5)")
+    group.add_argument(
+        "--kernels", metavar="A,B,...", default="Gaussian,Laplacian,linear,ReLU", help="default: %(default)s"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
+
+
+def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
+    """Compare and return the rows of the printed table.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    list of dict of str to str
+
+    Raises
+    ------
+    InputError
+        If the table or its labels cannot be used.
+    """
+    from rkhs._core.checks import check_count
+    from rkhs._core.errors import InputError
+    from rkhs.evaluation import few_label_methods, few_labels
+
+    given = [name for name in _UNUSED if getattr(args, name) not in (None, [], False)]
+    if args.space != "auto":
+        given.append("space")
+    if given:
+        raise InputError(
+            f"--few-labels reads one table of numbers and fits its own models; got {given[0]!r} too; drop it"
+        )
+    if args.labels is None:
+        raise InputError("--few-labels needs the column of classes; got none; name it with --labels COLUMN")
+    X, y = _read_labelled(args)
+    check_count(args.n_components, "--n-components")
+    check_count(args.seed, "--seed", at_least=0)
+    methods = few_label_methods(args.n_components, random_state=args.seed)
+    kernels = tuple(part.strip() for part in args.kernels.split(","))
+    with user_errors():
+        found = few_labels(
+            X, y, methods=methods, kernels=kernels, n_splits=args.splits, n_neighbors=args.n_neighbors, seed=args.seed
+        )
+    return [
+        {"method": row.method, "kernel": row.kernel, "accuracy": f"{row.mean:.3f}", "deviation": f"{row.std:.3f}"}
+        for row in found
+    ]
+
+
+def _read_labelled(args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and classes; the classes are read as row names are, since these may be text or numbers."""
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    path, place = args.few_labels, args.labels
+    if path.lower().endswith((".npy", ".npz")):
+        if not isinstance(place, int):
+            raise InputError(f"{path}: columns of an array have no names; got --labels {place!r}; give its position")
+        whole = argparse.Namespace(**{**vars(args), "columns": str(place)})
+        labels = read_input(whole, path).X[:, 0]
+        X = read_input(args, path).X
+        if args.columns is None:
+            X = np.delete(X, place, axis=1)
+        elif str(place) in [part.strip() for part in args.columns.split(",")]:
+            raise InputError(f"{path}: --columns must not hold the column of --labels; got {place} in both; remove it")
+        if X.shape[1] == 0:
+            raise InputError(f"{path}: expected a column besides the labels; got none; check --labels")
+        return X, labels
+    data = read_input(argparse.Namespace(**{**vars(args), "index_column": place}), path)
+    names = data.row_names or ()
+    empty = [i for i, name in enumerate(names) if name.lower() in _MISSING]
+    if empty:
+        raise InputError(
+            f"{path}: every row needs a class in --labels {place}; got {names[empty[0]]!r} in row {empty[0] + 1} "
+            f"({len(empty)} such rows in all); drop these rows"
+        )
+    return data.X, np.array(names)
