@@ -52,9 +52,10 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         For ``pairs="augment"``: a name or object of :mod:`rkhs.augment`, or a function ``f(X, rng)``.
     n_views : int, default=1
         Positives an anchor for ``pairs="augment"``.
-    negatives : {"pool", "permutation"}, default="pool"
-        ``"pool"``: all training items (simple) or all anchors and positives (spectral); ``"permutation"``: one other
-        item for each anchor, by a random cycle, as in the paper. ``fit(negatives=)`` overrides.
+    negatives : {"pool", "given", "permutation"}, default="pool"
+        ``"pool"``: all training items (simple) or all anchors and positives (spectral); ``"given"``: the
+        paper's loss of one negative an anchor, those of ``fit(negatives=)`` or else a random cycle, which
+        ``"permutation"`` names too. ``fit(negatives=)`` overrides all.
     reg : float or "auto", default="auto"
         Of the spectral loss. ``"auto"`` lies inside the useful window ``lambda_bounds_``: for the pool one hundredth of
         the value at which the last component vanishes; else half way from the lower bound to that value, moved up if
@@ -182,7 +183,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         check_count(self.n_components, "n_components")
         check_choice(self.loss, "loss", ("simple", "spectral"))
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
-        check_choice(self.negatives, "negatives", ("pool", "permutation"))
+        check_choice(self.negatives, "negatives", ("pool", "given", "permutation"))
         check_choice(self.psd, "psd", ("clip", "raise"))
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.n_views, "n_views")
@@ -253,7 +254,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         unlike = None
         if negatives is not None:
             unlike = builder.given(negatives, "negatives")
-        elif self.negatives == "permutation":
+        elif self.negatives in ("given", "permutation"):
             unlike = builder.permuted()
         return builder.pairs(anchors, alike, unlike)
 

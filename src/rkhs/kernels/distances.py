@@ -9,6 +9,18 @@ from torch import Tensor
 ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
 
 
+def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
+    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``.
+
+    On the CPU the memory is NumPy's, which asks the system for huge pages where torch does not: at n = 5000 the page
+    faults of a fresh Gram matrix cost half as much as its matrix product.
+    """
+    dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)
+    if like.device.type != "cpu" or dtype is None:
+        return like.new_empty(n, m)
+    return torch.from_numpy(np.empty((n, m), dtype=dtype))
+
+
 def cancels(ratio: float, dtype: torch.dtype) -> bool:
     """Whether a matrix product on centred data loses the digits of distances: one far point, or groups far apart.
 
@@ -29,7 +41,7 @@ def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> 
     b = a if Y is None else (B * B).sum(1)
     if cancels(rate * float(b.max()), A.dtype):
         return torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
-    D = A.new_empty(A.shape[0], B.shape[0])
+    D = new_matrix(A.shape[0], B.shape[0], A)
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
         torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])

@@ -18,7 +18,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import ROWS, cancels, median_bandwidth, squared_distances
+from rkhs.kernels.distances import ROWS, cancels, median_bandwidth, new_matrix, squared_distances
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
@@ -250,7 +250,7 @@ class Gaussian(Radial):
             return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = A.new_empty(A.shape[0], B.shape[0])
+        K = new_matrix(A.shape[0], B.shape[0], A)
         # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
         # within one set of points tiles under the diagonal are mirror images.
         n, m = K.shape
