@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from torch import Tensor
-
-from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_count
 from rkhs.estimators.autoencoder_fit import (
     certify,
     fit_outputs,
@@ -19,17 +13,17 @@ from rkhs.estimators.autoencoder_fit import (
     store_layers,
 )
 from rkhs.estimators.autoencoder_settings import default_kernel, read_settings
-from rkhs.estimators.autoencoder_targets import candidate_distances, read_targets, reconstruction_errors, store_targets
-from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
-from rkhs.estimators.constrained_parts import noisy_copies, renormalized
-from rkhs.estimators.refined_codes import can_refine, keep_factor, refined_codes
+from rkhs.estimators.autoencoder_targets import read_targets, store_targets
+from rkhs.estimators.base import take
+from rkhs.estimators.constrained_parts import noisy_copies
+from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
+from rkhs.estimators.refined_codes import keep_factor
 from rkhs.kernels.base import Kernel
-from rkhs.outputs import Euclidean
 
 __all__ = ["KernelAutoencoder"]
 
 
-class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelAutoencoder(FittedAutoencoder):
     """Autoencoder whose layers are functions of vector-valued reproducing kernel Hilbert spaces.
 
     Minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers ``f_l`` (sample
@@ -217,19 +211,6 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     def _input_kernel(self) -> Kernel:
         return default_kernel() if self.kernel == "auto" else super()._input_kernel()
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _noisy(self) -> bool:
-        return self.noise_std > 0.0 or self.n_copies > 1
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codes_.shape[1])
-
     def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoder:
         """Fit the layers.
 
@@ -279,118 +260,3 @@ class KernelAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self._record(result.solution)
         certify(self, result.decoder, coordinates, weights, settings.loss)
         return self
-
-    def transform(self, X: Any, layer: int | None = None) -> Any:
-        """Encode items.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-        layer : int, optional
-            Hidden layer whose codes to return, from 1; default: the narrowest, the first of them on ties.
-
-        Returns
-        -------
-        ndarray of shape (m, p)
-            A tensor if ``X`` is one.
-
-        Raises
-        ------
-        NotFittedError
-            Before fit.
-        InputError
-            For a layer that does not exist.
-        """
-        items = self._read_new(X)
-        codes = self._codes_of(items, self._cross_gram(items))
-        index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=len(codes)) - 1
-        return give_back(self._to_output(codes[index]), X)
-
-    def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
-        """Codes of every hidden layer, refined where the model can."""
-        codes = self._encode(K)
-        return [refined_codes(self, items, K, codes[0])] if can_refine(self) else codes
-
-    def _encode(self, K: Tensor) -> list[Tensor]:
-        """Codes of every hidden layer from rows of kernel values with the training items."""
-        first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
-        codes = [renormalized(self, first) if self.renormalize else first]
-        for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
-            supports = to_tensor(Z, **self._options)
-            codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))
-        return codes
-
-    def _decode(self, codes: Tensor) -> Tensor:
-        """Output coordinates from codes of the narrowest layer, shape (m, r)."""
-        last = len(self.layer_codes_) - 1
-        for layer in range(self.bottleneck_, last + 1):
-            supports = to_tensor(self.layer_codes_[layer], **self._options)
-            coef = self.decoder_coef_ if layer == last else self.encoder_coefs_[layer + 1]
-            codes = self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options)
-        return codes
-
-    def inverse_transform(self, codes: Any) -> Any:
-        """Decode codes.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-            Codes of the narrowest layer.
-
-        Returns
-        -------
-        ndarray of shape (m, q)
-            Vectors; with features as outputs the weights ``b`` of shape (m, n) on the training items, with which the
-            decoded feature is ``sum_i b_i phi(x_i)``.
-        """
-        U = self._decode(self._read_codes(codes))
-        result = self.output_.decode(U) if isinstance(self.output_, Euclidean) else self.output_.weights(U)
-        return give_back(self._to_output(result), codes)
-
-    def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
-        """Rank candidates by their distance to what the codes decode to.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-        candidates : items, default=None
-            Vectors (c, q), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
-            the training items themselves (not for ``kernel="precomputed"``).
-        diag : float or array of shape (c,), optional
-            ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
-            matrix if it is constant.
-        n_best : int, optional
-            Number of candidates to return for each code; default all.
-
-        Returns
-        -------
-        Ranking
-            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
-        """
-        U = self._decode(self._read_codes(codes))
-        return rank(candidate_distances(self, U, candidates, diag), n_best)
-
-    def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        targets : same kind as in fit, optional
-            What should be rebuilt; default ``X``. Needed if the model was fitted with ``targets``.
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            ``||t_i - g(f(x_i))||^2`` in the units of the targets (not scaled).
-        """
-        items = self._read_new(X)
-        K = self._cross_gram(items)
-        U = self._decode(self._codes_of(items, K)[self.bottleneck_])
-        return self._finite(reconstruction_errors(self, U, items, K, targets, diag))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
-        return -float(self.reconstruction_error(X).mean())
