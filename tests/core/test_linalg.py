@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError, JitterWarning, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import (
     Outer,
@@ -18,7 +19,6 @@ from rkhs._core.linalg import (
     polar,
     positive_part,
     symmetric_rows,
-    top_eigenpairs,
 )
 
 SEEDS = [0, 1, 2]

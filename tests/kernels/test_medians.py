@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs.kernels.distances import pair_median, squared_distances, weighted_median
+from rkhs.kernels.distances import squared_distances
+from rkhs.kernels.medians import median_squared_distance, pair_median, weighted_median
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 10, 31])
@@ -23,3 +24,23 @@ def test_weights_count_like_repeated_values() -> None:
     weights = torch.tensor([1.0, 2.0, 1.0, 2.0], dtype=torch.float64)
     repeated = np.repeat(values.numpy(), weights.numpy().astype(int))
     assert weighted_median(values, weights / weights.sum()) == np.median(repeated)
+
+
+@pytest.mark.parametrize("n", [1024, 1025, 1500, 2051])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_the_bracketed_median_is_that_of_all_pairs(n: int, groups: int) -> None:
+    rng = np.random.default_rng(n)
+    X = torch.from_numpy(rng.normal(size=(n, 3)) + 20.0 * rng.integers(groups, size=(n, 1)))
+    assert median_squared_distance(X) == pytest.approx(float(np.median(squared_distances(X).numpy())), rel=1e-12)
+
+
+def test_a_sample_that_misleads_costs_time_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rkhs.kernels.medians._MARGIN", 0.0)
+    X = torch.from_numpy(np.random.default_rng(0).normal(size=(1300, 2)))
+    assert median_squared_distance(X) == pytest.approx(float(np.median(squared_distances(X).numpy())), rel=1e-12)
+
+
+def test_most_points_on_top_of_each_other_have_a_median_of_zero() -> None:
+    X = torch.zeros(1200, 2, dtype=torch.float64)
+    X[:50] = 1.0
+    assert median_squared_distance(X) == 0.0

@@ -1,4 +1,4 @@
-"""Linear algebra of positive semi-definite matrices: factors, solves, eigenpairs, centring, signs.
+"""Linear algebra of positive semi-definite matrices: factors, solves, centring, signs.
 
 Every routine reports what it had to change (jitter added, rank kept) and none forms an inverse.
 """
@@ -6,13 +6,11 @@ Every routine reports what it had to change (jitter added, rank kept) and none f
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
@@ -25,16 +23,11 @@ __all__ = [
     "cholesky",
     "factorize",
     "fix_signs",
-    "lanczos",
     "polar",
     "positive_part",
-    "prefers_lanczos",
     "solve_positive",
     "symmetric_rows",
-    "top_eigenpairs",
 ]
-
-_LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than Lanczos
 
 
 @dataclass(frozen=True)
@@ -243,74 +236,6 @@ def fix_signs(U: Tensor) -> Tensor:
     first = near.to(torch.uint8).argmax(dim=0)
     signs = torch.sign(U[first, torch.arange(U.shape[1], device=U.device)])
     return U * torch.where(signs == 0, torch.ones_like(signs), signs)
-
-
-def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenvalues (descending) and eigenvectors of a symmetric matrix, with a fixed sign.
-
-    Dense for small matrices or a large share of the spectrum, Lanczos otherwise; both agree to rounding.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric matrix.
-    k : int
-        Number of pairs, ``1 <= k <= n``.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-        In descending order.
-    vectors : Tensor of shape (n, k)
-        Orthonormal columns.
-    """
-    if prefers_lanczos(K, k):
-        return lanczos(lambda v: K @ v, K, k)
-    values, vectors = torch.linalg.eigh(K)
-    return values[-k:].flip(0), fix_signs(vectors[:, -k:].flip(1))
-
-
-def prefers_lanczos(K: Tensor, k: int) -> bool:
-    """Whether Lanczos finds ``k`` eigenpairs of a matrix like ``K`` sooner than a dense eigendecomposition."""
-    return K.shape[0] >= _LANCZOS_FROM and k <= K.shape[0] // 8 and K.device.type == "cpu"
-
-
-def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenpairs of a symmetric matrix known by its product with a vector.
-
-    Parameters
-    ----------
-    product : callable
-        Maps a vector of shape (n,) to a vector of shape (n,).
-    like : Tensor of shape (n, n)
-        Gives the size and the dtype.
-    k : int
-        Number of pairs, less than n.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-        In descending order.
-    vectors : Tensor of shape (n, k)
-        Orthonormal columns with a fixed sign.
-    """
-    n = like.shape[0]
-
-    def multiply(v: np.ndarray) -> np.ndarray:
-        return product(torch.from_numpy(np.ascontiguousarray(v).reshape(-1)).to(like.dtype)).numpy().astype(np.float64)
-
-    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=multiply, dtype=np.float64)
-    # A fixed start makes the result a function of the matrix alone; the ramp keeps it off symmetric null directions.
-    start = np.cos(np.arange(n)) + 1.0
-    tol = 1e-12 if like.dtype == torch.float64 else 1e-6
-    try:
-        found = scipy.sparse.linalg.eigsh(operator, k=k, which="LA", v0=start, tol=tol, ncv=min(n, max(2 * k + 1, 40)))
-    except scipy.sparse.linalg.ArpackNoConvergence:  # clusters of equal eigenvalues
-        columns = np.stack([multiply(column) for column in np.eye(n)], axis=1)
-        found = scipy.linalg.eigh((columns + columns.T) / 2, subset_by_index=[n - k, n - 1])
-    order = np.argsort(found[0])[::-1]
-    values, vectors = torch.from_numpy(found[0][order]), torch.from_numpy(np.ascontiguousarray(found[1][:, order]))
-    return values.to(like.dtype), fix_signs(vectors.to(like.dtype))
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:

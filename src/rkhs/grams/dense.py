@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from rkhs._core.linalg import Factor, center_gram, factorize, lanczos, prefers_lanczos, top_eigenpairs
+from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
+from rkhs._core.linalg import Factor, center_gram, factorize
 from rkhs.grams.base import Gram
 
 __all__ = ["Dense"]
@@ -65,11 +66,13 @@ class Dense(Gram):
             C = center_gram(self._K, weights) if center else self._K.clone()
             return top_eigenpairs(C.mul_(root[:, None]).mul_(root[None, :]), k)
 
+        multiply = symmetric_product(self._K)
+
         def product(v: Tensor) -> Tensor:
             u = root * v
             if center:
                 u = u - mean * u.sum()
-            u = self._K @ u
+            u = multiply(u)
             if center:
                 u = u - (mean * u).sum()
             return root * u

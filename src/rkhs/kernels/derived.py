@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, center_gram
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.combine import Composite
-from rkhs.kernels.distances import median_bandwidth
+from rkhs.kernels.medians import median_bandwidth
 
 __all__ = ["Centered", "GaussianOf", "Normalized"]
 

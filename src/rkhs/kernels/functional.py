@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import median_bandwidth
+from rkhs.kernels.medians import median_bandwidth
 
 __all__ = ["FunctionalGaussian", "FunctionalLaplacian", "quadrature_weights"]
 

@@ -64,6 +64,9 @@ class Laplacian(Radial):
     def _distances(self, X: Tensor) -> Tensor:
         return torch.cdist(X, X, p=1.0) if self.norm == "l1" else super()._distances(X)
 
+    def _median_distance(self, X: Tensor) -> float:
+        return 0.0 if self.norm == "l1" else super()._median_distance(X)
+
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         if self.norm == "l2":
             return super()._gram(X, Y)

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,7 +19,8 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import ROWS, cancels, median_bandwidth, new_matrix, squared_distances
+from rkhs.kernels.distances import ROWS, cancels, new_matrix, squared_distances
+from rkhs.kernels.medians import median_bandwidth, middle_squared_distances
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
@@ -29,6 +31,13 @@ _TILE = 384  # side of a square tile that fits the second-level cache
 def _blocks(n: int) -> Iterator[slice]:
     for start in range(0, n, ROWS):
         yield slice(start, min(start + ROWS, n))
+
+
+def _typical(X: Tensor) -> float:
+    """Squared distance of a typical row from the middle of the data."""
+    norms = ((X - X.median(dim=0).values) ** 2).sum(1)
+    apart = norms[norms > 0.0]
+    return float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
 
 
 def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
@@ -98,18 +107,23 @@ class Stationary(VectorKernel):
             # The rule is for squared distances; kernels of the plain distance take its root.
             return 1.0 if spread <= 0.0 else (1.0 / spread) ** (0.5 * self._power)
         if rule == "median":
-            return median_bandwidth(self._distances(X), weights)
+            middle = self._median_distance(X) if weights is None else 0.0
+            return 1.0 / middle if middle > 0.0 else median_bandwidth(self._distances(X), weights)
         raise InputError(f"{type(self).__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got {rule!r}")
 
     _power = 1
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
 
     def _distances(self, X: Tensor) -> Tensor:
-        norms = ((X - X.median(dim=0).values) ** 2).sum(1)
-        apart = norms[norms > 0.0]
-        typical = float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
-        D = squared_distances(X, rate=1.0 / typical)
+        D = squared_distances(X, rate=1.0 / _typical(X))
         return D if self._power == 2 else D.sqrt_()
+
+    def _median_distance(self, X: Tensor) -> float:
+        """Median of ``||x - y||^power`` without a matrix of distances; zero where only that matrix keeps the digits."""
+        A = X - X.mean(dim=0)
+        if cancels(float((A * A).sum(1).max()) / _typical(X), X.dtype):
+            return 0.0
+        return float(np.mean(np.power(middle_squared_distances(X), self._power / 2)))
 
     @property
     def _gamma(self) -> float:
@@ -166,10 +180,32 @@ class Radial(Stationary):
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        D = squared_distances(X, Y, self._gamma ** (2 / self._power))
+        rate = self._gamma ** (2 / self._power)
+        if Y is None and not cancels(rate * float(((X - X.mean(dim=0)) ** 2).sum(1).max()), X.dtype):
+            return self._symmetric_gram(X)
+        D = squared_distances(X, Y, rate)
         for start in range(0, D.shape[0], ROWS):
             D[start : start + ROWS] = self._profile(D[start : start + ROWS])
         return D
+
+    def _symmetric_gram(self, X: Tensor) -> Tensor:
+        """Square tiles on and above the diagonal while they are cached, and their mirror images."""
+        A = X - X.mean(dim=0)
+        norms = (A * A).sum(1)
+        K = new_matrix(X.shape[0], X.shape[0], X)
+        for i in range(0, X.shape[0], _TILE):
+            near = slice(i, i + _TILE)
+            for j in range(i, X.shape[0], _TILE):
+                far = slice(j, j + _TILE)
+                D = (
+                    torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0)
+                    .add_(norms[near, None])
+                    .clamp_min_(0.0)
+                )
+                K[near, far] = tile = self._profile(D.fill_diagonal_(0.0) if i == j else D)
+                if j > i:
+                    K[far, near] = tile.mT
+        return K
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import factorize, top_eigenpairs
+from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.linalg import factorize
 from rkhs.problems.pairs import Pairs
 
 __all__ = ["SimpleContrastive"]

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram, fix_signs, top_eigenpairs
+from rkhs._core.linalg import center_gram, fix_signs
 from rkhs.constraints import Stiefel
 from rkhs.kernels import Gaussian, Kernel
 from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, growth, taylor_degree, taylor_width

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, factorize, fix_signs, top_eigenpairs
+from rkhs._core.linalg import Factor, factorize, fix_signs
 from rkhs.problems.pairs import Pairs
 
 __all__ = ["PooledSpectral", "SpectralContrastive"]
