@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rkhs import plots as plots
     from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
+    from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
     from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "DeepRKM": "rkhs.estimators.deep_rkm",
     "FunctionalKernelRegressor": "rkhs.estimators.functional_regressor",
+    "GramTransformer": "rkhs.estimators.gram_transformer",
     "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
     "KernelContrastive": "rkhs.estimators.kernel_contrastive",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RationalQuadratic
 from sklearn.svm import SVC
 
 import rkhs.kernels as kernels
@@ -21,6 +22,8 @@ from rkhs.kernels import (
     ArcCosine,
     Centered,
     FromFunction,
+    FromModule,
+    FromSklearn,
     FunctionalGaussian,
     FunctionalLaplacian,
     Gaussian,
@@ -57,6 +60,16 @@ def squared_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (x @ y) ** 2
 
 
+def network(seed: int = 0) -> torch.nn.Module:
+    """A small module with fixed weights and a layer that behaves otherwise in training."""
+    made = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.Tanh()).double()
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(seed)
+        for weight in made.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=generator, dtype=torch.float64))
+    return made
+
+
 EXAMPLES: dict[type, list[Kernel]] = {
     Gaussian: [Gaussian(), Gaussian(0.3), Gaussian("scale"), Gaussian("1/d")],
     Laplacian: [Laplacian("l1"), Laplacian("l2"), Laplacian("l1", 0.4), Laplacian("l2", "scale")],
@@ -73,6 +86,12 @@ EXAMPLES: dict[type, list[Kernel]] = {
         FromFunction(inverse_quadratic, vectorized=True, differentiable=True),
         FromFunction(squared_product, differentiable=True),
         FromFunction(np.dot, inputs="vectors"),
+    ],
+    FromModule: [FromModule(network()), FromModule(network(1), Gaussian())],
+    FromSklearn: [
+        FromSklearn("rbf", {"gamma": 0.3}),
+        FromSklearn("cosine"),
+        FromSklearn(RationalQuadratic()),
     ],
     FunctionalLaplacian: [FunctionalLaplacian(), FunctionalLaplacian(2.0, np.array([0.0, 0.1, 2.0]), "mean")],
     FunctionalGaussian: [FunctionalGaussian(), FunctionalGaussian(0.5, np.array([0.0, 0.2, 0.5]))],
@@ -226,9 +245,8 @@ def test_resolving_twice_changes_nothing(kernel: Kernel) -> None:
 
 
 def has_function(kernel: Kernel) -> bool:
-    return isinstance(kernel, FromFunction) or any(
-        isinstance(v, FromFunction) for v in kernel.get_params(deep=True).values()
-    )
+    parts = [kernel, *kernel.get_params(deep=True).values()]
+    return any(isinstance(part, (FromFunction, FromModule, RationalQuadratic)) for part in parts)
 
 
 @pytest.mark.parametrize("kernel", ALL)
@@ -276,7 +294,7 @@ def test_pullbacks_are_gradients(kernel: Kernel, seed: int) -> None:
 @pytest.mark.parametrize("kernel", SMOOTH)
 def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
     rng = np.random.default_rng(3)
-    X = items(kernel, 300, d=2) if not has_function(kernel) else items(kernel, 10, d=2)  # more than one block of rows
+    X = items(kernel, 300) if not has_function(kernel) else items(kernel, 10)  # more than one block of rows
     k, n = kernel.resolve(X), len(X)
     left, right = (torch.from_numpy(rng.normal(size=(n, 2))) for _ in range(2))
     expected = k.pullback(X, left @ right.mT)

@@ -18,7 +18,7 @@ __all__ = ["as_numpy", "check_items", "give_back", "read_numbers", "resolve_devi
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
-    """Turn tensors into arrays and refuse masked entries; everything else passes unchanged.
+    """Turn tensors and Dask collections into arrays and frames, refuse masked entries; the rest passes unchanged.
 
     Raises
     ------
@@ -38,6 +38,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
                 "Fill or drop them first"
             )
         return X.data
+    if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):  # frames and arrays of Dask: training needs all rows
+        return X.compute()
     return X
 
 

@@ -3,6 +3,7 @@
 from rkhs.estimators.base import KernelEstimator, Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
+from rkhs.estimators.gram_transformer import GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
@@ -13,6 +14,7 @@ from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 __all__ = [
     "DeepRKM",
     "FunctionalKernelRegressor",
+    "GramTransformer",
     "InputOutputKernelRegressor",
     "KernelAutoencoder",
     "KernelContrastive",

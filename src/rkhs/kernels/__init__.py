@@ -4,12 +4,14 @@
 """
 
 from rkhs.kernels.base import Kernel, VectorKernel
+from rkhs.kernels.borrowed import FromModule, FromSklearn
 from rkhs.kernels.combine import Composite, Product, Scaled, Sum
 from rkhs.kernels.custom import FromFunction, Precomputed
 from rkhs.kernels.derived import Centered, GaussianOf, Normalized
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
+from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
@@ -24,6 +26,8 @@ __all__ = [
     "Composite",
     "DotProduct",
     "FromFunction",
+    "FromModule",
+    "FromSklearn",
     "FunctionalGaussian",
     "FunctionalLaplacian",
     "Gaussian",
@@ -43,6 +47,7 @@ __all__ = [
     "Radial",
     "Scaled",
     "Separable",
+    "SklearnKernel",
     "Stationary",
     "Sum",
     "Tanimoto",

@@ -16,6 +16,7 @@ from rkhs._core.linalg import Outer
 
 if TYPE_CHECKING:
     from rkhs.kernels.combine import Product, Scaled, Sum
+    from rkhs.kernels.gaussian_process import SklearnKernel
 
 __all__ = ["Kernel", "VectorKernel"]
 
@@ -189,6 +190,24 @@ class Kernel(Configurable):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")
+
+    def as_sklearn(self, X: Any = None, limits: Any = (1e-5, 1e5)) -> SklearnKernel:
+        """The kernel for ``sklearn.gaussian_process``, with gradients by its bandwidths and scales.
+
+        Parameters
+        ----------
+        X : items, optional
+            Training items, to turn ``gamma="median"`` and the like into numbers.
+        limits : tuple of two float or "fixed", default=(1e-5, 1e5)
+            Bounds of every hyper-parameter.
+
+        Returns
+        -------
+        SklearnKernel
+        """
+        from rkhs.kernels.gaussian_process import SklearnKernel
+
+        return SklearnKernel(self if X is None else self.resolve(self.read(X)), limits)
 
     def __add__(self, other: object) -> Sum:
         from rkhs.kernels.combine import Sum

@@ -6,11 +6,16 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.borrowed import FromSklearn
 from rkhs.kernels.custom import FromFunction, Precomputed
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
+from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.stationary import Gaussian, Matern
@@ -74,8 +79,9 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, and a plain function of two items
-        becomes a :class:`FromFunction`.
+        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, a pairwise kernel or a Gaussian-process
+        kernel of scikit-learn becomes a :class:`FromSklearn`, and a plain function of two items a
+        :class:`FromFunction`.
 
     Returns
     -------
@@ -103,6 +109,11 @@ def as_kernel(kernel: Any) -> Kernel:
         return kernel_from_name(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
+    if isinstance(kernel, SklearnKernel):
+        return kernel.kernel
+    if isinstance(kernel, ProcessKernel):
+        return FromSklearn(kernel)
     if callable(kernel):
-        return FromFunction(kernel)
+        names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
+        return FromSklearn(names[0]) if names else FromFunction(kernel)
     raise InputError(f"kernel must be a Kernel, a name or a function of two items; got {kernel!r}")

@@ -1,0 +1,131 @@
+"""Items to rows of kernel values, for estimators that take a Gram matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from rkhs._core.arrays import give_back
+from rkhs._core.checks import check_choice
+from rkhs.estimators.base import KernelEstimator
+
+__all__ = ["GramTransformer"]
+
+
+class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Gram matrix of a kernel as a step of a Pipeline, before any estimator with ``kernel="precomputed"``.
+
+    ``fit_transform(X)`` gives ``k(x_i, x_j)``, ``transform(X_new)`` gives ``k(z_i, x_j)``, the rows that support vector
+    machines, kernel ridge regression, spectral clustering and others expect. The training items fix the bandwidths.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="gaussian"
+        On vectors or on any objects.
+    psd : {"clip", "raise"}, default="clip"
+        What to do with a training Gram matrix that has negative eigenvalues: ``fit_transform`` sets them to zero and
+        warns, or fit refuses. Rows that ``transform`` gives are kernel values as they are.
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+        Of the computation. The result has the dtype of the training data.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        Resolved: every bandwidth a number.
+    n_features_in_, feature_names_in_
+        As in scikit-learn (not for objects).
+
+    Raises
+    ------
+    InputError
+        For parameters out of range and data that cannot be used.
+
+    Notes
+    -----
+    Memory is the n x n matrix. The kernel's parameters are reached by grid search:
+    ``gramtransformer__kernel__gamma``.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), definition 2.3.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from rkhs import GramTransformer
+    >>> words = ["kernel", "kennel", "matrix", "tricks"]
+    >>> def shared_letters(x, y):
+    ...     return len(set(x) & set(y))
+    >>> model = make_pipeline(GramTransformer(shared_letters), SVC(kernel="precomputed", C=10.0))
+    >>> model.fit(words, [0, 0, 1, 1]).predict(["colonel"])
+    array([0])
+    """
+
+    def __init__(
+        self, kernel: Any = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"
+    ) -> None:
+        self.kernel = kernel
+        self.psd = psd
+        self.device = device
+        self.dtype = dtype
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._n_training
+
+    def fit(self, X: Any, y: Any = None) -> GramTransformer:
+        """Keep the training items and fix the kernel on them.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and return the Gram matrix of the training items, shape (n, n); see :meth:`fit`."""
+        return give_back(self._fit(X), X)
+
+    def _fit(self, X: Any) -> np.ndarray:
+        check_choice(self.psd, "psd", ("clip", "raise"))
+        kernel = self._input_kernel()
+        items = self._read_training(X, kernel, at_least=1)
+        self.kernel_ = kernel.resolve(items)
+        K = self._training_gram(self.kernel_, items)
+        self._kept_rows, self._n_training = None, len(items)
+        self._store_support(items)
+        return self._to_output(K)
+
+    def transform(self, X: Any) -> Any:
+        """Kernel values with the training items.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            A tensor if ``X`` is one.
+
+        Raises
+        ------
+        NotFittedError
+            Before fit.
+        """
+        return give_back(self._to_output(self._cross_gram(self._read_new(X))), X)
