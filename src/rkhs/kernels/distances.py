@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
 
 ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
+_TILE = 384  # side of a square tile that fits the second-level cache
 
 
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
@@ -19,6 +22,27 @@ def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
     if like.device.type != "cpu" or dtype is None:
         return like.new_empty(n, m)
     return torch.from_numpy(np.empty((n, m), dtype=dtype))
+
+
+def tiled(
+    n: int, m: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor], *, mirror: bool = False
+) -> Tensor:
+    """Matrix of shape (n, m) in square tiles that ``tile(rows, columns, buffer)`` computes while they are cached.
+
+    With ``mirror`` the matrix is symmetric: tiles under the diagonal are copied from above it. One buffer serves all
+    tiles, since fresh memory for each costs a tenth of the time.
+    """
+    K = new_matrix(n, m, like)
+    buffer = like.new_empty(_TILE * _TILE)
+    for i in range(0, n, _TILE):
+        near = slice(i, min(i + _TILE, n))
+        for j in range(i if mirror else 0, m, _TILE):
+            far = slice(j, min(j + _TILE, m))
+            shape = (near.stop - i, far.stop - j)
+            K[near, far] = values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
+            if mirror and j > i:
+                K[far, near] = values.mT
+    return K
 
 
 def cancels(ratio: float, dtype: torch.dtype) -> bool:

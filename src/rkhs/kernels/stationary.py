@@ -19,13 +19,12 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import ROWS, cancels, new_matrix, squared_distances
+from rkhs.kernels.distances import ROWS, cancels, squared_distances, tiled
 from rkhs.kernels.medians import median_bandwidth, middle_squared_distances
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
 
 LOG2E = math.log2(math.e)
-_TILE = 384  # side of a square tile that fits the second-level cache
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -192,20 +191,13 @@ class Radial(Stationary):
         """Square tiles on and above the diagonal while they are cached, and their mirror images."""
         A = X - X.mean(dim=0)
         norms = (A * A).sum(1)
-        K = new_matrix(X.shape[0], X.shape[0], X)
-        for i in range(0, X.shape[0], _TILE):
-            near = slice(i, i + _TILE)
-            for j in range(i, X.shape[0], _TILE):
-                far = slice(j, j + _TILE)
-                D = (
-                    torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0)
-                    .add_(norms[near, None])
-                    .clamp_min_(0.0)
-                )
-                K[near, far] = tile = self._profile(D.fill_diagonal_(0.0) if i == j else D)
-                if j > i:
-                    K[far, near] = tile.mT
-        return K
+
+        def tile(near: slice, far: slice, out: Tensor) -> Tensor:
+            D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
+            D.add_(norms[near, None]).clamp_min_(0.0)
+            return self._profile(D.fill_diagonal_(0.0) if near == far else D)
+
+        return tiled(X.shape[0], X.shape[0], X, tile, mirror=True)
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -286,16 +278,12 @@ class Gaussian(Radial):
             return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
-        K = new_matrix(A.shape[0], B.shape[0], A)
-        # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached;
-        # within one set of points tiles under the diagonal are mirror images.
-        n, m = K.shape
-        for i in range(0, n, _TILE):
-            for j in range(i if Y is None else 0, m, _TILE):
-                tile = torch.mm(left[i : i + _TILE], right[:, j : j + _TILE]).clamp_max_(0.0).exp2_()
-                K[i : i + _TILE, j : j + _TILE] = tile
-                if Y is None and j > i:
-                    K[j : j + _TILE, i : i + _TILE] = tile.mT
+
+        # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached.
+        def tile(near: slice, far: slice, out: Tensor) -> Tensor:
+            return torch.mm(left[near], right[:, far], out=out).clamp_max_(0.0).exp2_()
+
+        K = tiled(A.shape[0], B.shape[0], A, tile, mirror=Y is None)
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
