@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_circles
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.kernel_pca import KernelPCA
-from rkhs.evaluation import few_label_methods, few_labels, split_rows
+from rkhs.evaluation import FewLabelRow, choose_on_labels, few_label_methods, few_labels, split_rows
 from rkhs.kernels import Gaussian
 
 X, Y = load_iris(return_X_y=True)
@@ -92,6 +92,35 @@ def test_rows_are_reproducible_and_summarised() -> None:
     assert few_labels(X, Y, **arguments, seed=1) != rows
 
 
+def test_splits_can_be_run_one_by_one() -> None:
+    arguments: dict[str, Any] = {"methods": {"pca": KernelPCA(2)}, "kernels": ("Gaussian",), "gammas": (0.1, 1.0)}
+    whole = few_labels(X, Y, n_splits=3, **arguments)
+    for split in range(3):
+        for row, part in zip(whole, few_labels(X, Y, splits=(split,), **arguments), strict=True):
+            assert part.accuracies == (row.accuracies[split],)
+            assert part.validation == (row.validation[split],)
+
+
+def test_validation_is_leave_one_out_on_the_labelled_rows() -> None:
+    row = few_labels(X, Y, methods={}, n_splits=1, n_neighbors=1, labelled=0.1)[0]
+    _, labelled, _ = split_rows(Y, 0, labelled=0.1)
+    A, b = X[labelled], Y[labelled]
+    squared = ((A[:, None] - A) ** 2).sum(-1) + np.diag(np.full(len(A), np.inf))
+    assert row.validation == (np.mean(b[squared.argmin(1)] == b),)
+
+
+def test_choice_between_rows_looks_only_at_the_labelled_rows() -> None:
+    good = FewLabelRow("good", "a", (0.9, 0.9, 0.9), None, validation=(0.8, 0.7, 0.6))
+    lucky = FewLabelRow("lucky", "b", (1.0, 1.0, 1.0), None, validation=(0.5, 0.7, 0.5))
+    chosen = choose_on_labels([lucky, good], "ours")
+    assert chosen.accuracies == pytest.approx((0.9, 0.95, 0.9))  # equals are averaged
+    assert chosen.validation == (0.8, 0.7, 0.6)
+    assert (chosen.method, chosen.kernel) == ("ours", "a")
+    for wrong in ([], [FewLabelRow("none", "a", (1.0,), None)], [good, FewLabelRow("b", "b", (1.0,), None)]):
+        with pytest.raises(InputError, match="validation accuracies of the same splits"):
+            choose_on_labels(wrong)
+
+
 def test_every_method_runs_on_circles() -> None:
     circles, y = make_circles(120, factor=0.4, noise=0.05, random_state=0)
     rows = few_labels(circles, y, kernels=("Gaussian", "linear"), gammas=(1.0, 10.0), n_splits=1)
@@ -111,6 +140,8 @@ def test_every_method_runs_on_circles() -> None:
         ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", ())}}, "at least one value"),
         ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", (0.0,))}}, "weight_decay of 'd' must be > 0"),
         ({"n_splits": 0}, "n_splits must be an integer >= 1"),
+        ({"splits": ()}, "splits must hold at least one number"),
+        ({"splits": (-1,)}, "splits must be an integer >= 0"),
     ],
 )
 def test_errors(change: dict[str, Any], message: str) -> None:

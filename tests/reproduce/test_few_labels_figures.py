@@ -9,18 +9,50 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import rkhs.reproduce.few_labels_figures as study
 from rkhs._core.errors import InputError
-from rkhs.evaluation import few_labels
+from rkhs.evaluation import FewLabelRow, few_labels
 from rkhs.reproduce.baselines import NetworkContrastive, NetworkDenoiser
 from rkhs.reproduce.few_labels_figures import load_set, main
+from rkhs.reproduce.few_labels_verdicts import by_method, embedding_verdicts, network_verdicts
 
 
-def test_figure_1_without_data(tmp_path: Path) -> None:
+def test_figure_1_without_data_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
+    monkeypatch.setattr(study, "_KERNELS", ("Gaussian", "linear"))
     path = tmp_path / "numbers.json"
-    result = main(["1", "--reduced", "--sets", "circles", "--output", str(path)])
+    command = ["1", "--reduced", "--sets", "circles", "--cells", str(tmp_path / "cells"), "--output", str(path)]
+    assert main([*command, "--minutes", "0"]) == {}
+    result = main([*command, "--figures", str(tmp_path)])
+    assert (tmp_path / "few_labels_1_circles.png").stat().st_size > 10_000
     assert json.loads(path.read_text()) == result
-    assert len(result["circles"]["numbers"]) == 1 + 5 * 4
+    assert len(result["circles"]["numbers"]) == 1 + 5 * 2
     assert all("holds" in line or "NOT hold" in line for line in result["circles"]["verdicts"])
+
+
+def test_our_rows_are_chosen_on_labels_and_not_by_test_accuracy() -> None:
+    def row(method: str, kernel: str, accuracy: float, validation: float) -> FewLabelRow:
+        return FewLabelRow(method, kernel, (accuracy,), None, validation=(validation,))
+
+    rows = [
+        row("raw features", "none", 0.7, 0.5),
+        row("kernel PCA", "linear", 0.8, 0.9),
+        row("kernel PCA", "ReLU", 0.9, 0.1),
+        row("simple", "linear", 0.6, 0.9),
+        row("simple", "ReLU", 1.0, 0.2),
+        row("network, simple", "none", 0.95, 0.3),
+    ]
+    chosen = by_method(rows)
+    assert {name: one.mean for name, one in chosen.items()} == {
+        "raw features": 0.7, "kernel PCA": 0.8, "simple": 0.6, "network, simple": 0.95, "ours": 0.6, "networks": 0.95,
+    }  # fmt: skip
+    verdicts = embedding_verdicts(rows)
+    assert "does NOT hold (ours 0.600 against raw features 0.700)" in verdicts[0]
+    assert "holds (simple, ReLU: 1.000 against 0.700)" in verdicts[1]
+    assert "does NOT hold (simple 0.600 against kernel PCA 0.800)" in verdicts[2]
+    lines = network_verdicts(rows)
+    assert "does NOT hold (ours 0.600 against networks 0.950)" in lines[0]
+    assert "holds (simple 1.000 against network, simple 0.950)" in lines[1]
 
 
 @pytest.mark.data

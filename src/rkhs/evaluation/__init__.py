@@ -1,6 +1,14 @@
 """How good codes are: on items that were not trained on, on tasks with few labels, and the demonstration."""
 
-from rkhs.evaluation.few_labels import FewLabelRow, few_label_methods, few_labels, split_rows
+from rkhs.evaluation.few_labels import FewLabelRow, choose_on_labels, few_label_methods, few_labels, split_rows
 from rkhs.evaluation.reconstruction import Reconstruction, reconstruction
 
-__all__ = ["FewLabelRow", "Reconstruction", "few_label_methods", "few_labels", "reconstruction", "split_rows"]
+__all__ = [
+    "FewLabelRow",
+    "Reconstruction",
+    "choose_on_labels",
+    "few_label_methods",
+    "few_labels",
+    "reconstruction",
+    "split_rows",
+]

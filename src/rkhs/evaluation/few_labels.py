@@ -20,7 +20,7 @@ from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear
 
-__all__ = ["GAMMAS", "FewLabelRow", "few_label_methods", "few_labels", "split_rows"]
+__all__ = ["GAMMAS", "FewLabelRow", "choose_on_labels", "few_label_methods", "few_labels", "split_rows"]
 
 GAMMAS = tuple(float(g) for g in np.logspace(-2.0, 2.0, 15))
 """Bandwidths that are tried: 15 logarithmic steps from 0.01 to 100."""
@@ -39,6 +39,8 @@ class FewLabelRow:
         Bandwidth chosen in each split; None for kernels without one.
     values : tuple of float or None
         Value chosen in each split for the parameter that `grids` names; None for methods not in `grids`.
+    validation : tuple of float
+        Leave-one-out accuracies on the labelled rows, one a split: what a choice between rows may look at.
 
     References
     ----------
@@ -50,6 +52,7 @@ class FewLabelRow:
     accuracies: tuple[float, ...]
     gammas: tuple[float, ...] | None
     values: tuple[float, ...] | None = None
+    validation: tuple[float, ...] = ()
 
     @property
     def mean(self) -> float:
@@ -60,6 +63,47 @@ class FewLabelRow:
     def std(self) -> float:
         """Standard deviation of the accuracy over the splits (of the sample, n - 1)."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
+
+
+def choose_on_labels(rows: Sequence[FewLabelRow], method: str = "chosen") -> FewLabelRow:
+    """What a user gets who chooses among rows: in each split the one with the best leave-one-out accuracy.
+
+    Few labels leave many equals; their test accuracies are averaged, which is what a toss between them gives.
+
+    Parameters
+    ----------
+    rows : sequence of FewLabelRow
+        Of the same splits.
+    method : str, default="chosen"
+        Name of the result.
+
+    Returns
+    -------
+    FewLabelRow
+        Its kernel is the one that was chosen most often.
+
+    Raises
+    ------
+    InputError
+        For no rows, or rows without leave-one-out accuracies or of different numbers of splits.
+
+    Examples
+    --------
+    >>> from rkhs.evaluation import FewLabelRow, choose_on_labels
+    >>> a = FewLabelRow("a", "linear", (0.8, 0.6), None, validation=(0.9, 0.5))
+    >>> b = FewLabelRow("b", "ReLU", (0.5, 0.7), None, validation=(0.6, 0.5))
+    >>> choose_on_labels([a, b]).accuracies
+    (0.8, 0.65)
+    """
+    n_splits = {len(values) for row in rows for values in (row.accuracies, row.validation)}
+    if len(n_splits) != 1 or n_splits == {0}:
+        raise InputError(f"rows must hold rows with validation accuracies of the same splits; got lengths {n_splits}")
+    scores = np.array([row.validation for row in rows])
+    best = scores == scores.max(0)
+    accuracies = (np.array([row.accuracies for row in rows]) * best).sum(0) / best.sum(0)
+    kernel = rows[int((best / best.sum(0)).sum(1).argmax())].kernel
+    chosen = tuple(float(v) for v in scores.max(0))
+    return FewLabelRow(method, kernel, tuple(float(v) for v in accuracies), None, validation=chosen)
 
 
 def few_label_methods(
@@ -147,6 +191,7 @@ def few_labels(
     gammas: Sequence[float] = GAMMAS,
     grids: Mapping[str, tuple[str, Sequence[float]]] | None = None,
     n_splits: int = 5,
+    splits: Sequence[int] | None = None,
     n_neighbors: int = 3,
     unlabelled: float = 0.5,
     labelled: float = 0.05,
@@ -174,6 +219,8 @@ def few_labels(
         For methods without a kernel: the parameter that is chosen in place of a bandwidth, in the same way, and its
         positive values; among equals the one nearest (in logarithm) to that of the estimator.
     n_splits : int, default=5
+    splits : sequence of int, optional
+        Numbers of the splits to run, in place of the first `n_splits`: a long comparison can be done piece by piece.
     n_neighbors : int, default=3
     unlabelled, labelled : float
         Shares of the rows.
@@ -212,23 +259,25 @@ def few_labels(
     if unknown:
         raise InputError(f"kernels must be of {', '.join(map(repr, _KERNELS))}; got {unknown[0]!r}")
     check_count(n_splits, "n_splits")
+    if splits is not None and not len(splits):
+        raise InputError("splits must hold at least one number; got none; leave it out for the first n_splits")
     methods = few_label_methods(random_state=seed) if methods is None else methods
     grids = _checked_grids(grids or {}, methods)
-    splits = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in range(n_splits)]
+    numbers = range(n_splits) if splits is None else [check_count(s, "splits", at_least=0) for s in splits]
+    parts = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in numbers]
     k = check_count(n_neighbors, "n_neighbors")
-    raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in splits)
-    rows = [FewLabelRow("raw features", "none", raw, None)]
+    raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in parts)
+    held = tuple(_leave_one_out(X[lab], y[lab], k) for _, lab, _ in parts)
+    rows = [FewLabelRow("raw features", "none", raw, None, validation=held)]
     for method, estimator in methods.items():
         with_kernel = "kernel" in estimator.get_params(deep=False)
         for kernel in kernels if with_kernel else ("none",):
             grid = ("kernel", tuple(gammas)) if kernel in _WITH_BANDWIDTH else grids.get(method)
-            results = [_one_split(X, y, split, estimator, kernel, grid, k) for split in splits]
-            chosen = None if grid is None else tuple(value for _, value in results)
-            accuracies = tuple(accuracy for accuracy, _ in results)
-            if kernel == "none":
-                rows.append(FewLabelRow(method, kernel, accuracies, None, chosen))
-            else:
-                rows.append(FewLabelRow(method, kernel, accuracies, chosen))
+            results = [_one_split(X, y, part, estimator, kernel, grid, k) for part in parts]
+            accuracies, held, chosen = zip(*results, strict=True)
+            values = chosen if grid is not None else None
+            fixed, values = (None, values) if kernel == "none" else (values, None)
+            rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held))
     return rows
 
 
@@ -259,8 +308,8 @@ def _one_split(
     kernel: str,
     grid: tuple[str, tuple[float, ...]] | None,
     k: int,
-) -> tuple[float, float]:
-    """Test accuracy and the value that leave-one-out on the labelled rows chose from the grid."""
+) -> tuple[float, float, float]:
+    """Test accuracy, leave-one-out accuracy on the labelled rows, and the value that the latter chose from the grid."""
     hidden, lab, test = split
     training = X[np.concatenate([hidden, lab])]
     parameter, values = grid or ("kernel", (1.0,))
@@ -278,8 +327,8 @@ def _one_split(
             best = (score, value, model)
     if best is None:
         raise InputError(f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth")
-    _, value, model = best
-    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), value
+    (held, _), value, model = best
+    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), held, value
 
 
 def _fit(estimator: Any, kernel: str, gamma: float, training: np.ndarray) -> Any:

@@ -1,7 +1,9 @@
 """Figures 1 to 3 of the representation-learning paper: few labels, networks beside kernels, denoising.
 
-Run ``python -m rkhs.reproduce.few_labels_figures 1`` (or 2, 3), with ``--reduced`` for a quick look and ``--output``
-for a JSON file of all numbers. Figures 2, 3 and the ionosphere rows need the folder named by ``RKHS_DATA``.
+Run ``python -m rkhs.reproduce.few_labels_figures 1`` (or 2, 3), with ``--reduced`` for a quick look, ``--output`` for a
+JSON file of all numbers, ``--figures`` for PNG files, and ``--cells`` for a run that can be stopped and goes on: a cell
+is one method with one kernel on one split. Figures 2, 3 and the ionosphere rows need the folder named by ``RKHS_DATA``.
+Kernels, and our method where "ours" is printed, are chosen by leave-one-out on the labelled rows, as a user would.
 
 What the paper leaves open is fixed here: "cubes" are ``make_classification(hypercube=True)``; positives are Gaussian
 noise of a tenth of the spread (tables), or shifts by one pixel plus that noise (images); the noise variance of figure 3
@@ -15,11 +17,11 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
@@ -30,12 +32,22 @@ from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.evaluation.few_labels import GAMMAS, FewLabelRow, few_label_methods, few_labels
 from rkhs.kernels import ArcCosine, Gaussian, Laplacian
 from rkhs.reproduce.baselines import NetworkContrastive, NetworkDenoiser
+from rkhs.reproduce.cells import add_cell_options, run_cells
+from rkhs.reproduce.few_labels_verdicts import by_method, denoising_verdicts, embedding_verdicts, network_verdicts
+from rkhs.reproduce.panels import bar_figure
 
-__all__ = ["denoising", "few_label_figure", "load_set", "main", "network_figure"]
+__all__ = ["cells", "denoised", "load_set", "main", "panel_data", "run_cell"]
 
 _SETS = {1: ("circles", "cubes", "iris", "ionosphere"), 2: ("mnist", "cifar10"), 3: ("mnist", "cifar10")}
 _WEIGHT_DECAYS = (1e-5, 1e-4, 1e-3, 1e-2)
 _NOISE_STD = 0.1**0.5
+_PLAIN = ("raw features", "kernel PCA")
+_KERNELS = ("Gaussian", "Laplacian", "linear", "ReLU")
+_LOSSES = ("simple", "spectral")
+_SPHERES = {"Gaussian": Gaussian("median"), "Laplacian": Laplacian("l1", "median"), "ReLU": ArcCosine(1)}
+_DENOISERS = (*(f"sphere autoencoder, {k}" for k in _SPHERES), "autoencoder, default kernels", "linear PCA", "network")
+# Seconds a cell on one core, for the estimate that is printed: (figure, set).
+_SECONDS = {(1, "ionosphere"): 1.5, (2, "mnist"): 4.0, (2, "cifar10"): 9.0, (3, "mnist"): 4.0, (3, "cifar10"): 10.0}
 
 
 def load_set(name: str, *, n: int | None = None, n_classes: int | None = None, seed: int = 0) -> tuple[Any, Any]:
@@ -85,149 +97,185 @@ def load_set(name: str, *, n: int | None = None, n_classes: int | None = None, s
     return X[keep], y[keep]
 
 
-def few_label_figure(name: str, *, reduced: bool = False) -> list[FewLabelRow]:
-    """Rows of one panel of figure 1: raw features, then every method with every kernel.
+def cells(figure: int, name: str, *, reduced: bool = False) -> list[dict[str, Any]]:
+    """Settings of every cell of one panel: one method with one kernel on one split.
 
     Parameters
     ----------
+    figure : {1, 2, 3}
     name : str
         Of :func:`load_set`.
     reduced : bool, default=False
-        Fewer rows, splits and bandwidths.
-    """
-    X, y = load_set(name)
-    gammas = GAMMAS[2:13:5] if reduced else GAMMAS
-    return few_labels(X, y, gammas=gammas, n_splits=2 if reduced else 5)
-
-
-def network_figure(name: str, *, reduced: bool = False) -> list[FewLabelRow]:
-    """Rows of one panel of figure 2: two classes of images, kernels beside networks of one hidden layer.
-
-    The weight decay of a network is chosen as the bandwidth of a kernel is: by leave-one-out on the labelled rows.
-
-    Parameters
-    ----------
-    name : str
-        Of :func:`load_set`.
-    reduced : bool, default=False
-        Fewer rows, splits and bandwidths.
-    """
-    X, y = load_set(name, n=120 if reduced else 500, n_classes=2)
-    augment = Compose((RandomShift(1), GaussianNoise(0.1)))
-    methods = few_label_methods(augment=augment)
-    epochs = 30 if reduced else 300
-    grids = {}
-    for loss in ("simple", "spectral"):
-        grids[f"network, {loss}"] = ("weight_decay", _WEIGHT_DECAYS[1::2] if reduced else _WEIGHT_DECAYS)
-        methods[f"network, {loss}"] = NetworkContrastive(loss=loss, augment=augment, max_epochs=epochs)
-    median = float(np.median(((X[:100, None] - X[None, :100]) ** 2).sum(-1)))
-    # Bandwidths of the paper are for unit-scale data; images are brought there, which changes no other method's order.
-    return few_labels(
-        X / median**0.5,
-        y,
-        methods=methods,
-        gammas=GAMMAS[4:11:3] if reduced else GAMMAS,
-        grids=grids,
-        kernels=("Gaussian", "linear") if reduced else ("Gaussian", "Laplacian", "linear", "ReLU"),
-        n_splits=2 if reduced else 5,
-    )
-
-
-def denoising(name: str, *, reduced: bool = False, n_components: int = 10) -> dict[str, tuple[float, ...]]:
-    """Figure 3: mean squared error per pixel on noisy test images of five classes, one value a split.
-
-    Parameters
-    ----------
-    name : str
-        Of :func:`load_set`.
-    reduced : bool, default=False
-        Fewer rows, splits and bandwidths.
-    n_components : int, default=10
+        Fewer rows, splits, bandwidths and kernels.
 
     Returns
     -------
-    dict of str to tuple of float
-        "noisy" is the error of doing nothing.
+    list of dict
     """
-    X, _ = load_set(name, n=150 if reduced else 450, n_classes=5)
-    errors: dict[str, list[float]] = {}
-    for split in range(2 if reduced else 5):
-        rng = np.random.default_rng(split)
-        order = rng.permutation(len(X))
-        train, test = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
-        noisy = test + _NOISE_STD * rng.standard_normal(test.shape)
-        errors.setdefault("noisy", []).append(float(((noisy - test) ** 2).mean()))
-        for method, back in _denoised(train, noisy, n_components, reduced).items():
-            errors.setdefault(method, []).append(float(((back - test) ** 2).mean()))
-    return {method: tuple(values) for method, values in errors.items()}
+    shared = {"figure": figure, "set": name, "reduced": reduced}
+    methods: list[tuple[str, str]]
+    if figure == 3:
+        methods = [(method, "none") for method in ("noisy", *_DENOISERS)]
+    else:
+        kernels = ("Gaussian", "linear") if reduced and figure == 2 else _KERNELS
+        methods = [("raw features", "none")]
+        methods += [(method, kernel) for method in few_label_methods() for kernel in kernels]
+        methods += [(f"network, {loss}", "none") for loss in _LOSSES if figure == 2]
+    splits = range(2 if reduced else 5)
+    return [{**shared, "method": m, "kernel": k, "split": split} for m, k in methods for split in splits]
 
 
-def _denoised(train: np.ndarray, noisy: np.ndarray, p: int, reduced: bool) -> dict[str, np.ndarray]:
-    """Denoised test images of every method. Constants are the same for all kernels and both sets."""
+def panel_data(figure: int, name: str, *, reduced: bool = False) -> tuple[Any, Any]:
+    """Inputs and labels of one panel.
+
+    Parameters
+    ----------
+    figure : {1, 2, 3}
+    name : str
+        Of :func:`load_set`.
+    reduced : bool, default=False
+
+    Returns
+    -------
+    tuple of two arrays
+    """
+    if figure == 1:
+        return load_set(name)
+    if figure == 3:
+        return load_set(name, n=150 if reduced else 450, n_classes=5)
+    X, y = load_set(name, n=120 if reduced else 500, n_classes=2)
+    median = float(np.median(((X[:100, None] - X[None, :100]) ** 2).sum(-1)))
+    # The bandwidths of the paper are for data of unit scale; no other method changes its order by this.
+    return X / median**0.5, y
+
+
+def run_cell(cell: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Accuracies of a cell of figures 1 and 2, or the error of one of figure 3.
+
+    Parameters
+    ----------
+    cell : dict
+        From :func:`cells`.
+    X, y : array of shape (n, d) and (n,)
+        From :func:`panel_data`.
+
+    Returns
+    -------
+    dict
+        ``accuracy`` on the test rows, ``validation`` (leave-one-out on the labelled rows) and the chosen ``value`` of
+        bandwidth or weight decay; or ``error``, the mean squared error per pixel.
+    """
+    reduced, method = cell["reduced"], cell["method"]
+    if cell["figure"] == 3:
+        return {"error": _denoising_error(X, method, cell["split"], reduced)}
+    grids = {}
+    if cell["figure"] == 1:
+        gammas, methods = GAMMAS[2:13:5] if reduced else GAMMAS, few_label_methods()
+    else:
+        augment = Compose((RandomShift(1), GaussianNoise(0.1)))
+        gammas, methods = GAMMAS[4:11:3] if reduced else GAMMAS, few_label_methods(augment=augment)
+        for loss in _LOSSES:
+            methods[f"network, {loss}"] = NetworkContrastive(
+                loss=loss, augment=augment, max_epochs=30 if reduced else 300
+            )
+        if method.startswith("network"):
+            grids = {method: ("weight_decay", _WEIGHT_DECAYS[1::2] if reduced else _WEIGHT_DECAYS)}
+    chosen = {} if method == "raw features" else {method: methods[method]}
+    kernels = _KERNELS if cell["kernel"] == "none" else (cell["kernel"],)
+    row = few_labels(
+        X, y, methods=chosen, kernels=kernels, gammas=gammas, grids=grids, splits=(cell["split"],)
+    )[-1]  # fmt: skip
+    value = (row.gammas or row.values or (None,))[0]
+    return {"accuracy": row.accuracies[0], "validation": row.validation[0], "value": value}
+
+
+def _denoising_error(X: np.ndarray, method: str, split: int, reduced: bool) -> float:
+    """Mean squared error per pixel on the noisy test images of five classes; "noisy" is that of doing nothing."""
+    rng = np.random.default_rng(split)
+    order = rng.permutation(len(X))
+    train, test = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
+    noisy = test + _NOISE_STD * rng.standard_normal(test.shape)
+    back = noisy if method == "noisy" else denoised(method, train, noisy, reduced=reduced)
+    return float(((back - test) ** 2).mean())
+
+
+def denoised(
+    method: str, train: np.ndarray, noisy: np.ndarray, *, n_components: int = 10, reduced: bool = False
+) -> np.ndarray:
+    """Denoised test images of one method of figure 3, all constants the same for all kernels and both sets.
+
+    Parameters
+    ----------
+    method : str
+        "sphere autoencoder, KERNEL", "autoencoder, default kernels", "linear PCA" or "network".
+    train : array of shape (n, d)
+        Clean images.
+    noisy : array of shape (m, d)
+    n_components : int, default=10
+    reduced : bool, default=False
+        One noisy copy of each training image, fewer epochs.
+
+    Returns
+    -------
+    array of shape (m, d)
+    """
+    if method == "linear PCA":
+        pca = KernelPCA(n_components, kernel="linear").fit(train)
+        return pca.inverse_transform(pca.transform(noisy))
+    if method == "network":
+        network = NetworkDenoiser(n_components, noise_std=_NOISE_STD, max_epochs=40 if reduced else 400)
+        return network.fit(train).predict(noisy)
     copies = 1 if reduced else 3
-    sphere = KernelAutoencoder(
-        p, constraint="sphere", noise_std=_NOISE_STD, n_copies=copies, reg=(1e-4, 1e-4), random_state=0, max_iter=100
+    model = KernelAutoencoder(
+        n_components, noise_std=_NOISE_STD, n_copies=copies, reg=(1e-4, 1e-4), random_state=0, max_iter=100
     )
-    kernels = {"Gaussian": Gaussian("median"), "Laplacian": Laplacian("l1", "median"), "ReLU": ArcCosine(1)}
-    result = {}
+    if method.startswith("sphere"):
+        kernel = _SPHERES[method.rsplit(", ", 1)[1]]
+        model.set_params(constraint="sphere", kernel=kernel, decoder_kernel=Gaussian(0.5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for name, kernel in kernels.items():
-            model = clone(sphere).set_params(kernel=kernel, decoder_kernel=Gaussian(0.5)).fit(train)
-            result[f"sphere autoencoder, {name}"] = model.inverse_transform(model.transform(noisy))
-        free = clone(sphere).set_params(constraint="none").fit(train)
-        result["autoencoder, default kernels"] = free.inverse_transform(free.transform(noisy))
-    pca = KernelPCA(p, kernel="linear").fit(train)
-    result["linear PCA"] = pca.inverse_transform(pca.transform(noisy))
-    network = NetworkDenoiser(p, noise_std=_NOISE_STD, max_epochs=40 if reduced else 400).fit(train)
-    result["network"] = network.predict(noisy)
-    return result
+        model.fit(train)
+        return model.inverse_transform(model.transform(noisy))
 
 
-def _verdict_1(rows: Sequence[FewLabelRow]) -> list[str]:
-    """Claims are about the best kernel of each method; "on par" is at most 0.02 below."""
-    best: dict[str, FewLabelRow] = {}
+def _accuracy_panel(figure: int, found: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
+    """Print the rows of figure 1 or 2; numbers, verdicts and bars."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in found:
+        groups.setdefault((cell["method"], cell["kernel"]), []).append(cell)
+    rows = []
+    for (method, kernel), group in groups.items():
+        accuracies, held = (tuple(cell[key] for cell in group) for key in ("accuracy", "validation"))
+        rows.append(FewLabelRow(method, kernel, accuracies, None, validation=held))
+        print(f"  {method:18s} {kernel:10s} accuracy {rows[-1].mean:.3f} +- {rows[-1].std:.3f}")
+    print("  kernel (ours, networks: and method) chosen on the labelled rows; beside it the best by test accuracy")
+    for name, row in by_method(rows).items():
+        pool = [r for r in rows if r.method == name] or [
+            r for r in rows if r.method.startswith("network") == (name == "networks") and r.method not in _PLAIN
+        ]
+        best = max(pool, key=lambda r: r.mean)
+        print(f"  {name:18s} {row.mean:.3f} +- {row.std:.3f}   (best: {best.mean:.3f}, {best.method}, {best.kernel})")
+    bars: dict[str, Any] = {}
     for row in rows:
-        if row.method not in best or row.mean > best[row.method].mean:
-            best[row.method] = row
-    raw, pca = best.pop("raw features"), best.pop("kernel PCA")
-    top = max([pca, *best.values()], key=lambda row: row.mean)
-    lines = [
-        f"'there is always an embedding that beats the raw features': {_word(top.mean > raw.mean)} "
-        f"({top.method}, {top.kernel}: {top.mean:.3f} against {raw.mean:.3f})"
-    ]
-    for method, row in best.items():
-        if method.startswith("network"):
-            continue
-        lines.append(
-            f"'{method} is on par with or better than kernel PCA': {_word(row.mean >= pca.mean - 0.02)} "
-            f"({row.kernel}: {row.mean:.3f} against {pca.kernel}: {pca.mean:.3f})"
-        )
-    return lines
+        bars.setdefault(row.method, {})[row.kernel] = (row.mean, row.std)
+    numbers = {
+        f"{r.method} | {r.kernel}": {"accuracy": list(r.accuracies), "validation": list(r.validation)} for r in rows
+    }
+    return numbers, embedding_verdicts(rows) + (network_verdicts(rows) if figure == 2 else []), bars
 
 
-def _word(holds: bool) -> str:
-    return "holds" if holds else "does NOT hold"
-
-
-def _verdict_2(rows: Sequence[FewLabelRow]) -> list[str]:
-    network = max((r for r in rows if r.method.startswith("network")), key=lambda r: r.mean)
-    ours = max((r for r in rows if r.method in ("simple", "spectral", "spectral, pool")), key=lambda r: r.mean)
-    return [
-        f"'kernels are on par with networks' (at most 0.02 below): {_word(ours.mean >= network.mean - 0.02)} "
-        f"({ours.method}, {ours.kernel}: {ours.mean:.3f} against {network.method}: {network.mean:.3f})"
-    ]
-
-
-def _verdict_3(errors: dict[str, tuple[float, ...]]) -> list[str]:
-    means = {name: float(np.mean(values)) for name, values in errors.items()}
-    kernels = [means[name] for name in means if name.startswith("sphere")]
-    every, best = _word(max(kernels) < means["network"]), _word(min(kernels) < means["network"])
-    return [
-        f"'the kernel autoencoder outperforms the network': for every kernel {every}, for the best {best} "
-        f"({min(kernels):.4f} to {max(kernels):.4f} against {means['network']:.4f})",
-        f"'little variation among kernels': largest over smallest error {max(kernels) / min(kernels):.2f}",
-    ]
+def _error_panel(found: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
+    """Print the rows of figure 3; numbers, verdicts and bars."""
+    errors: dict[str, tuple[float, ...]] = {}
+    for cell in found:
+        errors[cell["method"]] = (*errors.get(cell["method"], ()), cell["error"])
+    bars: dict[str, Any] = {}
+    for method, values in errors.items():
+        mean, std = float(np.mean(values)), float(np.std(values, ddof=1))
+        print(f"  {method:32s} MSE {mean:.4f} +- {std:.4f}")
+        name, _, kernel = method.partition(", ")
+        bars.setdefault(name, {})[kernel or "none"] = (mean, std)
+    return {method: list(values) for method, values in errors.items()}, denoising_verdicts(errors), bars
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
@@ -237,30 +285,43 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     ----------
     arguments : sequence of str, optional
         Of the command line.
+
+    Returns
+    -------
+    dict
+        ``numbers`` and ``verdicts`` of every set that is complete.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("figure", type=int, choices=(1, 2, 3))
     parser.add_argument("--sets", nargs="*", help="only these of the figure's sets")
     parser.add_argument("--reduced", action="store_true", help="few splits, bandwidths, rows: seconds")
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")
+    parser.add_argument("--figures", type=Path, help="write the panels as PNG files to this folder")
+    add_cell_options(parser)
     options = parser.parse_args(arguments)
     result: dict[str, Any] = {}
     for name in options.sets or _SETS[options.figure]:
-        print(f"\nfigure {options.figure}, {name}{' (reduced)' if options.reduced else ''}")
-        if options.figure == 3:
-            errors = denoising(name, reduced=options.reduced)
-            for method, values in errors.items():
-                print(f"  {method:32s} MSE {np.mean(values):.4f} +- {np.std(values, ddof=1):.4f}")
-            lines, numbers = _verdict_3(errors), {method: list(values) for method, values in errors.items()}
-        else:
-            rows = (few_label_figure if options.figure == 1 else network_figure)(name, reduced=options.reduced)
-            for row in rows:
-                print(f"  {row.method:18s} {row.kernel:10s} accuracy {row.mean:.3f} +- {row.std:.3f}")
-            lines = _verdict_1(rows) + (_verdict_2(rows) if options.figure == 2 else [])
-            numbers = {f"{row.method} | {row.kernel}": list(row.accuracies) for row in rows}
+        print(f"\nfigure {options.figure}, {name}{' (reduced)' if options.reduced else ''}", flush=True)
+        plan = cells(options.figure, name, reduced=options.reduced)
+        seconds = _SECONDS.get((options.figure, name), 1.0) / (10.0 if options.reduced else 1.0)
+        X, y = panel_data(options.figure, name, reduced=options.reduced)
+        found = run_cells(
+            plan,
+            partial(run_cell, X=X, y=y),
+            path=options.cells,
+            minutes=options.minutes,
+            seconds=seconds,
+        )
+        if len(found) < len(plan):
+            break
+        numbers, lines, bars = _error_panel(found) if options.figure == 3 else _accuracy_panel(options.figure, found)
         for line in lines:
             print(f"  {line}")
         result[name] = {"numbers": numbers, "verdicts": lines}
+        if options.figures is not None:
+            label = "mean squared error per pixel" if options.figure == 3 else "accuracy on the test rows"
+            path = options.figures / f"few_labels_{options.figure}_{name}.png"
+            print(f"  figure: {bar_figure(bars, (f'figure {options.figure}, {name}', label), path)}")
     if options.output is not None:
         options.output.write_text(json.dumps(result, indent=1))
     return result

@@ -9,7 +9,7 @@ import numpy as np
 
 from rkhs._core.errors import missing_extra
 
-__all__ = ["curve_figure", "new_figure", "path_figure", "save_figure"]
+__all__ = ["bar_figure", "curve_figure", "new_figure", "path_figure", "save_figure"]
 
 
 def new_figure(columns: int = 1, lines: int = 1, size: tuple[float, float] = (5.2, 3.9)) -> tuple[Any, np.ndarray]:
@@ -101,4 +101,36 @@ def curve_figure(
             ax.axhline(baselines[name], color=color, linestyle="--", linewidth=0.9)
     ax.set(title=labels[0], xlabel=labels[1], ylabel=labels[2])
     ax.legend(fontsize=8, frameon=False)
+    return save_figure(figure, path)
+
+
+def bar_figure(groups: dict[str, dict[str, tuple[float, float]]], labels: tuple[str, str], path: Path) -> Path:
+    """Groups of bars with standard deviations, one colour a kernel, as figures 1 to 3 of Esser et al. (2024).
+
+    Parameters
+    ----------
+    groups : dict of str to dict of str to (float, float)
+        Mean and deviation by method and kernel; the kernel "none" is drawn grey.
+    labels : tuple of str
+        Title and name of the vertical axis.
+    path : Path
+
+    Returns
+    -------
+    Path
+    """
+    kernels = list(dict.fromkeys(k for bars in groups.values() for k in bars if k != "none"))
+    colors = dict(zip(kernels, _colors(len(kernels)), strict=True)) | {"none": "0.6"}
+    figure, axes = new_figure(size=(9.0, 4.2))
+    ax, left, ticks = axes[0, 0], 0.0, []
+    for bars in groups.values():
+        ticks.append(left + (len(bars) - 1) / 2)
+        for kernel, (mean, std) in bars.items():
+            seen = kernel in ax.get_legend_handles_labels()[1] or kernel == "none"
+            ax.bar(left, mean, 0.9, yerr=std, capsize=2, color=colors[kernel], label=None if seen else kernel)
+            left += 1.0
+        left += 0.8
+    ax.set_xticks(ticks, [name.replace(", ", ",\n").replace(" ", "\n") for name in groups], fontsize=8)
+    ax.set(title=labels[0], ylabel=labels[1])
+    figure.legend(*ax.get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside right upper")
     return save_figure(figure, path)
