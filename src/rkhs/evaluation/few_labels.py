@@ -90,10 +90,10 @@ def choose_on_labels(rows: Sequence[FewLabelRow], method: str = "chosen") -> Few
     Examples
     --------
     >>> from rkhs.evaluation import FewLabelRow, choose_on_labels
-    >>> a = FewLabelRow("a", "linear", (0.8, 0.6), None, validation=(0.9, 0.5))
-    >>> b = FewLabelRow("b", "ReLU", (0.5, 0.7), None, validation=(0.6, 0.5))
+    >>> a = FewLabelRow("a", "linear", (0.75, 0.5), None, validation=(0.9, 0.5))
+    >>> b = FewLabelRow("b", "ReLU", (0.5, 1.0), None, validation=(0.6, 0.5))
     >>> choose_on_labels([a, b]).accuracies
-    (0.8, 0.65)
+    (0.75, 0.75)
     """
     n_splits = {len(values) for row in rows for values in (row.accuracies, row.validation)}
     if len(n_splits) != 1 or n_splits == {0}:
