@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
     from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
+    from rkhs.export import to_onnx as to_onnx
     from rkhs.persistence import load as load
     from rkhs.persistence import save as save
 
@@ -42,6 +43,7 @@ _NAMES = {
     "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
+    "to_onnx": "rkhs.export",
 }
 _SUBMODULES = ("augment", "grams", "kernels", "losses", "metrics", "plots")
 

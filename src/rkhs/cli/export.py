@@ -1,0 +1,51 @@
+"""``rkhs export``: a model file to an ONNX file."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as model.onnx")
+    parser.add_argument("--part", choices=("encoder", "decoder"), default="encoder", help="default: %(default)s")
+    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: %(default)s")
+    parser.add_argument("--plain", action="store_true", help="export the codes of the encoder alone, without refining")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, translate, write.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If the model has no translation.
+    """
+    from rkhs.export import to_onnx
+    from rkhs.persistence import load
+
+    model = load(args.model)
+    if args.plain and "refine" in model.get_params():
+        model.set_params(refine=False)
+    columns = to_onnx(model, args.output, part=args.part, dtype=args.dtype)
+    print(" -> ".join(f"{name} (rows, {width})" for name, (width,) in columns.items()) + f": {args.output}")
+    return 0

@@ -1,0 +1,140 @@
+"""Fitted encoders and decoders to ONNX files, for programs without Python or torch."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.files import atomic_path
+from rkhs.estimators import KernelAutoencoder, KernelContrastive, KernelPCA
+from rkhs.estimators.refined_codes import can_refine
+from rkhs.onnx_graph import Graph
+from rkhs.outputs import Euclidean
+
+__all__ = ["to_onnx"]
+
+_OPSET = 17
+
+
+def to_onnx(
+    model: Any, path: str | os.PathLike[str], *, part: str = "encoder", dtype: str = "float64"
+) -> dict[str, tuple[int, ...]]:
+    """Write the encoder or the decoder of a fitted model to an ONNX file.
+
+    The encoder maps ``X`` (m, d) to ``codes`` (m, p) as ``transform`` does, the decoder ``codes`` to ``X`` as
+    ``inverse_transform`` does. The graph holds the training items: it computes their kernel values with new rows.
+
+    Parameters
+    ----------
+    model : KernelAutoencoder, KernelPCA or KernelContrastive
+        Fitted on vectors, with Gaussian, Laplacian (L2), Matern, linear, polynomial or Tanimoto kernels, or sums,
+        products and multiples of such. An autoencoder that refines codes does so by an iteration, which has no graph:
+        say ``model.set_params(refine=False)`` to export the plain encoder.
+    path : str or path
+        By convention it ends in ``.onnx``.
+    part : {"encoder", "decoder"}, default="encoder"
+        ``"decoder"``: for models that rebuild vectors.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the input, the output and everything between.
+
+    Returns
+    -------
+    dict of str to tuple of int
+        Columns of the input and the output by name: ``{"X": (d,), "codes": (p,)}``.
+
+    Raises
+    ------
+    InputError
+        For another model or kernel.
+    MissingExtraError
+        If the extra ``onnx`` is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import rkhs
+    >>> model = rkhs.KernelPCA(2).fit(load_iris().data)
+    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    ...     rkhs.to_onnx(model, f"{folder}/iris.onnx")
+    {'X': (4,), 'codes': (2,)}
+    """
+    check_choice(part, "part", ("encoder", "decoder"))
+    check_choice(dtype, "dtype", ("float64", "float32"))
+    if not isinstance(model, (KernelAutoencoder, KernelContrastive, KernelPCA)):
+        raise InputError(
+            f"to_onnx writes KernelAutoencoder, KernelPCA and KernelContrastive; got a {type(model).__name__}"
+        )
+    check_is_fitted(model)
+    if model.kernel_.domain != "vectors":
+        raise InputError(
+            f"to_onnx writes models of vectors; got one that reads {model.kernel_.domain}. Compute kernel values "
+            "outside and multiply them by the stored coefficients"
+        )
+    try:
+        import onnx
+        from onnx import helper, numpy_helper
+    except ImportError:
+        raise missing_extra("onnx", "onnx") from None
+
+    graph = Graph(helper, numpy_helper, np.dtype(dtype))
+    names, widths = ("X", "codes"), (len(model.support_items_[0]), model.codes_.shape[1])
+    result = _encoder(graph, model) if part == "encoder" else _decoder(graph, model)
+    if part == "decoder":
+        names, widths = names[::-1], widths[::-1]
+    graph.nodes.append(helper.make_node("Identity", [result], [names[1]]))
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    values = [helper.make_tensor_value_info(n, kind, ["rows", w]) for n, w in zip(names, widths, strict=True)]
+    body = helper.make_graph(graph.nodes, f"{type(model).__name__} {part}", values[:1], values[1:], graph.constants)
+    made = helper.make_model(body, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8, producer_name="rkhs")
+    onnx.checker.check_model(made)
+    with atomic_path(path) as temporary:
+        onnx.save_model(made, os.fspath(temporary))
+    return {name: (width,) for name, width in zip(names, widths, strict=True)}
+
+
+def _encoder(graph: Graph, model: Any) -> str:
+    supports = np.asarray(model.support_items_, dtype=np.float64)
+    K = graph.gram(model.kernel_, "X", supports)
+    if not isinstance(model, KernelAutoencoder):
+        codes = graph.node("MatMul", K, np.asarray(model.dual_coef_))
+        return graph.node("Add", codes, np.asarray(model.intercept_)) if isinstance(model, KernelPCA) else codes
+    if can_refine(model):
+        raise InputError(
+            "to_onnx writes the plain encoder, and this model refines codes by an iteration: say "
+            "model.set_params(refine=False) first, and compare the codes that transform then gives"
+        )
+    if model.renormalize:
+        raise InputError("to_onnx writes the plain encoder; got renormalize=True, fit with renormalize=False")
+    codes = graph.node("MatMul", K, np.asarray(model.encoder_coefs_[0]))
+    for layer in range(model.bottleneck_):
+        rows = graph.gram(model.decoder_kernels_[layer], codes, np.asarray(model.layer_codes_[layer]))
+        codes = graph.node("MatMul", rows, np.asarray(model.encoder_coefs_[layer + 1]))
+    return codes
+
+
+def _decoder(graph: Graph, model: Any) -> str:
+    output = getattr(model, "output_", None)
+    if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and model.decoder_coef_ is None):
+        raise InputError(
+            f"to_onnx writes decoders to vectors; this {type(model).__name__} has none. Export the encoder, or fit a "
+            "KernelAutoencoder that rebuilds vectors"
+        )
+    U = "codes"
+    if isinstance(model, KernelPCA):
+        rows = graph.gram(model.decoder_kernel_, U, np.asarray(model.codes_, dtype=np.float64))
+        U = graph.node("MatMul", rows, np.asarray(model.decoder_coef_))
+    else:
+        last = len(model.layer_codes_) - 1
+        for layer in range(model.bottleneck_, last + 1):
+            rows = graph.gram(model.decoder_kernels_[layer], U, np.asarray(model.layer_codes_[layer]))
+            coef = model.decoder_coef_ if layer == last else model.encoder_coefs_[layer + 1]
+            U = graph.node("MatMul", rows, np.asarray(coef))
+    if output.basis is not None:
+        U = graph.node("MatMul", U, np.asarray(output.basis))
+    return graph.node("Add", graph.node("Mul", U, np.array(output.factor)), np.asarray(output.mean))

@@ -1,0 +1,129 @@
+"""ONNX files give what the models give, in onnxruntime."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import rkhs
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
+from rkhs._core.errors import InputError, MissingExtraError
+from rkhs.cli.main import main
+from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Tanimoto
+
+KERNELS = [
+    Gaussian(),
+    Laplacian("l2"),
+    Matern(0.5),
+    Matern(1.5),
+    Matern(2.5),
+    Linear(),
+    Linear("mean_norm", "mean"),
+    Polynomial(3),
+    Gaussian(0.1) * Polynomial(2) + 0.3 * Matern(),
+]
+
+
+@pytest.fixture
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(40, 4)) + 5.0, rng.normal(size=(15, 4)) + 5.0
+
+
+def run(path: Path, rows: np.ndarray) -> np.ndarray:
+    runtime = pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: rows})[0]
+
+
+def export(model: Any, path: Path, **options: Any) -> Path:
+    pytest.importorskip("onnx", reason="needs the extra 'onnx'")
+    rkhs.to_onnx(model, path, **options)
+    return path
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_encoders_agree(kernel: Any, data: Any, tmp_path: Path) -> None:
+    X, new = data
+    model = KernelPCA(3, kernel=kernel).fit(X)
+    got = run(export(model, tmp_path / "model.onnx"), new)
+    expected = model.transform(new)
+    np.testing.assert_allclose(got, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("widths", [2, (3, 2), (4, 2, 3)], ids=str)
+def test_autoencoders_agree_there_and_back(widths: Any, dtype: str, data: Any, tmp_path: Path) -> None:
+    X, new = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelAutoencoder(widths, refine=False, max_iter=30).fit(X)
+    codes = model.transform(new)
+    got = run(export(model, tmp_path / "model.onnx", dtype=dtype), new.astype(dtype))
+    tolerance = 1e-9 if dtype == "float64" else 2e-3
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, codes, atol=tolerance * np.abs(codes).max())
+    back = run(export(model, tmp_path / "back.onnx", part="decoder", dtype=dtype), codes.astype(dtype))
+    np.testing.assert_allclose(back, model.inverse_transform(codes), atol=tolerance * 10)
+
+
+def test_the_decoder_of_kernel_pca_and_wide_data(data: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 30))  # more columns than rows: targets are coordinates in their span
+    for model in (KernelPCA(2).fit(X), KernelAutoencoder(2, refine=False).fit(X)):
+        codes = model.transform(X)
+        back = run(export(model, tmp_path / "back.onnx", part="decoder"), codes)
+        # at a training code the distance is a root of rounding
+        np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-6)
+
+
+def test_contrastive_codes_and_fingerprints(data: Any, tmp_path: Path) -> None:
+    X, new = data
+    model = KernelContrastive(2).fit(X)
+    np.testing.assert_allclose(run(export(model, tmp_path / "c.onnx"), new), model.transform(new), atol=1e-9)
+    bits = (np.random.default_rng(0).random((30, 16)) < 0.3).astype(float)
+    bits[3] = 0.0
+    prints = KernelPCA(3, kernel=Tanimoto()).fit(bits)
+    np.testing.assert_allclose(run(export(prints, tmp_path / "t.onnx"), bits), prints.transform(bits), atol=1e-9)
+
+
+def test_it_says_what_it_cannot_write(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = data
+    path = tmp_path / "model.onnx"
+    with pytest.raises(NotFittedError):
+        rkhs.to_onnx(KernelPCA(2), path)
+    with pytest.raises(InputError, match="got a Gaussian"):
+        rkhs.to_onnx(Gaussian(), path)
+    with pytest.raises(InputError, match="models of vectors; got one that reads gram"):
+        rkhs.to_onnx(KernelPCA(2, kernel="precomputed").fit(Gaussian()(X)), path)
+    refined = KernelAutoencoder(2).fit(X)
+    pytest.importorskip("onnx", reason="needs the extra 'onnx'")
+    with pytest.raises(InputError, match=r"model.set_params\(refine=False\) first"):
+        rkhs.to_onnx(refined, path)
+    rkhs.to_onnx(refined.set_params(refine=False), path)
+    with pytest.raises(InputError, match=r"ONNX export knows .*; got ArcCosine\(\)"):
+        rkhs.to_onnx(KernelPCA(2, kernel="arccosine").fit(X), path)
+    with pytest.raises(InputError, match="decoders to vectors; this KernelContrastive has none"):
+        rkhs.to_onnx(KernelContrastive(2).fit(X), path, part="decoder")
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "rkhs\[onnx\]"'):
+        rkhs.to_onnx(KernelPCA(2).fit(X), path)
+
+
+def test_the_command(data: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx", reason="needs the extra 'onnx'")
+    X, new = data
+    model = KernelAutoencoder(2).fit(X)
+    rkhs.save(model, tmp_path / "model.rkhs")
+    words = [str(tmp_path / "model.rkhs"), "-o", str(tmp_path / "model.onnx")]
+    assert main(["export", *words]) == 2
+    assert "refine=False" in capsys.readouterr().err
+    assert main(["export", *words, "--plain"]) == 0
+    assert "X (rows, 4) -> codes (rows, 2)" in capsys.readouterr().out
+    expected = model.set_params(refine=False).transform(new)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", new), expected, atol=1e-9)
