@@ -83,7 +83,7 @@ def to_onnx(
         raise missing_extra("onnx", "onnx") from None
 
     graph = Graph(helper, numpy_helper, np.dtype(dtype))
-    names, widths = ("X", "codes"), (np.shape(model.support_items_)[1], model.codes_.shape[1])
+    names, widths = ("X", "codes"), (np.asarray(model.support_items_).shape[1], model.codes_.shape[1])
     result = _encoder(graph, model) if part == "encoder" else _decoder(graph, model)
     if part == "decoder":
         names, widths = names[::-1], widths[::-1]
