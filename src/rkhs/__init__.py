@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs import augment as augment
+    from rkhs import features as features
     from rkhs import grams as grams
     from rkhs import kernels as kernels
     from rkhs import losses as losses
@@ -45,7 +46,7 @@ _NAMES = {
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",
 }
-_SUBMODULES = ("augment", "grams", "kernels", "losses", "metrics", "plots")
+_SUBMODULES = ("augment", "features", "grams", "kernels", "losses", "metrics", "plots")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

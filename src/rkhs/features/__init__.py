@@ -1,0 +1,26 @@
+"""Finite features whose inner products are, or approximate, a kernel: landmarks and random features.
+
+Both are scikit-learn transformers, and the ``storage=`` of the estimators.
+"""
+
+from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap
+from rkhs.features.fourier import ArcCosineMap, FourierMap
+from rkhs.features.nystroem import LandmarkMap, Nystroem
+from rkhs.features.random_features import RandomFeatures
+from rkhs.features.sampling import leverage_scores, sample_landmarks
+from rkhs.features.sketch import MinHashMap
+
+__all__ = [
+    "ArcCosineMap",
+    "ConcatenatedMap",
+    "FeatureMap",
+    "Features",
+    "FourierMap",
+    "LandmarkMap",
+    "LinearMap",
+    "MinHashMap",
+    "Nystroem",
+    "RandomFeatures",
+    "leverage_scores",
+    "sample_landmarks",
+]

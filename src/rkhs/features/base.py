@@ -1,0 +1,263 @@
+"""What a feature map is, and the transformer and storage that every choice of one shares."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
+from rkhs._core.checks import check_count, check_gram, check_seed
+from rkhs._core.config import Configurable
+from rkhs._core.errors import InputError
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.registry import as_kernel
+
+__all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap"]
+
+_RESOLVE = 5000  # bandwidths are resolved on at most this many rows: a median takes all pairs
+_TILE = 4096
+
+
+class FeatureMap(Configurable):
+    """A fixed map ``F`` from items to vectors with ``F(x) . F(y)`` equal to, or near, ``k(x, y)``.
+
+    ``F = raw W`` with a cheap part ``raw`` that is evaluated tile by tile and a small matrix ``W`` of shape
+    (width, dim) that is only ever applied to parameters, so that the n x width block is never multiplied by it.
+
+    References
+    ----------
+    ``docs/design.md``, idea 4.
+    """
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of columns of :meth:`raw`."""
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return self.width
+
+    @abstractmethod
+    def raw(self, items: Any) -> Tensor:
+        """The cheap part of the features of a tile of items, a new tensor of shape (m, width)."""
+
+    def whiten(self, V: Tensor) -> Tensor:
+        """``W V`` of shape (width, p) for ``V`` of shape (dim, p)."""
+        return V
+
+    def whiten_adjoint(self, G: Tensor) -> Tensor:
+        """``W^T G`` of shape (dim, p) for ``G`` of shape (width, p)."""
+        return G
+
+    def unwhiten(self, B: Tensor) -> Tensor:
+        """``V`` with ``W V = B``, shape (dim, p)."""
+        return B
+
+    def features(self, items: Any) -> Tensor:
+        """Features of a tile of items, shape (m, dim)."""
+        raw = self.raw(items)
+        return self.whiten_adjoint(raw.mT).mT
+
+
+class LinearMap(FeatureMap):
+    """The exact features ``sqrt(scale) (x - offset)`` of a linear kernel.
+
+    Parameters
+    ----------
+    columns : int
+        Number of input columns.
+    scale : float
+    offset : array of shape (d,), optional
+
+    Raises
+    ------
+    RuntimeError
+        From torch, for items of another width.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), section 2.1.
+    """
+
+    def __init__(self, columns: int, scale: float = 1.0, offset: Any = None) -> None:
+        self.columns = columns
+        self.scale = scale
+        self.offset = offset
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the inputs."""
+        return self.columns
+
+    def raw(self, items: Tensor) -> Tensor:
+        """Shifted and scaled columns."""
+        shifted = items if self.offset is None else items - torch.as_tensor(self.offset).to(items)
+        return shifted * self.scale**0.5
+
+
+class ConcatenatedMap(FeatureMap):
+    """Features side by side, each times its factor: the features of a weighted sum of kernels.
+
+    Parameters
+    ----------
+    maps : tuple of FeatureMap
+        Each with ``W = I``.
+    factors : tuple of float
+        Of the features, the roots of the weights of the kernels.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many factors as maps.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+    """
+
+    def __init__(self, maps: Sequence[FeatureMap], factors: Sequence[float]) -> None:
+        self.maps = maps
+        self.factors = factors
+
+    @property
+    def width(self) -> int:
+        """Sum of the widths."""
+        return sum(each.width for each in self.maps)
+
+    def raw(self, items: Any) -> Tensor:
+        """Columns of every map."""
+        return torch.cat([f * each.raw(items) for each, f in zip(self.maps, self.factors, strict=True)], 1)
+
+
+class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
+    """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
+
+    A subclass has the parameters ``m``, ``kernel`` and ``random_state`` and gives :meth:`build`.
+
+    References
+    ----------
+    ``docs/design.md``, ideas 4 and 10.
+    """
+
+    m: int
+    kernel: Any
+    random_state: Any
+
+    @abstractmethod
+    def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:
+        """Choose the features of a resolved kernel from (a sample of) the training items."""
+
+    def sample_size(self, n: int) -> int:
+        """How many of ``n`` training items :meth:`build` wants to see."""
+        return n
+
+    def check(self) -> None:
+        """Check the parameters.
+
+        Raises
+        ------
+        InputError
+            Naming the one that is out of range.
+        """
+        check_count(self.m, f"{type(self).__name__}.m")
+        check_seed(self.random_state, f"{type(self).__name__}.random_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed" or getattr(self.kernel, "domain", None) == "gram"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.map_.dim)
+
+    def fit(self, X: Any, y: Any = None) -> Features:
+        """Choose the features.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.check()
+        kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        items = self._read(X, kernel, reset=True)
+        rng = check_seed(self.random_state)
+        rows = sample_rows(len(items), self.sample_size(len(items)), rng)
+        if kernel.domain != "gram":
+            items = pick(items, rows)
+        self.kernel_ = kernel.resolve(thinned(items) if kernel.domain == "vectors" else items)
+        self.map_ = self.build(self.kernel_, items, rng)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Features of items.
+
+        Parameters
+        ----------
+        X : array (k, d), kernel values (k, n) for ``kernel="precomputed"``, or list of k objects
+
+        Returns
+        -------
+        ndarray of shape (k, dim)
+            A tensor if ``X`` is one.
+        """
+        check_is_fitted(self)
+        items = self._read(X, self.kernel_, reset=False)
+        tiles = [self.map_.features(items[i : i + _TILE]) for i in range(0, len(items), _TILE)]
+        return give_back(torch.cat(tiles).numpy().astype(self._input_dtype, copy=False), X)
+
+    def _read(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        """Data in the form that the kernel reads, in float64."""
+        if kernel.domain == "objects":
+            self._input_dtype = np.dtype(np.float64)
+            return check_items(X)
+        array = validate_data(self, as_numpy(X), reset=reset, dtype=[np.float64, np.float32], order="C")
+        if reset:
+            self._input_dtype = array.dtype
+        if kernel.domain == "gram" and reset:
+            array = check_gram(array, "X (kernel='precomputed')")
+        return to_tensor(array, torch.float64, torch.device("cpu"))
+
+
+def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | None:
+    """Numbers of ``size`` rows drawn without replacement, None if that is all of them.
+
+    Sorted, so that a file is read forwards.
+    """
+    return None if size >= n else np.sort(rng.choice(n, size, replace=False))
+
+
+def thinned(items: Tensor) -> Tensor:
+    """At most 5000 rows, evenly spaced, to resolve bandwidths on."""
+    n = len(items)
+    return items if n <= _RESOLVE else items[torch.arange(_RESOLVE) * n // _RESOLVE]
+
+
+def pick(items: Any, rows: np.ndarray | None) -> Any:
+    """Rows of a tensor or of a list."""
+    if rows is None:
+        return items
+    return [items[i] for i in rows] if isinstance(items, list) else items[torch.as_tensor(rows)]
+
+
+def no_random_features(kernel: Kernel, why: str = "") -> InputError:
+    """The error that says which storage fits a kernel without random features."""
+    return InputError(
+        f"RandomFeatures knows no features of {kernel!r}{why}; it takes Gaussian, Laplacian, Matern, Linear, ArcCosine "
+        "of depth 1, Tanimoto on rows of 0 and 1, MinMax, and their sums. Use Nystroem, which takes every kernel"
+    )

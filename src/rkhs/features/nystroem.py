@@ -1,0 +1,194 @@
+"""Nystroem features: kernel values with landmarks, whitened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import factorize
+from rkhs.features.base import FeatureMap, Features
+from rkhs.features.sampling import chosen_items, landmark_gram, sample_landmarks
+from rkhs.kernels.base import Kernel
+
+__all__ = ["LandmarkMap", "Nystroem"]
+
+
+class LandmarkMap(FeatureMap):
+    """Features ``F(x) = L^{-1} k(C, x)`` of landmarks ``C`` with ``k(C, C) = L L^T``.
+
+    ``F(x) . F(y)`` is the inner product of the projections of ``phi(x)`` and ``phi(y)`` on the span of the landmarks.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    landmarks : array of shape (m, d), list of m objects, or array of m column numbers of a Gram matrix
+    triangle : array of shape (m, m)
+        Lower triangular, ``L``, in float64.
+
+    Raises
+    ------
+    InputError
+        For items that the kernel cannot read.
+
+    References
+    ----------
+    Williams and Seeger (2001), equation 9.
+    """
+
+    def __init__(self, kernel: Kernel, landmarks: Any, triangle: Any) -> None:
+        self.kernel = kernel
+        self.landmarks = landmarks
+        self.triangle = triangle
+
+    @property
+    def width(self) -> int:
+        """Number of landmarks."""
+        return len(self.landmarks)
+
+    def support(self, like: Tensor) -> Any:
+        """The landmarks in the form that the kernel reads."""
+        if self.kernel.domain == "vectors":
+            return torch.as_tensor(np.asarray(self.landmarks)).to(like)
+        return self.landmarks
+
+    def raw(self, items: Any) -> Tensor:
+        """Kernel values with the landmarks."""
+        if self.kernel.domain == "gram":
+            return self.kernel._gram(items)[:, torch.as_tensor(self.landmarks)]
+        return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.landmarks)
+
+    def _solve(self, B: Tensor, *, transposed: bool) -> Tensor:
+        """``L^{-1} B`` or ``L^{-T} B``, always in float64: a triangle loses half of the digits of its matrix."""
+        L = torch.as_tensor(self.triangle, device=B.device).to(torch.float64)
+        wide = B.to(torch.float64)
+        X = torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed)
+        return X.to(B.dtype)
+
+    def whiten(self, V: Tensor) -> Tensor:
+        """``L^{-T} V``."""
+        return self._solve(V, transposed=True)
+
+    def whiten_adjoint(self, G: Tensor) -> Tensor:
+        """``L^{-1} G``."""
+        return self._solve(G, transposed=False)
+
+    def unwhiten(self, B: Tensor) -> Tensor:
+        """``L^T B``."""
+        return torch.as_tensor(self.triangle).to(B).mT @ B
+
+
+class Nystroem(Features):
+    """Features of ``m`` landmarks: exact on their span, for every kernel.
+
+    ``F(x) = L^{-1} k(C, x)`` with ``k(C, C) = L L^T``, so that ``F(x) . F(y)`` approximates ``k(x, y)`` from below and
+    equals it where ``x`` or ``y`` is a landmark.
+
+    Parameters
+    ----------
+    m : int, default=500
+        Number of landmarks; all training items if there are no more. Landmarks whose features depend on the others
+        are left out.
+    sampling : {"uniform", "kmeans++", "leverage"}, default="uniform"
+        How they are drawn, see :func:`sample_landmarks`.
+    kernel : str, Kernel or None, default=None
+        Of the transformer; None: ``"gaussian"``. As a ``storage`` it stays None: the estimator has a kernel.
+    reg : float, default=1e-3
+        Of the leverage scores, relative to the largest value of the diagonal.
+    pool : int or None, default=None
+        ``"kmeans++"`` and ``"leverage"`` choose among that many rows drawn uniformly; None: ``max(10 m, 10000)``.
+    random_state : int, RandomState or None, default=0
+
+    Attributes
+    ----------
+    map_ : LandmarkMap
+    kernel_ : Kernel
+        Resolved, on 5000 rows at most.
+
+    Raises
+    ------
+    InputError
+        For parameters out of range.
+
+    Notes
+    -----
+    ``m^3 / 3`` operations in fit, ``O(d m + m^2)`` an item in transform.
+
+    References
+    ----------
+    Williams and Seeger (2001); Rudi et al. (2015), theorem 1, for how many landmarks a regression needs.
+
+    Examples
+    --------
+    >>> from rkhs.features import Nystroem
+    >>> from sklearn.datasets import load_iris
+    >>> Nystroem(20).fit_transform(load_iris().data).shape
+    (150, 20)
+    """
+
+    def __init__(
+        self,
+        m: int = 500,
+        sampling: str = "uniform",
+        *,
+        kernel: Any = None,
+        reg: float = 1e-3,
+        pool: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.m = m
+        self.sampling = sampling
+        self.kernel = kernel
+        self.reg = reg
+        self.pool = pool
+        self.random_state = random_state
+
+    def check(self) -> None:
+        """Check the parameters; see :meth:`Features.check`."""
+        super().check()
+        check_choice(self.sampling, "Nystroem.sampling", ("uniform", "kmeans++", "leverage"))
+        check_number(self.reg, "Nystroem.reg", above=0.0)
+        if self.pool is not None:
+            check_count(self.pool, "Nystroem.pool")
+
+    def sample_size(self, n: int) -> int:
+        """Rows that :meth:`build` wants to see: the pool, or enough to resolve bandwidths."""
+        pool = max(10 * self.m, 10_000) if self.pool is None else max(self.pool, self.m)
+        return min(n, pool)
+
+    def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> LandmarkMap:
+        """Draw the landmarks and factor their Gram matrix.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved.
+        items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+        rng : RandomState
+
+        Returns
+        -------
+        LandmarkMap
+
+        Raises
+        ------
+        InputError
+            If the kernel is zero on every landmark.
+        """
+        rows = sample_landmarks(kernel, items, self.m, sampling=self.sampling, reg=self.reg, random_state=rng)
+        chosen = chosen_items(kernel, items, rows)
+        factor = factorize(landmark_gram(kernel, items, rows, chosen).to(torch.float64))
+        if not len(factor.pivots):
+            raise InputError(f"the kernel {kernel!r} is zero on all {len(rows)} landmarks; choose another kernel")
+        pivots = factor.pivots.cpu().numpy()
+        if kernel.domain == "gram":
+            kept: Any = rows[pivots]
+        else:
+            kept = [chosen[i] for i in pivots] if isinstance(chosen, list) else as_numpy(chosen)[pivots]
+        return LandmarkMap(kernel, kept, factor.triangle.cpu().numpy())
