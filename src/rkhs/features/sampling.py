@@ -120,7 +120,7 @@ def leverage_scores(kernel: Kernel, items: Any, reg: float, *, known: Any = None
     >>> from rkhs.features import leverage_scores
     >>> from rkhs.kernels import Gaussian
     >>> leverage_scores(Gaussian(1.0), torch.tensor([[0.0], [0.0], [9.0]]), 1.0).round(decimals=3)
-    tensor([0.2000, 0.2000, 0.2500])
+    tensor([0.2000, 0.2000, 0.2500], dtype=torch.float64)
     """
     check_number(reg, "reg", above=0.0)
     n = len(items)
