@@ -63,8 +63,8 @@ def sample_landmarks(
     >>> import torch
     >>> from rkhs.features import sample_landmarks
     >>> from rkhs.kernels import Gaussian
-    >>> sample_landmarks(Gaussian(1.0), torch.tensor([[0.0], [0.1], [9.0]]), 2, sampling="kmeans++").tolist()
-    [1, 2]
+    >>> sample_landmarks(Gaussian(1.0), torch.tensor([[0.0], [0.0], [9.0]]), 3, sampling="kmeans++").tolist()
+    [0, 1, 2]
     """
     check_choice(sampling, "sampling", ("uniform", "kmeans++", "leverage"))
     check_count(m, "m")
