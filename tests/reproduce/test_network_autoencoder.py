@@ -26,6 +26,22 @@ def test_it_folds_a_curve_that_pca_cannot() -> None:
     assert model.reconstruction_error(X[300:]).mean() < 0.1 * (s[1:] ** 2).sum() / 300
 
 
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+def test_codes_pass_the_activation_on_request(activation: str) -> None:
+    X = np.random.default_rng(1).normal(size=(40, 5))
+    plain, active = (
+        NetworkAutoencoder(3, (), activation=activation, code_activation=c, max_epochs=5).fit(X) for c in (False, True)
+    )
+    codes = active.transform(X)
+    assert codes.shape == (40, 3)
+    assert codes.min() >= 0.0 > plain.transform(X).min()
+    inputs = (X - active.mean_) / active.factor_
+    layer = active.network_[0]
+    raw = inputs @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
+    expected = np.maximum(raw, 0.0) if activation == "relu" else 1.0 / (1.0 + np.exp(-raw))
+    np.testing.assert_allclose(codes, expected, atol=1e-6)
+
+
 def test_same_seed_same_network() -> None:
     X = np.random.default_rng(2).normal(size=(60, 3))
     fits = [NetworkAutoencoder(1, (8,), max_epochs=5).fit(X).transform(X) for _ in range(2)]

@@ -19,7 +19,7 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "sigmoid": nn.Sigmoid}
 
 
 class NetworkAutoencoder(TransformerMixin, BaseEstimator):
-    """Autoencoder ``d - hidden - n_components - reversed hidden - d`` with linear code and output layers.
+    """Autoencoder ``d - hidden - n_components - reversed hidden - d`` with a linear output layer.
 
     Adam with a cosine decay to zero, one run a learning rate, the best epoch of the best run by the error on a held-out
     part of the training rows. Inputs are centred and divided by the root of their total variance, which trains better
@@ -32,6 +32,8 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
     hidden : tuple of int, default=(64, 64)
         Widths of the encoder; the decoder mirrors them.
     activation : {"tanh", "relu", "sigmoid"}, default="tanh"
+    code_activation : bool, default=False
+        Also after the code layer, without which a network with no hidden layers is linear.
     learning_rates : tuple of float, default=(1e-3, 3e-3, 1e-2)
         Each is tried.
     max_epochs : int, default=500
@@ -57,6 +59,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         hidden: tuple[int, ...] = (64, 64),
         *,
         activation: str = "tanh",
+        code_activation: bool = False,
         learning_rates: tuple[float, ...] = (1e-3, 3e-3, 1e-2),
         max_epochs: int = 500,
         batch_size: int = 128,
@@ -66,6 +69,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.hidden = hidden
         self.activation = activation
+        self.code_activation = code_activation
         self.learning_rates = learning_rates
         self.max_epochs = max_epochs
         self.batch_size = batch_size
@@ -98,9 +102,9 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
             nn.init.xavier_uniform_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)
             layers.append(layer)
-            if i not in (len(self.hidden), len(widths) - 2):
+            if i != len(widths) - 2 and (self.code_activation or i != len(self.hidden)):
                 layers.append(_ACTIVATIONS[self.activation]())
-        self._code_layers = 2 * len(self.hidden) + 1
+        self._code_layers = 2 * len(self.hidden) + 1 + self.code_activation
         return nn.Sequential(*layers)
 
     def _train(self, train: torch.Tensor, validation: torch.Tensor, rate: float) -> None:
