@@ -32,7 +32,9 @@ from rkhs.kernels import (
     Laplacian,
     Linear,
     Matern,
+    MeanEmbedding,
     MinMax,
+    MixedTable,
     Normalized,
     OperatorKernel,
     OperatorSum,
@@ -110,6 +112,12 @@ EXAMPLES: dict[type, list[Kernel]] = {
         Centered(GaussianOf(Precomputed())),
         Centered(FromFunction(letters_in_common)),
     ],
+    MeanEmbedding: [
+        MeanEmbedding(),
+        MeanEmbedding(Matern(1.5, 0.5) + Linear(), max_points=20),
+        MeanEmbedding(FromFunction(letters_in_common)),
+    ],
+    MixedTable: [MixedTable(), MixedTable(2.0, categorical=(1,))],
     ProbabilityProduct: [ProbabilityProduct(), ProbabilityProduct(0.4, 1.0)],
     Sum: [Gaussian() + Linear("mean_norm"), Precomputed() + GaussianOf(Precomputed())],
     Product: [Gaussian() * Linear(), Matern() * Polynomial(2) * Tanimoto()],
@@ -134,6 +142,18 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
     if isinstance(kernel, ProbabilityProduct):
         sizes = rng.integers(1, 9, size=n)
         return [(rng.uniform(50.0, 53.0, p), rng.uniform(0.1, 1.0, p)) for p in sizes]
+    if isinstance(kernel, MeanEmbedding):
+        sizes = rng.integers(1, 9, size=n)
+        if kernel.base is not None and kernel.base.domain == "objects":
+            return [["".join(rng.choice(list("abcdef"), size=3)) for _ in range(s)] for s in sizes]
+        return [rng.normal(size=(s, d)) for s in sizes]
+    if isinstance(kernel, MixedTable):
+        gone = rng.random((n, 3)) < 0.2
+        cells = zip(rng.normal(size=n), rng.integers(0, 3, size=n), rng.choice(["a", "b", "c"], size=n), strict=True)
+        return [
+            tuple(None if g else v for v, g in zip(row, lost, strict=True))
+            for row, lost in zip(cells, gone, strict=True)
+        ]
     if kernel.domain == "objects":
         return ["".join(rng.choice(list("abcdefgh"), size=rng.integers(1, 9))) for _ in range(n)]
     X = rng.normal(size=(n, d))
@@ -315,7 +335,7 @@ def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
 def test_kernels_without_gradient_say_so(kernel: Kernel) -> None:
     X = torch.ones(2, 2, dtype=torch.float64)
     base = kernel
-    while hasattr(base, "base"):
+    while hasattr(base, "base") and not isinstance(base, MeanEmbedding):
         base = base.base
     if isinstance(base, Sum):
         base = base.parts[0]

@@ -82,6 +82,9 @@ def test_plain_values_come_back_with_their_types(value: Any) -> None:
         [np.ones((i, 2), dtype=np.float32) for i in range(10)],
         [{"iteration": i, "value": 0.1 * i, "done": i > 3} for i in range(12)],
         [{"iteration": i, "value": 0.1 * i if i % 2 else i} for i in range(12)],
+        [0.1 * i if i % 3 else float("nan") for i in range(12)],
+        [None if i % 3 else f"item {i}" for i in range(12)],
+        [(0.5 * i, None if i % 2 else "a", np.arange(float(i)), (i, True)) for i in range(10)],
         np.dtype(np.float32),
         2**70,
     ],
@@ -103,6 +106,8 @@ def test_long_lists_do_not_grow_the_json() -> None:
     arrays: dict[str, np.ndarray] = {}
     history = [{"iteration": i, "value": i / 7} for i in range(10_000)]
     assert len(json.dumps(encode([history, [str(i) for i in range(10_000)]], arrays))) < 1000
+    rows = [(0.1 * i, str(i) if i % 7 else None, np.zeros(2)) for i in range(10_000)]
+    assert len(json.dumps(encode(rows, arrays))) < 1000
 
 
 def test_a_random_state_continues_where_it_was() -> None:

@@ -14,7 +14,16 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, real_array
 from rkhs._core.errors import InputError
 
-__all__ = ["as_numpy", "check_items", "give_back", "read_numbers", "resolve_device", "resolve_dtype", "to_tensor"]
+__all__ = [
+    "as_numpy",
+    "check_items",
+    "give_back",
+    "read_numbers",
+    "resolve_device",
+    "resolve_dtype",
+    "table_rows",
+    "to_tensor",
+]
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
@@ -121,7 +130,7 @@ def resolve_dtype(dtype: str) -> torch.dtype:
 
 
 def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
-    """Return a sequence of objects as a list.
+    """Return a sequence of objects as a list; the items of a frame are its rows.
 
     Raises
     ------
@@ -132,7 +141,47 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
         raise InputError(
             f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list"
         )
-    items = list(X)
+    items = table_rows(X) if is_frame(X) else list(X)
     if len(items) < at_least:
         raise InputError(f"{name} must hold at least {at_least} items; got n_samples={len(items)}")
     return items
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas or polars: named columns of their own types."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "iter_rows"))
+
+
+def table_rows(X: Any) -> list[tuple[Any, ...]]:
+    """Rows of a frame, an array, or a list of rows or dicts, as tuples; categories of pandas become texts.
+
+    Raises
+    ------
+    InputError
+        If ``X`` is not a table, or its dicts have different keys.
+    """
+    X = as_numpy(X)
+    if hasattr(X, "iloc") and is_frame(X):
+        columns = [X.iloc[:, j] for j in range(X.shape[1])]
+        lists = [
+            [None if missing else str(v) for v, missing in zip(c, c.isna(), strict=True)]
+            if str(c.dtype) == "category"
+            else c.tolist()
+            for c in columns
+        ]
+        return list(zip(*lists, strict=True))
+    if is_frame(X):
+        return list(X.iter_rows())
+    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or getattr(X, "ndim", 2) != 2:
+        raise InputError(f"expected a table: a frame, an array (n, d) or a list of rows; got a {type(X).__name__}")
+    rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if rows and isinstance(rows[0], dict):
+        keys = list(rows[0])
+        for i, row in enumerate(rows):
+            if not isinstance(row, dict) or row.keys() != rows[0].keys():
+                raise InputError(f"rows given as dicts must have the same keys; row {i} has others than row 0, {keys}")
+        return [tuple(row[key] for key in keys) for row in rows]
+    for i, row in enumerate(rows):
+        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+            raise InputError(f"expected rows of cells; row {i} is a {type(row).__name__}")
+    return [tuple(row) for row in rows]

@@ -66,6 +66,12 @@ def encode(
         packed = _pack(value, arrays) if len(value) >= _LONG else None
         if packed is not None:
             return {**packed, "kind": kind}
+        if len(value) >= _LONG and _are_rows(value):
+            columns = [list(column) for column in zip(*value, strict=True)]
+            return {
+                "$rows": [encode(c, arrays, f"{where}[:, {j}]", name_of) for j, c in enumerate(columns)],
+                "kind": kind,
+            }
         items = [encode(item, arrays, f"{where}[{i}]", name_of) for i, item in enumerate(value)]
         return {"$tuple": items} if kind == "tuple" else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
@@ -137,12 +143,21 @@ def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
     return name
 
 
+def _are_rows(items: Sequence[Any]) -> bool:
+    """Whether the items are tuples of one length: then columns are stored, each of one kind."""
+    return len(items[0]) > 0 if all(type(i) is tuple and len(i) == len(items[0]) for i in items) else False
+
+
 def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
-    """Long lists of one kind as arrays: texts, arrays that differ in their first axis, rows of a table."""
-    if all(type(item) is str for item in items):
-        parts = [item.encode("utf-8", "surrogatepass") for item in items]
+    """Long lists of one kind as arrays: numbers, texts, arrays that differ in their first axis, rows of a table."""
+    if all(type(item) is float for item in items):
+        return {"$numbers": _add(np.array(items, dtype=np.float64), arrays)}
+    if all(type(item) is str or item is None for item in items):
+        parts = [b"" if item is None else item.encode("utf-8", "surrogatepass") for item in items]
         stops = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        return {"$texts": _add(np.frombuffer(b"".join(parts), dtype=np.uint8), arrays), "stops": _add(stops, arrays)}
+        texts = {"$texts": _add(np.frombuffer(b"".join(parts), dtype=np.uint8), arrays), "stops": _add(stops, arrays)}
+        absent = np.array([item is None for item in items])
+        return {**texts, "absent": _add(absent, arrays)} if absent.any() else texts
     if all(type(item) is np.ndarray for item in items):
         alike = {(item.dtype, item.shape[1:]) for item in items if item.ndim}
         plain = all(item.ndim and item.flags.c_contiguous and item.dtype.name in _DTYPES for item in items)
@@ -224,7 +239,10 @@ def _decode_dict(value: dict[str, Any], arrays: Mapping[str, np.ndarray], find_c
         dtype = np.dtype(value["dtype"])
         if dtype.kind in "UO" and all(isinstance(item, str) for item in flat):
             return np.array(flat, dtype=dtype).reshape(value["shape"])
-    if value.keys() & {"$texts", "$arrays", "$table"}:
+    if "$rows" in value:
+        rows = list(zip(*(decode(column, arrays, find_class) for column in value["$rows"]), strict=True))
+        return tuple(rows) if value["kind"] == "tuple" else rows
+    if value.keys() & {"$numbers", "$texts", "$arrays", "$table"}:
         items = _unpack(value, arrays)
         return tuple(items) if value["kind"] == "tuple" else items
     if "$dict" in value:
@@ -243,9 +261,13 @@ def _unpack(value: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Any
     if "$table" in value:
         columns = {key: arrays[name].tolist() for key, name in value["$table"]}
         return [{key: column[i] for key, column in columns.items()} for i in range(value["rows"])]
+    if "$numbers" in value:
+        return [float(number) for number in arrays[value["$numbers"]].tolist()]
     stops = arrays[value["stops"]].tolist()
     starts = [0, *stops[:-1]]
     if "$texts" in value:
         data = arrays[value["$texts"]].tobytes()
-        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, stops, strict=True)]
+        texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, stops, strict=True)]
+        absent = arrays[value["absent"]].tolist() if "absent" in value else [False] * len(texts)
+        return [None if gone else text for text, gone in zip(texts, absent, strict=True)]
     return [arrays[value["$arrays"]][a:b].copy() for a, b in zip(starts, stops, strict=True)]

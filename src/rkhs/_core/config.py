@@ -41,4 +41,6 @@ def _equal(left: Any, right: Any) -> bool:
         return np.array_equal(np.asarray(left), np.asarray(right))
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         return len(left) == len(right) and all(_equal(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
     return bool(left == right)

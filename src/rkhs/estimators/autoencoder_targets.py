@@ -37,7 +37,8 @@ def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings:
             )
         return items
     if settings.features and domain == "objects":
-        read: Any = check_items(targets, "targets")
+        assert output_kernel is not None
+        read: Any = output_kernel.read(check_items(targets, "targets"))
     else:
         read = model._read_matrix(targets, "targets", shape="(n, {q})")
         if settings.features and domain == "gram":
@@ -111,7 +112,7 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
     if candidates is None:
         items = support
     elif kernel.domain == "objects":
-        items = check_items(candidates, "candidates")
+        items = kernel.read(check_items(candidates, "candidates"))
     else:
         items = model._read_matrix(candidates, "candidates", support.shape[1])
     return kernel._gram(items, support), kernel._diag(items)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, read_numbers, resolve_device, resolve_dtype, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, is_frame, read_numbers, resolve_device, resolve_dtype, to_tensor
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
@@ -84,8 +84,10 @@ class KernelEstimator(BaseEstimator):
     def _read_training(self, X: Any, kernel: Kernel, *, at_least: int = 2) -> Any:
         """Check training data and bring them to the form that the kernel reads."""
         if kernel.domain == "objects":
-            items = check_items(X, at_least=at_least)
+            items = kernel.read(check_items(X, at_least=at_least))
             self._forget_features()
+            if is_frame(X):
+                _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
             return items
         array = self._check_array(X, reset=True, at_least=at_least)
@@ -98,7 +100,9 @@ class KernelEstimator(BaseEstimator):
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
         if self.kernel_.domain == "objects":
-            return check_items(X)
+            if is_frame(X) and hasattr(self, "feature_names_in_"):
+                _check_feature_names(self, X, reset=False)
+            return self.kernel_.read(check_items(X))
         rows = to_tensor(self._check_array(X, reset=False, at_least=1), **self._options)
         return self._kept_columns(rows) if self.kernel_.domain == "gram" else rows
 

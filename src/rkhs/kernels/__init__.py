@@ -13,9 +13,11 @@ from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
+from rkhs.kernels.mixed import MixedTable
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel, kernel_from_name
+from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.spectra import ProbabilityProduct
 from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
 
@@ -36,7 +38,9 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "MeanEmbedding",
     "MinMax",
+    "MixedTable",
     "Normalized",
     "OperatorKernel",
     "OperatorSum",

@@ -17,7 +17,9 @@ from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
 from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
+from rkhs.kernels.mixed import MixedTable
 from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.stationary import Gaussian, Matern
 
 __all__ = ["as_kernel", "kernel_from_name"]
@@ -34,6 +36,8 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "ntk": NTK,
     "tanimoto": Tanimoto,
     "minmax": MinMax,
+    "mean_embedding": MeanEmbedding,
+    "mixed_table": MixedTable,
     "precomputed": Precomputed,
 }
 
@@ -45,7 +49,7 @@ def kernel_from_name(name: str) -> Kernel:
     ----------
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "polynomial" or "poly", "arccosine", "ntk", "tanimoto",
-        "minmax", "precomputed".
+        "minmax", "mean_embedding", "mixed_table", "precomputed".
 
     Returns
     -------

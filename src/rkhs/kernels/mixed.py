@@ -1,0 +1,277 @@
+"""Tables of numbers, categories and missing values: one kernel for all columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import table_rows
+from rkhs._core.checks import check_choice, check_number
+from rkhs._core.errors import InputError
+from rkhs.kernels.base import Kernel
+
+__all__ = ["MixedTable"]
+
+
+class MixedTable(Kernel):
+    """Gaussian over the columns of a table that may hold numbers, categories and missing values.
+
+    ``k(x, y) = prod_j k_j(x_j, y_j)`` over the ``d`` columns, ``k_j = exp(-gamma delta_j / d)`` with
+
+    * numbers: ``delta = (x - y)^2 / (2 variance)``;
+    * categories: ``delta = [x != y] / (1 - sum_c p_c^2)``, ``p_c`` the shares of the categories;
+    * a missing value stands for the distribution of the column's known training values: ``k(x, missing) = mean_z k(x, z)``
+      and ``k(missing, missing) = mean_{z, z'} k(z, z')``, the inner products of mean embeddings.
+
+    On average over pairs of training rows every ``delta`` is one, so numbers and categories count alike, and a row that is
+    missing nothing has ``k(x, x) = 1``. Positive semi-definite, missing values included.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Over the mean of the ``delta_j``; 1.0 is the analogue of ``"median"``.
+    categorical : sequence of int, default=()
+        Positions of columns whose numbers are names, such as codes of regions. Columns of texts are categorical anyhow.
+    missing : {"average", "raise"}, default="average"
+        ``"raise"``: refuse missing values. To make "missing" a category of its own, fill it in as a text.
+    columns : tuple of dict, default=None
+        What the training rows say of each column. Left out by users, written down by :meth:`resolve`.
+
+    Raises
+    ------
+    InputError
+        For columns that mix numbers and texts, dates, infinities, rows of different lengths, and missing values if
+        refused; the message names row and column.
+
+    Notes
+    -----
+    Items are rows: of a pandas or polars frame, a list of tuples, or an object array (n, d). None, NaN, NaT and NA are
+    missing. A constant column and one without any value are left out. A category that training did not see differs from
+    all others. Cost: one pass over the n x m pairs for each column.
+
+    References
+    ----------
+    Gower (1971), equation 3, for columns on one scale; Smola, Vishwanathan and Hofmann (2005), "Kernel methods for missing
+    variables", section 2, for missing values as expectations.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import MixedTable
+    >>> rows = [(1.0, "red"), (3.0, "red"), (None, "blue")]
+    >>> MixedTable()(rows).round(3)
+    array([[1.   , 0.368, 0.222],
+           [0.368, 1.   , 0.222],
+           [0.222, 0.222, 0.684]])
+    """
+
+    def __init__(
+        self, gamma: float = 1.0, categorical: Sequence[int] = (), missing: str = "average", columns: Any = None
+    ) -> None:
+        self.gamma = gamma
+        self.categorical = categorical
+        self.missing = missing
+        self.columns = columns
+
+    def read(self, X: Any) -> list[tuple[Any, ...]]:
+        """Rows as tuples of numbers (NaN: missing) and texts (None: missing)."""
+        rows = table_rows(X)
+        width = len(rows[0]) if rows else 0
+        for i, row in enumerate(rows):
+            if len(row) != width or not width:
+                raise InputError(f"MixedTable reads rows of one length, not empty; row {i} has {len(row)} cells")
+        names = {int(j) for j in self.categorical}
+        if names and (min(names) < 0 or max(names) >= width):
+            raise InputError(
+                f"MixedTable.categorical must be positions from 0 to {width - 1}; got {self.categorical!r}"
+            )
+        cells = [[_cell(row[j], i, j, j in names) for i, row in enumerate(rows)] for j in range(width)]
+        for j, column in enumerate(cells):
+            texts = any(isinstance(value, str) for value in column)
+            if texts and any(isinstance(value, float) for value in column):
+                raise InputError(
+                    f"MixedTable reads columns of numbers or of texts; column {j} holds both. Make its numbers texts, or "
+                    "name it in MixedTable.categorical"
+                )
+            if not texts:
+                cells[j] = [math.nan if value is None else value for value in column]
+            if self.missing == "raise" and any(value is None or value != value for value in cells[j]):
+                row_number = next(i for i, value in enumerate(cells[j]) if value is None or value != value)
+                raise InputError(
+                    f"MixedTable(missing='raise') reads no missing values; got one in row {row_number}, column {j}. "
+                    "Fill it, drop the row, or pass missing='average'"
+                )
+        return list(zip(*cells, strict=True))
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> MixedTable:
+        """Write down scales and known values of the training columns; see :class:`MixedTable`."""
+        check_number(self.gamma, "MixedTable.gamma", above=0.0)
+        check_choice(self.missing, "MixedTable.missing", ("average", "raise"))
+        rows = self.read(X)
+        if self.columns is not None:
+            self._check_width(rows)
+            return self
+        w = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights.cpu().numpy()
+        columns = tuple(_describe(column, w) for column in zip(*rows, strict=True))
+        return MixedTable(self.gamma, self.categorical, self.missing, columns)
+
+    def _check_width(self, rows: list[tuple[Any, ...]]) -> None:
+        if len(rows[0]) != len(self.columns):
+            raise InputError(f"MixedTable was fitted on rows of {len(self.columns)} cells; got {len(rows[0])}")
+
+    def _rates(self) -> list[float]:
+        """What multiplies ``(x - y)^2`` or ``[x != y]`` in each column."""
+        if self.columns is None:
+            raise InputError("MixedTable knows no scales before resolve(training rows)")
+        used = sum(1 for column in self.columns if column["scale"] > 0.0)
+        return [self.gamma / (used * column["scale"]) if column["scale"] > 0.0 else 0.0 for column in self.columns]
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        left = self._split(X)
+        right = left if Y is None else self._split(Y)
+        K = _known_distances(left, right, self._rates(), self.columns)
+        np.exp(np.negative(K, out=K), out=K)
+        if Y is None:
+            np.fill_diagonal(K, 1.0)
+        for a, b, rate, column in zip(left, right, self._rates(), self.columns, strict=True):
+            gone, lost = _is_missing(a), _is_missing(b)
+            if rate == 0.0 or not (gone.any() or lost.any()):
+                continue
+            both = _self_mean(column, rate)
+            if gone.any():
+                K[gone] *= np.where(lost, both, _means(b, column, rate))
+            if lost.any():
+                K[np.ix_(~gone, lost)] *= _means(a[~gone], column, rate)[:, None]
+        if Y is None:
+            K = (K + K.T) / 2
+        return torch.from_numpy(K)
+
+    def _diag(self, X: Any) -> Tensor:
+        columns = self._split(X)
+        d = np.ones(len(columns[0]))
+        for values, rate, column in zip(columns, self._rates(), self.columns, strict=True):
+            gone = _is_missing(values)
+            if rate > 0.0 and gone.any():
+                d[gone] *= _self_mean(column, rate)
+        return torch.from_numpy(d)
+
+    def _split(self, X: Any) -> list[np.ndarray]:
+        """Columns: float arrays, or object arrays of texts."""
+        rows = self.read(X)
+        self._rates()
+        self._check_width(rows)
+        out = []
+        for j, (values, column) in enumerate(zip(zip(*rows, strict=True), self.columns, strict=True)):
+            empty = all(value is None or value != value for value in values)
+            is_text = any(isinstance(value, str) for value in values)
+            known = column["kind"]
+            if not empty and known != "empty" and is_text != (known == "category"):
+                raise InputError(
+                    f"MixedTable was fitted on {'texts' if known == 'category' else 'numbers'} in column {j}; got "
+                    f"{'texts' if is_text else 'numbers'}"
+                )
+            if known == "category" or (known == "empty" and is_text):
+                texts = [value if isinstance(value, str) else None for value in values]
+                out.append(np.array([*texts, None], dtype=object)[:-1])
+            else:
+                out.append(np.array(values, dtype=np.float64))
+        return out
+
+
+def _cell(value: Any, row: int, column: int, name: bool) -> Any:
+    """A number, a text, or None for a missing value."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.inf
+    if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
+        raise InputError(
+            f"MixedTable reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, column {column}. "
+            "Turn dates into numbers first"
+        )
+    if number != number:
+        return None
+    return f"{number:.17g}" if name else number
+
+
+def _describe(values: tuple[Any, ...], w: np.ndarray) -> dict[str, Any]:
+    """Kind, scale, and the known values of a training column with their weights."""
+    if any(isinstance(value, str) for value in values):
+        known = np.array([value is not None for value in values])
+        levels, index = np.unique(np.array([value for value in values if value is not None]), return_inverse=True)
+        p = np.bincount(index, weights=w[known]) / w[known].sum()
+        return {"kind": "category", "scale": _spread(1.0 - float(p @ p)), "values": levels.astype(object), "shares": p}
+    x = np.array(values, dtype=np.float64)
+    known = ~np.isnan(x)
+    if not known.any():
+        return {"kind": "empty", "scale": 0.0, "values": x[known], "shares": x[known]}
+    points, index = np.unique(x[known], return_inverse=True)
+    p = np.bincount(index, weights=w[known]) / w[known].sum()
+    center = float(p @ points)
+    scale = 2.0 * float(p @ (points - center) ** 2)
+    if not math.isfinite(scale):
+        raise InputError("MixedTable reads numbers whose squares are finite; rescale the columns")
+    return {"kind": "number", "scale": _spread(scale) if len(points) > 1 else 0.0, "values": points, "shares": p}
+
+
+def _spread(value: float) -> float:
+    """Zero for what is rounding: a constant column."""
+    return value if value > 1e-15 else 0.0
+
+
+def _is_missing(values: np.ndarray) -> np.ndarray:
+    if values.dtype == object:
+        return np.array([value is None for value in values])
+    return np.isnan(values)
+
+
+def _known_distances(left: list[np.ndarray], right: list[np.ndarray], rates: list[float], columns: Any) -> np.ndarray:
+    """``sum_j rate_j delta_j`` over the columns that both rows know, shape (n, m)."""
+    n, m = len(left[0]), len(right[0])
+    D = np.zeros((n, m))
+    for a, b, rate, column in zip(left, right, rates, columns, strict=True):
+        if rate == 0.0:
+            continue
+        known, seen = ~_is_missing(a), ~_is_missing(b)
+        if column["kind"] == "category":
+            levels = {value: i for i, value in enumerate(dict.fromkeys([*a[known], *b[seen]]))}
+            code, other = (np.array([levels.get(v, -1) for v in values]) for values in (a, b))
+            part = (code[:, None] != other[None, :]) * rate
+        else:
+            part = (np.where(known, a, 0.0)[:, None] - np.where(seen, b, 0.0)[None, :]) ** 2 * rate
+        D += part if known.all() and seen.all() else part * (known[:, None] & seen[None, :])
+    return D
+
+
+def _means(values: np.ndarray, column: dict[str, Any], rate: float) -> np.ndarray:
+    """``mean_z k(x, z)`` over the known training values, one for each ``x``; one where ``x`` is missing."""
+    known = ~_is_missing(values)
+    out = np.ones(len(values))
+    out[known] = _column_kernel(values[known], column["values"], column["kind"], rate) @ column["shares"]
+    return out
+
+
+def _self_mean(column: dict[str, Any], rate: float) -> float:
+    """``mean_{z, z'} k(z, z')`` over the known training values."""
+    p, points = column["shares"], column["values"]
+    step = max(1, (1 << 22) // len(points))
+    parts = [
+        p[i : i + step] @ (_column_kernel(points[i : i + step], points, column["kind"], rate) @ p)
+        for i in range(0, len(points), step)
+    ]
+    return float(sum(parts))
+
+
+def _column_kernel(x: np.ndarray, z: np.ndarray, kind: str, rate: float) -> np.ndarray:
+    """Kernel values of one column, shape (n, m)."""
+    if kind == "category":
+        return np.where(x[:, None] == z[None, :], 1.0, math.exp(-rate))
+    return np.exp(-rate * (x[:, None] - z[None, :]) ** 2)
