@@ -25,11 +25,12 @@ class MixedTable(Kernel):
 
     * numbers: ``delta = (x - y)^2 / (2 variance)``;
     * categories: ``delta = [x != y] / (1 - sum_c p_c^2)``, ``p_c`` the shares of the categories;
-    * a missing value stands for the distribution of the column's known training values: ``k(x, missing) = mean_z k(x, z)``
-      and ``k(missing, missing) = mean_{z, z'} k(z, z')``, the inner products of mean embeddings.
+    * a missing value stands for the distribution of the known training values of its column:
+      ``k(x, missing) = mean_z k(x, z)`` and ``k(missing, missing) = mean_{z, z'} k(z, z')``, the inner products of mean
+      embeddings.
 
-    On average over pairs of training rows every ``delta`` is one, so numbers and categories count alike, and a row that is
-    missing nothing has ``k(x, x) = 1``. Positive semi-definite, missing values included.
+    On average over pairs of training rows every ``delta`` is one, so numbers and categories count alike, and a row that
+    is missing nothing has ``k(x, x) = 1``. Positive semi-definite, missing values included.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ class MixedTable(Kernel):
 
     References
     ----------
-    Gower (1971), equation 3, for columns on one scale; Smola, Vishwanathan and Hofmann (2005), "Kernel methods for missing
-    variables", section 2, for missing values as expectations.
+    Gower (1971), equation 3, for columns on one scale; Smola, Vishwanathan and Hofmann (2005), "Kernel methods for
+    missing variables", section 2, for missing values as expectations.
 
     Examples
     --------
@@ -94,8 +95,8 @@ class MixedTable(Kernel):
             texts = any(isinstance(value, str) for value in column)
             if texts and any(isinstance(value, float) for value in column):
                 raise InputError(
-                    f"MixedTable reads columns of numbers or of texts; column {j} holds both. Make its numbers texts, or "
-                    "name it in MixedTable.categorical"
+                    f"MixedTable reads columns of numbers or of texts; column {j} holds both. Make its numbers "
+                    "texts, or name it in MixedTable.categorical"
                 )
             if not texts:
                 cells[j] = [math.nan if value is None else value for value in column]
@@ -194,8 +195,8 @@ def _cell(value: Any, row: int, column: int, name: bool) -> Any:
         number = math.inf
     if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
         raise InputError(
-            f"MixedTable reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, column {column}. "
-            "Turn dates into numbers first"
+            f"MixedTable reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, "
+            f"column {column}. Turn dates into numbers first"
         )
     if number != number:
         return None

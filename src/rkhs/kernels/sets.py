@@ -22,7 +22,7 @@ _BLOCK = 1 << 22  # kernel values of points held at once
 class MeanEmbedding(Kernel):
     """Mean of a kernel over all pairs of points of two bags.
 
-    ``k(P, Q) = 1 / (|P| |Q|) sum_{x in P, y in Q} base(x, y)``, the inner product of the mean embeddings of the two bags.
+    ``k(P, Q) = 1 / (|P| |Q|) sum_{x in P, y in Q} base(x, y)``, the inner product of the mean embeddings of two bags.
     ``GaussianOf(MeanEmbedding(base))`` is the Gaussian of their maximum mean discrepancy,
     ``exp(-gamma MMD(P, Q)^2)``, which tells apart all distributions that ``base`` does.
 
@@ -40,8 +40,8 @@ class MeanEmbedding(Kernel):
 
     Notes
     -----
-    An item is one bag: an array (points, d) of vectors, or a list of objects, of any size > 0. A Gram matrix costs one value
-    of ``base`` for every pair of points, in blocks of bounded memory.
+    An item is one bag: an array (points, d) of vectors, or a list of objects, of any size > 0. A Gram matrix costs one
+    value of ``base`` for every pair of points, in blocks of bounded memory.
 
     References
     ----------
