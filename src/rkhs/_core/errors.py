@@ -1,6 +1,8 @@
 """The library's own errors and warnings, one typed class for each kind of trouble."""
 
 __all__ = [
+    "CheckpointError",
+    "ClusterError",
     "CollapseWarning",
     "InputError",
     "JitterWarning",
@@ -26,6 +28,14 @@ class MissingExtraError(RkhsError, ImportError):
 
 class ModelFileError(RkhsError, ValueError):
     """A model file is damaged, of another kind, or written by a later version of its format."""
+
+
+class CheckpointError(RkhsError, RuntimeError):
+    """A checkpoint cannot be written, or belongs to other data or parameters."""
+
+
+class ClusterError(RkhsError, RuntimeError):
+    """A cluster cannot be reached, went away, or could not compute a block; the message says which and what to do."""
 
 
 class CollapseWarning(UserWarning):

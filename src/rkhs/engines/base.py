@@ -1,0 +1,283 @@
+"""What an engine does: map over row blocks, and sum over them by the fixed tree."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.config import Configurable
+from rkhs.engines.journal import Journal
+from rkhs.engines.plan import Block, Node, TreeSum
+from rkhs.engines.rows import Rows
+from rkhs.engines.threads import count_threads, thread_limit
+
+__all__ = ["BlockFunction", "Engine", "Serial", "Threads"]
+
+BlockFunction = Callable[[Any, Block, Any], Any]
+"""``function(items, block, shared)``: the rows of the block as an array, which block, what all blocks share."""
+
+_LARGEST_GROUP = 32  # consecutive blocks summed by one task: bounds the work lost with a worker
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Consecutive blocks that one worker computes; it can be computed again anywhere, from what it holds.
+
+    Parameters
+    ----------
+    function : BlockFunction
+    blocks : tuple of Block
+    rows : Rows or None
+        The rows of these blocks only, or where to read them.
+    reduce : bool
+        Return the nodes of the tree of sums, or the list of results.
+    """
+
+    function: BlockFunction
+    blocks: tuple[Block, ...]
+    rows: Rows | None
+    reduce: bool
+
+    def __str__(self) -> str:
+        first, last = self.blocks[0], self.blocks[-1]
+        if first is last:
+            return str(first)
+        return f"blocks {first.index} to {last.index} (rows {first.start} to {last.stop - 1})"
+
+    def __call__(self, shared: Any) -> list[Any]:
+        """Compute the blocks one after the other, with one thread."""
+        base = self.blocks[0].start
+        tree, results = TreeSum(), []
+        with thread_limit(1):
+            for block in self.blocks:
+                items = None if self.rows is None else self.rows.read(block.start - base, block.stop - base)
+                value = self.function(items, block, shared)
+                if self.reduce:
+                    tree.push(Node(0, block.index, tuple(np.asarray(part) for part in value)))
+                else:
+                    results.append(value)
+        return list(tree.nodes) if self.reduce else results
+
+
+class Engine(Configurable):
+    """Computes functions of row blocks, in the order of the blocks, whoever computes them.
+
+    Every block is computed by one thread, from a copy of its rows, and sums follow the fixed tree of
+    :class:`~rkhs.engines.TreeSum`: engines differ in time, never in bits (on machines of one kind: other processors may
+    round matrix products differently).
+
+    An engine is a context manager: what it started ends with the ``with`` block, or with :meth:`close`.
+    """
+
+    def map(
+        self, function: BlockFunction, blocks: Sequence[Block], rows: Rows | None = None, shared: Any = None
+    ) -> Iterator[Any]:
+        """Yield ``function(items, block, shared)`` of every block, in order; few results are held at once.
+
+        Parameters
+        ----------
+        function : callable
+            At the top level of a module, so that other processes find it. It must not change ``shared``.
+        blocks : sequence of Block
+            Consecutive.
+        rows : Rows, optional
+            Where the items come from; None: the function gets None.
+        shared : object, optional
+            The same for all blocks.
+
+        Yields
+        ------
+        object
+
+        Raises
+        ------
+        InputError
+            What the function raises for unusable data.
+        ClusterError
+            If a cluster cannot compute a block.
+        """
+        tasks = (_task(function, (block,), rows, reduce=False) for block in blocks)
+        for results in self._run(tasks, shared):
+            yield from results
+
+    def sum(
+        self,
+        function: BlockFunction,
+        blocks: Sequence[Block],
+        rows: Rows | None = None,
+        shared: Any = None,
+        *,
+        journal: Journal | None = None,
+        stage: str = "sum",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        """Sum the arrays that ``function`` returns over all blocks, by the fixed tree.
+
+        Parameters
+        ----------
+        function : callable
+            Returns a tuple of arrays, of the same shapes for all blocks.
+        blocks : sequence of Block
+            A whole plan.
+        rows, shared
+            As for :meth:`map`.
+        journal : Journal, optional
+            Where accumulated sums are kept, so that a run that is cut off goes on from there, with the same bits.
+        stage : str, default="sum"
+            Names the sum within the journal.
+        progress : callable, optional
+            Called with the number of blocks done and of all blocks.
+
+        Returns
+        -------
+        tuple of ndarray
+
+        Raises
+        ------
+        InputError, ClusterError
+            As :meth:`map`.
+        CheckpointError
+            If the journal cannot be written.
+        """
+        done, tree = 0, TreeSum()
+        if journal is not None:
+            done, tree = _resumed(journal, stage)
+        groups = list(_groups(blocks[done:], self._group(blocks, rows)))
+        tasks = (_task(function, tuple(group), rows, reduce=True) for group in groups)
+        for group, nodes in zip(groups, self._run(tasks, shared), strict=True):
+            for node in nodes:
+                tree.push(node)
+            done = group[-1].index + 1
+            if progress is not None:
+                progress(done, len(blocks))
+            if journal is not None and (journal.is_due() or done == len(blocks)):
+                _keep(journal, stage, done, tree)
+        return tree.total()
+
+    def close(self) -> None:
+        """End what the engine started; it may be used again."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many blocks are computed at the same time."""
+
+    @abstractmethod
+    def _run(self, tasks: Iterator[Task], shared: Any) -> Iterator[list[Any]]:
+        """Yield the results of the tasks, in their order."""
+
+    def place(self, rows: Rows) -> Rows:
+        """Put rows where all workers read them without being sent them again in every pass; see each engine."""
+        return rows
+
+    def _group(self, blocks: Sequence[Block], rows: Rows | None) -> int:
+        """Blocks a task of a sum, a power of two; it never changes the result."""
+        share = len(blocks) // (4 * self.width)
+        return min(_LARGEST_GROUP, 1 << max(0, share.bit_length() - 1))
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _task(function: BlockFunction, blocks: tuple[Block, ...], rows: Rows | None, *, reduce: bool) -> Task:
+    part = None if rows is None else rows.part(blocks[0].start, blocks[-1].stop)
+    return Task(function, blocks, part, reduce)
+
+
+def _groups(blocks: Sequence[Block], size: int) -> Iterator[list[Block]]:
+    """Cut consecutive blocks where their index is a multiple of ``size``, so that groups are subtrees."""
+    group: list[Block] = []
+    for block in blocks:
+        if group and block.index % size == 0:
+            yield group
+            group = []
+        group.append(block)
+    if group:
+        yield group
+
+
+def _resumed(journal: Journal, stage: str) -> tuple[int, TreeSum]:
+    entry = journal.last(stage)
+    if entry is None:
+        return 0, TreeSum()
+    content, arrays = entry
+    nodes = [
+        Node(level, position, tuple(arrays[f"{i}.{j}"] for j in range(content["parts"])))
+        for i, (level, position) in enumerate(content["nodes"])
+    ]
+    return int(content["done"]), TreeSum(nodes)
+
+
+def _keep(journal: Journal, stage: str, done: int, tree: TreeSum) -> None:
+    nodes = tree.nodes
+    content = {"done": done, "nodes": [[n.level, n.position] for n in nodes], "parts": len(nodes[0].value)}
+    journal.add(stage, content, {f"{i}.{j}": part for i, node in enumerate(nodes) for j, part in enumerate(node.value)})
+
+
+class Serial(Engine):
+    """Computes one block after the other, in this thread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Serial, as_rows, row_blocks
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> total, = Serial().sum(lambda items, block, shared: (items.sum(0),), row_blocks(3, 2), as_rows(X))
+    >>> total
+    array([6., 9.])
+    """
+
+    @property
+    def width(self) -> int:
+        """One."""
+        return 1
+
+    def _run(self, tasks: Iterator[Task], shared: Any) -> Iterator[list[Any]]:
+        for task in tasks:
+            yield task(shared)
+
+
+class Threads(Engine):
+    """Computes blocks in threads of this process; each of them computes its block alone.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Number of threads; None: as many as torch uses, -1: every core.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    @property
+    def width(self) -> int:
+        """The number of threads."""
+        return count_threads(self.n_jobs)
+
+    def _run(self, tasks: Iterator[Task], shared: Any) -> Iterator[list[Any]]:
+        n = self.width
+        # The limit is set before the pool starts, so that its threads inherit it: n threads on n cores in all.
+        with thread_limit(1), ThreadPoolExecutor(n, thread_name_prefix="rkhs") as pool:
+            waiting: deque[Future[list[Any]]] = deque()
+            try:
+                for task in tasks:
+                    waiting.append(pool.submit(task, shared))
+                    if len(waiting) >= 2 * n:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()

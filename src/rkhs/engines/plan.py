@@ -1,0 +1,178 @@
+"""The plan of a computation over rows: fixed blocks, a fixed tree of sums, randomness that belongs to a block.
+
+Floating-point sums depend on their order. Here the order depends on the number of rows and the block size alone, never
+on how many threads or machines take part, so that every engine gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rkhs._core.checks import check_count
+
+__all__ = ["Block", "Node", "TreeSum", "block_generator", "row_blocks"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``start:stop``, the ``index``-th block of a plan.
+
+    Parameters
+    ----------
+    index : int
+    start, stop : int
+    """
+
+    index: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __str__(self) -> str:
+        return f"block {self.index} (rows {self.start} to {self.stop - 1})"
+
+
+def row_blocks(n_rows: int, block_size: int) -> tuple[Block, ...]:
+    """Cut rows into blocks of one size; the last may be shorter.
+
+    Parameters
+    ----------
+    n_rows : int
+    block_size : int
+        A parameter of the result as a seed is: another size gives other rounding. It is never chosen by the number of
+        workers.
+
+    Returns
+    -------
+    tuple of Block
+
+    Raises
+    ------
+    InputError
+        If either is not a positive integer.
+
+    Examples
+    --------
+    >>> from rkhs.engines import row_blocks
+    >>> [(block.start, block.stop) for block in row_blocks(10, 4)]
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    n = check_count(n_rows, "n_rows")
+    size = check_count(block_size, "block_size")
+    return tuple(Block(i, start, min(start + size, n)) for i, start in enumerate(range(0, n, size)))
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The sum below one node of the tree: blocks ``position * 2^level`` up to the next multiple.
+
+    Parameters
+    ----------
+    level, position : int
+    value : tuple of ndarray of shape (...)
+        One or several sums, taken together.
+    """
+
+    level: int
+    position: int
+    value: tuple[np.ndarray, ...]
+
+
+class TreeSum:
+    """Sums over blocks by a fixed binary tree, holding one partial sum a level.
+
+    Node ``(l, i)`` is the sum of nodes ``(l - 1, 2 i)`` and ``(l - 1, 2 i + 1)``; what has no sibling in the end is
+    added from the right to the left. Blocks are pushed in order; any stretch of them may be summed elsewhere by a tree
+    of its own, whose :attr:`nodes` are pushed here: the result has the same bits.
+
+    Parameters
+    ----------
+    nodes : sequence of Node, default=()
+        Partial sums to go on from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.engines import Node, TreeSum
+    >>> tree = TreeSum()
+    >>> for i in range(5):
+    ...     tree.push(Node(0, i, (np.array(float(i)),)))
+    >>> [node.level for node in tree.nodes], float(tree.total()[0])
+    ([2, 0], 10.0)
+    """
+
+    def __init__(self, nodes: Sequence[Node] = ()) -> None:
+        self._nodes = list(nodes)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The partial sums: at most one a level and end of the stretch."""
+        return tuple(self._nodes)
+
+    def push(self, node: Node) -> None:
+        """Add the next node, and every sum that it completes."""
+        while self._nodes and node.position % 2 and _are_siblings(self._nodes[-1], node):
+            left = self._nodes.pop()
+            node = Node(node.level + 1, node.position // 2, _add(left.value, node.value))
+        self._nodes.append(node)
+
+    def total(self) -> tuple[np.ndarray, ...]:
+        """Sum of all blocks pushed so far; raises ValueError if there are none."""
+        if not self._nodes:
+            raise ValueError("a sum over no blocks has no value")
+        total = self._nodes[-1].value
+        for node in reversed(self._nodes[:-1]):
+            total = _add(node.value, total)
+        return total
+
+
+def _are_siblings(left: Node, right: Node) -> bool:
+    return left.level == right.level and left.position == right.position - 1
+
+
+def _add(left: tuple[np.ndarray, ...], right: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    return tuple(np.asarray(a + b) for a, b in zip(left, right, strict=True))
+
+
+def block_generator(seed: int, block: Block | int, stream: int = 0) -> np.random.Generator:
+    """Generator of the random numbers of one block: a function of seed, stream and block, not of who computes it.
+
+    Parameters
+    ----------
+    seed : int
+        From 0 to ``2^64 - 1``.
+    block : Block or int
+        The block, or its index.
+    stream : int, default=0
+        Keeps the uses of randomness in one fit apart.
+
+    Returns
+    -------
+    numpy.random.Generator
+        Philox with key ``(seed, stream)`` whose counter starts at ``2^192 index``: streams of ``2^192`` draws that do
+        not meet.
+
+    Raises
+    ------
+    InputError
+        For numbers below zero.
+
+    Examples
+    --------
+    >>> from rkhs.engines import block_generator
+    >>> bool(block_generator(0, 3).random() == block_generator(0, 3).random())
+    True
+    """
+    index = block.index if isinstance(block, Block) else check_count(block, "block", at_least=0)
+    largest = 2**64 - 1
+    key = [
+        check_count(seed, "seed", at_least=0, at_most=largest),
+        check_count(stream, "stream", at_least=0, at_most=largest),
+    ]
+    counter = np.array([0, 0, 0, index], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=np.array(key, dtype=np.uint64), counter=counter))

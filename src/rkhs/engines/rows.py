@@ -1,0 +1,358 @@
+"""Where rows come from: memory, memory-mapped files, parquet files, Dask collections; read block by block."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.errors import InputError, missing_extra
+
+__all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows", "as_rows"]
+
+
+class Rows(ABC):
+    """A matrix that is read a few rows at a time, and can be sent to another process for next to nothing.
+
+    A part of it holds no more than it needs, and reading it twice gives the same: whatever is lost with a worker can be
+    computed again.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @abstractmethod
+    def part(self, start: int, stop: int) -> Rows:
+        """Rows ``start:stop``, small to send to another process."""
+
+    @abstractmethod
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        """Rows ``start:stop`` in their own dtype."""
+
+    def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Read rows as float64.
+
+        Parameters
+        ----------
+        start, stop : int
+            Default: all rows.
+
+        Returns
+        -------
+        ndarray of shape (stop - start, d)
+            A copy, contiguous and aligned to 64 bytes: matrix products may round differently on other alignments.
+
+        Raises
+        ------
+        InputError
+            For entries that are not finite real numbers.
+        """
+        stop = self.shape[0] if stop is None else stop
+        raw = self._read(start, stop)
+        if raw.dtype.kind not in "biuf":
+            raise InputError(f"X must hold real numbers; got dtype {raw.dtype}. Encode the columns as numbers")
+        out = aligned((stop - start, self.shape[1]))
+        out[...] = raw
+        finite = np.isfinite(out).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            raise InputError(f"X must be finite; got NaN or infinity in row {row} of its part. Fill or drop such rows")
+        return out
+
+
+def aligned(shape: tuple[int, int]) -> np.ndarray:
+    """Uninitialised float64 matrix that starts at a multiple of 64 bytes."""
+    size = shape[0] * shape[1]
+    buffer = np.empty(size + 8)
+    offset = (-buffer.ctypes.data % 64) // 8
+    return buffer[offset : offset + size].reshape(shape)
+
+
+class ArrayRows(Rows):
+    """Rows of an array in memory; a part carries its rows.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, d)
+    """
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (self._array.shape[0], self._array.shape[1])
+
+    def part(self, start: int, stop: int) -> Rows:
+        """View of some rows; only they are sent to another process."""
+        return ArrayRows(self._array[start:stop])
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        return self._array[start:stop]
+
+
+class FileRows(Rows):
+    """Rows of a file of numbers that every process can open: a ``.npy`` file or any memory map.
+
+    Parameters
+    ----------
+    path : str
+        Absolute, and the same for all processes.
+    dtype : str
+    shape : tuple of int
+        Of the file.
+    offset : int
+        Bytes before the first number.
+    fortran : bool, default=False
+        Columns first.
+    first : int, default=0
+        First row that belongs to these rows.
+    count : int, optional
+        Number of rows; default: all.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        dtype: str,
+        shape: tuple[int, int],
+        offset: int,
+        fortran: bool = False,
+        first: int = 0,
+        count: int | None = None,
+    ) -> None:
+        self._layout = (path, dtype, shape, offset, fortran)
+        self._first, self._count = first, shape[0] - first if count is None else count
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (self._count, self._layout[2][1])
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Where to read some rows."""
+        path, dtype, shape, offset, fortran = self._layout
+        return FileRows(path, dtype, shape, offset, fortran, self._first + start, stop - start)
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        path, dtype, shape, offset, fortran = self._layout
+        try:
+            # Opened anew each time: pages of rows that were read do not stay counted as this process's memory.
+            table = np.memmap(path, np.dtype(dtype), "r", offset, shape, "F" if fortran else "C")
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"cannot read rows from {path!r} ({error}); every worker needs the file under that path, unchanged"
+            ) from None
+        return np.array(table[self._first + start : self._first + stop])
+
+
+class ParquetRows(Rows):
+    """Rows of a parquet file, or of the files of a folder in the order of their names.
+
+    Parameters
+    ----------
+    files : sequence of (str, int)
+        Paths and numbers of rows.
+    columns : sequence of str
+        The numeric columns to read.
+    first : int, default=0
+    count : int, optional
+    """
+
+    def __init__(
+        self, files: tuple[tuple[str, int], ...], columns: tuple[str, ...], first: int = 0, count: int | None = None
+    ) -> None:
+        self._files, self._columns = files, columns
+        self._first = first
+        self._count = sum(n for _, n in files) - first if count is None else count
+
+    @classmethod
+    def of(cls, path: str, columns: tuple[str, ...] | None = None) -> ParquetRows:
+        """Open a file or a folder.
+
+        Parameters
+        ----------
+        path : str
+        columns : tuple of str, optional
+            Default: all columns.
+
+        Returns
+        -------
+        ParquetRows
+        """
+        parquet = _parquet()
+        names = [path] if os.path.isfile(path) else sorted(str(p) for p in Path(path).rglob("*.parquet"))
+        if not names:
+            raise InputError(f"expected a parquet file or a folder of .parquet files; got {path!r}, which holds none")
+        tables = [parquet.ParquetFile(name) for name in names]
+        known = tuple(tables[0].schema_arrow.names)
+        wanted = known if columns is None else columns
+        for name, table in zip(names, tables, strict=True):
+            lacking = [c for c in wanted if c not in table.schema_arrow.names]
+            if lacking:
+                raise InputError(f"{name} must have the columns {list(wanted)}; it lacks {lacking}")
+        return cls(tuple((os.path.abspath(n), t.metadata.num_rows) for n, t in zip(names, tables, strict=True)), wanted)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (self._count, len(self._columns))
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Where to read some rows."""
+        return ParquetRows(self._files, self._columns, self._first + start, stop - start)
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        parquet = _parquet()
+        start, stop = self._first + start, self._first + stop
+        pieces, seen = [], 0
+        for path, n in self._files:
+            low, high = max(start - seen, 0), min(stop - seen, n)
+            if low < high:
+                pieces.append(self._read_file(parquet.ParquetFile(path), low, high))
+            seen += n
+        return np.concatenate(pieces)
+
+    def _read_file(self, table: Any, start: int, stop: int) -> np.ndarray:
+        """Read the row groups that hold the rows, and no others."""
+        sizes = [table.metadata.row_group(i).num_rows for i in range(table.metadata.num_row_groups)]
+        ends = np.cumsum(sizes)
+        groups = [i for i in range(len(sizes)) if ends[i] > start and ends[i] - sizes[i] < stop]
+        base = int(ends[groups[0]] - sizes[groups[0]])
+        part = table.read_row_groups(groups, columns=list(self._columns)).slice(start - base, stop - start)
+        columns = []
+        for name in self._columns:
+            column = part.column(name)
+            if column.null_count:
+                raise InputError(f"column {name!r} must have no missing values; got {column.null_count} in a block")
+            columns.append(column.to_numpy())
+        return np.column_stack(columns)
+
+
+class DaskRows(Rows):
+    """Rows of a Dask array; a part carries the graph of its rows, and is computed where it is read.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (n, d)
+        With known chunk sizes.
+    """
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return (int(self._array.shape[0]), int(self._array.shape[1]))
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Some rows, with the graph that computes them and nothing else."""
+        import dask
+
+        (small,) = dask.optimize(self._array[start:stop])
+        return DaskRows(small)
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        part = self._array if (start, stop) == (0, self.shape[0]) else self._array[start:stop]
+        return np.asarray(part.compute(scheduler="synchronous"))
+
+
+def as_rows(X: Any, name: str = "X") -> Rows:
+    """Tell from what is given where rows come from.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or where to find one
+        An array, tensor, frame or NumPy memory map; the path of a ``.npy`` file, of a ``.parquet`` file or of a folder
+        of such; a Dask array or dataframe (not a persisted one: its rows must be computable anywhere).
+    name : str, default="X"
+        The argument, for messages.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    InputError
+        For anything else, and for what is not a matrix with rows and columns.
+    """
+    rows = _find_rows(X, name)
+    if 0 in rows.shape:
+        raise InputError(f"{name} must have rows and columns; got n_samples={rows.shape[0]}, shape {rows.shape}")
+    return rows
+
+
+def _find_rows(X: Any, name: str) -> Rows:
+    if isinstance(X, Rows):
+        return X
+    if isinstance(X, (str, os.PathLike)):
+        return _from_path(os.fspath(X), name)
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        return _from_dask(X, name)
+    mapped = _from_map(X) if isinstance(X, np.ndarray) else None
+    if mapped is not None:
+        return mapped
+    array = np.asarray(as_numpy(X, name))
+    if array.ndim != 2:
+        raise InputError(f"{name} must be a 2-D array (n samples, d inputs); got shape {array.shape}")
+    return ArrayRows(array)
+
+
+def _from_path(path: str, name: str) -> Rows:
+    if os.path.isdir(path) or path.lower().endswith((".parquet", ".pq")):
+        return ParquetRows.of(path)
+    if not path.lower().endswith(".npy"):
+        raise InputError(f"{name} must name a .npy file, a .parquet file or a folder of them; got {path!r}")
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{name}: cannot read {path!r} ({error}); check the name, and that it is a .npy file"
+        ) from None
+    if table.ndim != 2:
+        raise InputError(f"{name} must be a 2-D array (n samples, d inputs); {path!r} has shape {table.shape}")
+    rows = _from_map(table)
+    assert rows is not None
+    return rows
+
+
+def _from_map(X: np.ndarray) -> Rows | None:
+    """Where in which file the rows of a memory map lie; None if they are no such rows."""
+    root: Any = X
+    while isinstance(root, np.ndarray) and isinstance(root.base, np.ndarray):
+        root = root.base
+    if not isinstance(root, np.memmap) or root.filename is None or X.ndim != 2 or root.mode not in ("r", "r+", "c"):
+        return None
+    if root.mode == "c" or not (X.flags.c_contiguous or X.flags.f_contiguous):
+        return None  # copy-on-write: the file does not hold what was written; other strides: not a stretch of rows
+    offset = int(root.offset) + X.ctypes.data - root.ctypes.data
+    fortran = not X.flags.c_contiguous
+    return FileRows(os.path.abspath(os.fspath(root.filename)), X.dtype.str, (X.shape[0], X.shape[1]), offset, fortran)
+
+
+def _from_dask(X: Any, name: str) -> Rows:
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if not hasattr(X, "chunks") or X.ndim != 2:
+        raise InputError(f"{name} must be a Dask dataframe or a 2-D Dask array; got {type(X).__name__}")
+    if any(size != size for sizes in X.chunks for size in sizes):
+        X = X.compute_chunk_sizes()
+    return DaskRows(X)
+
+
+def _parquet() -> Any:
+    """The parquet module of pyarrow, which the extra `tables` installs."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "tables") from None
+    return parquet

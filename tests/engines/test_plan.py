@@ -1,0 +1,307 @@
+"""Plans: blocks, the tree of sums, randomness by block, rows from everywhere, journals, threads."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs._core.errors import CheckpointError, ClusterError, InputError
+from rkhs.engines import (
+    Dask,
+    FileRows,
+    Journal,
+    Node,
+    ParquetRows,
+    Serial,
+    Threads,
+    TreeSum,
+    as_rows,
+    block_generator,
+    count_threads,
+    fingerprint,
+    make_engine,
+    row_blocks,
+    thread_limit,
+)
+from tests.engines.blockwork import bits, describe, moments, refusing
+
+
+def test_blocks_cover_the_rows_once() -> None:
+    for n, size in ((1, 1), (10, 4), (12, 4), (5, 100)):
+        blocks = row_blocks(n, size)
+        assert [i for b in blocks for i in range(b.start, b.stop)] == list(range(n))
+        assert [b.index for b in blocks] == list(range(len(blocks)))
+        assert all(len(b) == size for b in blocks[:-1])
+    with pytest.raises(InputError, match="block_size must be an integer >= 1; got 0"):
+        row_blocks(10, 0)
+
+
+def naive_tree(values: list[float]) -> float:
+    """The definition: pair up neighbours level by level; what is left over is added from the right."""
+    leftovers: list[float] = []
+    while values:
+        if len(values) % 2:
+            leftovers.append(values[-1])
+        values = [a + b for a, b in zip(values[::2], values[1::2], strict=False)]
+    total = leftovers[0]
+    for value in leftovers[1:]:
+        total = value + total
+    return total
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 21, 64, 100])
+def test_any_split_of_the_tree_gives_the_same_bits(n: int, rng: np.random.Generator) -> None:
+    values = (rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)).tolist()
+    expected = naive_tree(values)
+    for cuts in ([], sorted(rng.integers(0, n + 1, 3)), range(n)):
+        whole = TreeSum()
+        for start, stop in zip([0, *cuts], [*cuts, n], strict=True):
+            part = TreeSum()
+            for i in range(start, stop):
+                part.push(Node(0, i, (np.array(values[i]),)))
+            for node in part.nodes:
+                whole.push(node)
+        assert float(whole.total()[0]) == expected
+        assert len(whole.nodes) <= n.bit_length()
+
+
+def test_randomness_belongs_to_the_block() -> None:
+    draws = {(s, b, t): block_generator(s, b, t).random() for s in (0, 1) for b in (0, 1, 9) for t in (0, 1)}
+    assert len(set(draws.values())) == len(draws)
+    assert block_generator(1, row_blocks(20, 2)[9], 1).random() == draws[1, 9, 1]
+
+
+@pytest.mark.parametrize("group", [1, 4, 32])
+def test_threads_give_the_bits_of_the_serial_engine(group: int, rng: np.random.Generator) -> None:
+    X, A = rng.normal(size=(1501, 5)), rng.normal(size=(5, 5))
+    blocks, rows = row_blocks(1501, 1501 // (8 * group) + 1), as_rows(X)
+    expected = bits(Serial().sum(moments, blocks, rows, A))
+    assert bits(Threads(2).sum(moments, blocks, rows, A)) == expected
+    assert bits(Threads(3).sum(moments, blocks, as_rows(np.asfortranarray(X)), A)) == expected
+    assert list(Threads(2).map(describe, blocks, rows, 1.0)) == list(Serial().map(describe, blocks, rows, 1.0))
+
+
+def test_errors_of_a_block_reach_the_caller(rng: np.random.Generator) -> None:
+    for engine in (Serial(), Threads(2)):
+        with pytest.raises(InputError, match="no good: block 0"):
+            engine.sum(refusing, row_blocks(10, 2), as_rows(np.zeros((10, 2))))
+    assert torch.get_num_threads() == 1
+
+
+# ---------------------------------------------------------------- rows
+
+
+def test_rows_are_the_same_from_everywhere(tmp_path: Path, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(50, 3))
+    np.save(tmp_path / "c.npy", X)
+    np.save(tmp_path / "f.npy", np.asfortranarray(X))
+    mapped = np.load(tmp_path / "c.npy", mmap_mode="r")
+    sources = [X, torch.from_numpy(X), str(tmp_path / "c.npy"), tmp_path / "f.npy", mapped, mapped[:], X[::1]]
+    for source in sources:
+        rows = as_rows(source)
+        assert rows.shape == (50, 3)
+        np.testing.assert_array_equal(rows.read(), X)
+        np.testing.assert_array_equal(rows.part(10, 30).part(5, 20).read(1, 6), X[16:21])
+        assert rows.read(3, 4).ctypes.data % 64 == 0
+    assert isinstance(as_rows(mapped[7:21]), FileRows)
+    np.testing.assert_array_equal(as_rows(mapped[7:21]).read(2, 5), X[9:12])
+    np.testing.assert_array_equal(as_rows(mapped[:, 1:]).read(), X[:, 1:])  # not a stretch of the file
+    changed = np.load(tmp_path / "c.npy", mmap_mode="c")
+    changed[0] = 7.0  # in memory only
+    np.testing.assert_array_equal(as_rows(changed).read(0, 1), [[7.0] * 3])
+
+
+def test_rows_of_parquet_files(tmp_path: Path, rng: np.random.Generator) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X = rng.normal(size=(50, 2))
+    for i, part in enumerate((X[:20], X[20:23], X[23:])):
+        table = pa.table({"b": part[:, 0], "a": part[:, 1]})
+        pq.write_table(table, tmp_path / f"part-{i}.parquet", row_group_size=7)
+    rows = as_rows(tmp_path)
+    assert rows.shape == (50, 2)
+    np.testing.assert_array_equal(rows.read(), X)
+    np.testing.assert_array_equal(rows.part(5, 40).read(10, 30), X[15:35])
+    np.testing.assert_array_equal(ParquetRows.of(str(tmp_path), ("a",)).read(19, 24), X[19:24, 1:])
+    pq.write_table(pa.table({"b": [1.0, None], "a": [1.0, 2.0]}), tmp_path / "part-3.parquet")
+    with pytest.raises(InputError, match="column 'b' must have no missing values"):
+        as_rows(tmp_path).read()
+
+
+def test_rows_of_dask_collections(rng: np.random.Generator) -> None:
+    da = pytest.importorskip("dask.array")
+    X = rng.normal(size=(50, 3))
+    rows = as_rows(da.from_array(X, chunks=(13, 2)))
+    np.testing.assert_array_equal(rows.part(5, 40).read(10, 30), X[15:35])
+    unknown = da.from_array(X, chunks=13)
+    unknown = unknown[unknown[:, 0] > 0]
+    np.testing.assert_array_equal(as_rows(unknown).read(), X[X[:, 0] > 0])
+
+
+def test_rows_refuse(tmp_path: Path) -> None:
+    X = np.zeros((4, 2))
+    X[2, 1] = np.nan
+    with pytest.raises(InputError, match="NaN or infinity in row 2"):
+        as_rows(X).read()
+    for bad, message in (
+        (np.zeros(3), r"2-D array \(n samples, d inputs\); got shape \(3,\)"),
+        (np.zeros((0, 3)), "n_samples=0"),
+        (str(tmp_path / "x.csv"), "must name a .npy file, a .parquet file or a folder"),
+        (str(tmp_path / "none.npy"), "cannot read"),
+        (tmp_path, "which holds none"),
+        (np.array([["a", "b"]]), "real numbers"),
+    ):
+        with pytest.raises(InputError, match=message):
+            as_rows(bad).read()
+
+
+# ---------------------------------------------------------------- journals
+
+
+class Stopping(Exception):
+    """Stands for a crash."""
+
+
+@pytest.mark.parametrize("crash", [1, 3, 10, 23])
+def test_a_sum_goes_on_from_its_journal_with_the_same_bits(
+    crash: int, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    X, A = rng.normal(size=(2300, 3)), rng.normal(size=(3, 3))
+    blocks, rows = row_blocks(2300, 100), as_rows(X)
+    expected = bits(Serial().sum(moments, blocks, rows, A))
+    computed: list[int] = []
+
+    def counted(items: np.ndarray, block: object, shared: object) -> tuple[np.ndarray, ...]:
+        if len(computed) == crash:
+            raise Stopping
+        computed.append(1)
+        return moments(items, block, shared)  # type: ignore[arg-type]
+
+    path = tmp_path / "journal"
+    with pytest.raises(Stopping) if crash < 23 else thread_limit(1), Journal(path, "task", interval=0.0) as journal:
+        Serial().sum(counted, blocks, rows, A, journal=journal)
+    with open(path, "ab") as file:
+        file.write(b"rkhs-rec and then the power failed")
+    done = len(computed)
+    computed.clear()
+    crash = 1000
+    with Journal(path, "task", interval=0.0) as journal:
+        assert bits(Serial().sum(counted, blocks, rows, A, journal=journal)) == expected
+    assert len(computed) <= 23 - done + 4  # at most the group that was under way is done again
+    with Journal(path, "task") as journal:
+        assert bits(Threads(2).sum(counted, blocks, rows, A, journal=journal)) == expected
+    assert len(computed) <= 23 - done + 4
+
+
+def test_journals_survive_any_cut_and_refuse_other_tasks(tmp_path: Path, rng: np.random.Generator) -> None:
+    path, values = tmp_path / "journal", [rng.normal(size=(3, 2)) for _ in range(3)]
+    with Journal(path, "task") as journal:
+        for i, value in enumerate(values):
+            journal.add("a", {"i": i}, {"value": value, "scalar": np.array(2.0)})
+    whole = path.read_bytes()
+    seen = set()
+    for size in [*range(0, len(whole), 41), len(whole)]:
+        path.write_bytes(whole[:size])
+        with Journal(path, "task") as journal:
+            entry = journal.last("a")
+            if entry is not None:
+                np.testing.assert_array_equal(entry[1]["value"], values[entry[0]["i"]])
+                assert entry[1]["scalar"].shape == ()
+            seen.add(None if entry is None else entry[0]["i"])
+            journal.add("b", {}, {})
+        with Journal(path, "task") as journal:
+            assert journal.last("b") is not None
+    assert seen == {None, 0, 1, 2}
+    with pytest.raises(CheckpointError, match="belongs to other data"):
+        Journal(path, "another")
+    path.write_bytes(b"x" * 1000)
+    with pytest.raises(CheckpointError, match="is no checkpoint"):
+        Journal(path, "task")
+    with pytest.raises(CheckpointError, match="folder that"):
+        Journal(tmp_path / "no" / "journal", "task")
+
+
+def test_fingerprints_tell_things_apart() -> None:
+    X = np.arange(4.0)
+    different = [fingerprint(X), fingerprint(X.astype("f4")), fingerprint(X[::-1]), fingerprint(X.reshape(2, 2)),
+                 fingerprint(X.tolist()), fingerprint("a", "b"), fingerprint("ab"), fingerprint(["ab"])]  # fmt: skip
+    assert len(set(different)) == len(different)
+
+
+# ---------------------------------------------------------------- threads and names
+
+
+def test_thread_limits_reach_every_pool_and_are_taken_back() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with thread_limit(2) as n:
+        assert n == torch.get_num_threads() == 2
+        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} <= {1, 2}
+        with thread_limit(1):
+            assert torch.get_num_threads() == 1
+            assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {1}
+    assert torch.get_num_threads() == 1
+    with thread_limit(None):
+        assert torch.get_num_threads() == 1
+
+
+def test_a_block_has_one_thread_in_every_engine() -> None:
+    def threads_here(items: object, block: object, shared: object) -> tuple[int, int]:
+        torch.ones(300, 300).mm(torch.ones(300, 300))
+        return torch.get_num_threads(), threading.active_count()
+
+    torch.set_num_threads(2)
+    try:
+        for engine in (Serial(), Threads(2), Threads(5)):
+            results = list(engine.map(threads_here, row_blocks(20, 1)))
+            assert {torch_threads for torch_threads, _ in results} == {1}
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
+def test_overlapping_limits_end_where_they_began() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with thread_limit(2):
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with thread_limit(3):
+        thread.start()
+        inside.wait(10)
+    leave.set()
+    thread.join()
+    assert torch.get_num_threads() == 1
+
+
+def test_counts_of_threads() -> None:
+    assert count_threads(4) == 4
+    assert count_threads(None) == 1
+    assert count_threads(-1) >= count_threads(-2) >= 1
+    for bad in (0, 1.5, True, "two"):
+        with pytest.raises(InputError, match="n_jobs must be"):
+            count_threads(bad)
+
+
+def test_engines_have_names() -> None:
+    assert make_engine("serial") == Serial()
+    assert make_engine("threads", n_jobs=2) == Threads(2)
+    assert make_engine("dask", address="tcp://h:1", n_jobs=-1) == Dask("tcp://h:1")
+    assert make_engine(Threads(3)) == Threads(3)
+    with pytest.raises(InputError, match="engine must be 'serial', 'threads', 'dask' or an Engine; got 'spark'"):
+        make_engine("spark")
+    with pytest.raises(InputError, match="address is for engine='dask'"):
+        make_engine("threads", address="tcp://h:1")
+
+
+def test_an_address_without_a_scheduler_is_named() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ClusterError, match=r"answered at 'tcp://127.0.0.1:9' within 0.5 s .*`dask scheduler`"):
+        Dask("tcp://127.0.0.1:9", timeout=0.5).sum(moments, row_blocks(3, 2), as_rows(np.ones((3, 2))), np.eye(2))
+    with pytest.raises(InputError, match="address must be"):
+        Dask(7).sum(moments, row_blocks(3, 2), as_rows(np.ones((3, 2))), np.eye(2))
