@@ -319,7 +319,9 @@ def test_files_of_every_format_version_load_forever(path: Path) -> None:
     found = read_model(path)
     points = np.array(found.notes["points"])
     codes = np.asarray(found.estimator.transform(points))
-    np.testing.assert_allclose(codes, np.array(found.notes["codes"]), rtol=1e-9, atol=1e-12)
+    # Refined codes are minimisers up to a tolerance, and the solver that finds them may change.
+    rtol, atol = (1e-3, 1e-4) if "refine" in found.estimator.get_params() else (1e-9, 1e-12)
+    np.testing.assert_allclose(codes, np.array(found.notes["codes"]), rtol=rtol, atol=atol)
     assert found.notes["parameters"] == {"n_components": found.estimator.get_params()["n_components"]}
 
 

@@ -25,6 +25,7 @@ from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.robust_decoder import RobustDecoder
+from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, semiparametric_decoder
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder
 from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
@@ -74,12 +75,15 @@ class Fitted:
         ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
     decoder : Decoder
     solution : Solution
+    linear_coef : Tensor of shape (k, p), optional
+        Coefficients of the free linear part of the encoder, on coordinates in units of their price.
     """
 
     codes: list[Tensor]
     encoder_coefs: list[Tensor]
     decoder: Decoder
     solution: Solution
+    linear_coef: Tensor | None = None
 
 
 def previous_layers(model: Any, n: int, settings: Settings) -> list[Tensor] | None:
@@ -95,6 +99,9 @@ def store_layers(model: Any, result: Fitted, settings: Settings) -> None:
     model.decoder_kernels_ = settings.decoder_kernels
     model.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
     model.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
+    model.linear_coef_ = None if result.linear_coef is None else result.linear_coef.cpu().numpy()
+    linear = result.decoder.linear
+    model.decoder_linear_ = None if linear is None else linear.cpu().numpy()
     model.layer_codes_ = [c.cpu().numpy() for c in result.codes]
     model.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
     model.codes_ = model._to_output(result.codes[model.bottleneck_])
@@ -106,28 +113,40 @@ class Encoder:
 
     Parameters
     ----------
-    factor : Factor or None
-        ``F F^T = K``, of unconstrained codes.
+    factor : Factor, LinearFactor or None
+        ``F F^T = K``, of unconstrained codes; with columns for a free linear part.
+    coordinates : PrincipalCoordinates or None
+        What the free linear part reads.
     scores : Tensor of shape (n, p) or None
         Kernel PCA scores to start from.
     gram : Tensor of shape (n, n) or None
         The matrix, for constrained codes and the solvers of the joint problem only.
     """
 
-    factor: Factor | None
+    factor: Factor | LinearFactor | None
+    coordinates: PrincipalCoordinates | None
     scores: Tensor | None
     gram: Tensor | None
 
 
-def prepare_encoder(estimator: Any, settings: Settings, K: Tensor, weights: Tensor | None, *, resumed: bool) -> Encoder:
+def prepare_encoder(
+    estimator: Any, settings: Settings, K: Tensor, weights: Tensor | None, items: Any, *, resumed: bool
+) -> Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
     if estimator.constraint != "none":
-        return Encoder(None, None, K)
+        return Encoder(None, None, None, K)
+    wanted = not resumed and estimator.init == "kpca"
+    if settings.linear_part == "free":
+        vectors = estimator.kernel_.domain == "vectors"
+        make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
+        axes = make(items if vectors else K, settings.widths[0], weights).priced(settings.reg[0])
+        Q = axes.of(items if vectors else K)
+        return Encoder(LinearFactor(factorize(K), Q), axes, Q * axes.scale if wanted else None, None)
     scores = None
-    if not resumed and estimator.init == "kpca":
+    if wanted:
         scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
     joint = estimator.solver in ("gradient_descent", "alternating")
-    return Encoder(factorize(K), scores, K if joint else None)
+    return Encoder(factorize(K), None, scores, K if joint else None)
 
 
 def solve_autoencoder(
@@ -157,7 +176,7 @@ def solve_autoencoder(
         settings.reg,
         tuple(operators),
         weights,
-        _last_layer(settings.loss, estimator.tol, coordinates.dtype),
+        _last_layer(settings, estimator.tol, coordinates.dtype),
     )
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
@@ -173,11 +192,11 @@ def solve_autoencoder(
     return _finish(problem, best, settings)
 
 
-def _last_layer(loss: Loss, tol: float, dtype: torch.dtype) -> Callable[..., Decoder]:
-    if isinstance(loss, Squared):
-        return optimal_decoder
+def _last_layer(settings: Settings, tol: float, dtype: torch.dtype) -> Callable[..., Decoder]:
+    if isinstance(settings.loss, Squared):
+        return semiparametric_decoder if settings.linear_part == "free" else optimal_decoder
     inner = max(min(_TOL_INNER, _SHARE * tol), _FINEST, 100.0 * torch.finfo(dtype).eps)
-    return RobustDecoder(loss, ADMM(tol=inner, max_iter=5000))
+    return RobustDecoder(settings.loss, ADMM(tol=inner, max_iter=5000))
 
 
 def _solve(estimator: Any, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
@@ -246,7 +265,8 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fit
     root = problem._roots[0]
     coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
-    return Fitted(codes, coefs, problem.decoder(codes[-1]), solution)
+    linear = parts[0][: problem.factor.linear.shape[1]] if isinstance(problem.factor, LinearFactor) else None
+    return Fitted(codes, coefs, problem.decoder(codes[-1]), solution, linear)
 
 
 def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Fitted:

@@ -20,14 +20,17 @@ from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 __all__ = ["Settings", "default_kernel", "read_settings"]
 
 
-def default_kernel() -> Kernel:
-    """``Gaussian("median") + Linear("mean_norm", "mean")``: measured best on tables and images among 12 encoders."""
-    return Gaussian("median") + Linear("mean_norm", "mean")
+def default_kernel(linear_part: str) -> Kernel:
+    """``Gaussian("median") + Linear("mean_norm", "mean")``: measured best on tables and images among 12 encoders.
+
+    Beside a free linear part the Gaussian alone.
+    """
+    return Gaussian("median") if linear_part == "free" else Gaussian("median") + Linear("mean_norm", "mean")
 
 
-def default_decoder_kernel() -> Kernel:
-    """``Matern(1.5, 2**-0.5) + 0.1 Linear()`` at the scale of the codes."""
-    return Matern(1.5, 2**-0.5) + 0.1 * Linear()
+def default_decoder_kernel(linear_part: str) -> Kernel:
+    """``Matern(1.5, 2**-0.5) + 0.1 Linear()`` at the scale of the codes; beside a free linear part without it."""
+    return Matern(1.5, 2**-0.5) if linear_part == "free" else Matern(1.5, 2**-0.5) + 0.1 * Linear()
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Settings:
         One a layer.
     loss : Loss
         Of the reconstructions.
+    linear_part : {"kernel", "free"}
+        Whether encoder and decoder have linear parts that are free.
     """
 
     widths: tuple[int, ...]
@@ -59,6 +64,7 @@ class Settings:
     reg: tuple[float, ...]
     operators: tuple[np.ndarray | None, ...]
     loss: Loss
+    linear_part: str
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -78,6 +84,7 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     widths = tuple(check_count(p, "n_components") for p in widths)
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
+    check_choice(estimator.linear_part, "linear_part", ("kernel", "free"))
     check_choice(estimator.psd, "psd", ("clip", "raise"))
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
     for flag in ("center", "refine", "scale", "warm_start"):
@@ -95,15 +102,33 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     features = output_kernel is not None
     settings = Settings(
         widths,
-        _decoder_kernels(estimator.decoder_kernel, layers),
+        _decoder_kernels(estimator.decoder_kernel, layers, estimator.linear_part),
         output_kernel,
         features,
-        _read_reg(estimator.reg, layers, widths, features),
+        _read_reg(estimator.reg, layers, widths, features, estimator.linear_part),
         _read_operators(estimator.operators, layers, widths, features),
         _read_loss(estimator),
+        estimator.linear_part,
     )
+    _check_linear_part(estimator, settings)
     check_constraint(estimator, settings, kernel.domain)
     return settings
+
+
+def _check_linear_part(estimator: Any, settings: Settings) -> None:
+    """Refuse what a free linear part does not go with."""
+    if settings.linear_part == "kernel":
+        return
+    wanted = {
+        "one hidden layer": len(settings.widths) == 1,
+        "loss='squared'": isinstance(settings.loss, Squared),
+        "constraint='none'": estimator.constraint == "none",
+        "operators=None": all(A is None for A in settings.operators),
+        "solver='lbfgs' or 'adam'": estimator.solver in ("lbfgs", "adam"),
+    }
+    missing = [name for name, met in wanted.items() if not met]
+    if missing:
+        raise InputError(f"linear_part='free' needs {', '.join(missing)}; use linear_part='kernel'")
 
 
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
@@ -113,7 +138,7 @@ def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
         return kernel if isinstance(given, str) and given == "same" else as_kernel(given)
 
 
-def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
+def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel, ...]:
     many = tuple(given) if isinstance(given, (tuple, list)) else (given,) * (layers - 1)
     if len(many) != layers - 1:
         raise InputError(
@@ -123,7 +148,7 @@ def _decoder_kernels(given: Any, layers: int) -> tuple[Kernel, ...]:
     kernels = []
     for one in many:
         with naming("decoder_kernel"):
-            kernel = default_decoder_kernel() if isinstance(one, str) and one == "auto" else as_kernel(one)
+            kernel = default_decoder_kernel(linear_part) if isinstance(one, str) and one == "auto" else as_kernel(one)
         if kernel.domain != "vectors" or not kernel.differentiable:
             raise InputError(f"decoder_kernel must be a differentiable kernel on vectors; got {kernel!r}")
         probe = torch.zeros(2, 1, dtype=torch.float64)
@@ -152,7 +177,9 @@ def _read_loss(estimator: Any) -> Loss:
     return loss
 
 
-def _read_reg(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:
+def _read_reg(given: Any, layers: int, widths: tuple[int, ...], features: bool, linear_part: str) -> tuple[float, ...]:
+    if given is None and linear_part == "free":
+        return 1e-3, 1e-3
     if given is None:
         few = min(widths) <= (5 if features else 2)
         encoder = (1e-3 if few else 1e-5) if features else 1e-2

@@ -13,7 +13,7 @@ from rkhs._core.checks import check_count
 from rkhs.estimators.autoencoder_targets import candidate_distances, reconstruction_errors
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
 from rkhs.estimators.constrained_parts import renormalized
-from rkhs.estimators.refined_codes import can_refine, refined_codes
+from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
 from rkhs.outputs import Euclidean
 
 __all__ = ["FittedAutoencoder"]
@@ -37,6 +37,8 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     operators: Any
     noise_std: float
     n_copies: int
+    linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
+    decoder_linear_: np.ndarray | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,12 +81,14 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
-        codes = self._encode(K)
+        codes = self._encode(items, K)
         return [refined_codes(self, items, K, codes[0])] if can_refine(self) else codes
 
-    def _encode(self, K: Tensor) -> list[Tensor]:
-        """Codes of every hidden layer from rows of kernel values with the training items."""
+    def _encode(self, items: Any, K: Tensor) -> list[Tensor]:
+        """Codes of every hidden layer from items and their kernel values with the training items."""
         first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
+        if self.linear_coef_ is not None:
+            first += linear_coordinates(self, items, K) @ to_tensor(self.linear_coef_, **self._options)
         codes = [renormalized(self, first) if self.renormalize else first]
         for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
             supports = to_tensor(Z, **self._options)
@@ -97,7 +101,13 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         for layer in range(self.bottleneck_, last + 1):
             supports = to_tensor(self.layer_codes_[layer], **self._options)
             coef = self.decoder_coef_ if layer == last else self.encoder_coefs_[layer + 1]
-            codes = self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options)
+            before, codes = (
+                codes,
+                self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options),
+            )
+        if self.decoder_linear_ is not None:
+            linear = to_tensor(self.decoder_linear_, **self._options)
+            codes = codes.add_(linear[-1]).addmm_(before, linear[:-1])
         return codes
 
     def inverse_transform(self, codes: Any) -> Any:

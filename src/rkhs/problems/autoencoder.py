@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import Factor, Outer
+from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder, optimal_decoder, square_root
 
@@ -29,14 +30,31 @@ __all__ = ["Autoencoder"]
 _UNIT = 100.0
 
 
+class EncoderFactor(Protocol):
+    """A whitened first layer: codes are ``matrix @ V`` at the price ``||V||^2``."""
+
+    @property
+    def matrix(self) -> Tensor:
+        """Shape (n, r)."""
+        ...
+
+    def solve(self, Z: Tensor) -> Tensor:
+        """Parameters ``V`` of given codes."""
+        ...
+
+    def coefficients(self, V: Tensor) -> Tensor:
+        """Representer coefficients of the kernel, shape (n, p)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Autoencoder:
     """Reduced objective of a kernel autoencoder of any depth.
 
     Parameters
     ----------
-    factor : Factor
-        ``F F^T = K_1``, n rows and r columns.
+    factor : Factor or LinearFactor
+        ``F F^T = K_1``, n rows and r columns; or that with columns for a linear part.
     target : Tensor of shape (n, q)
         Coordinates of the targets.
     kernels : tuple of Kernel
@@ -50,7 +68,8 @@ class Autoencoder:
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one; default ``1/n``.
     last_layer : callable, default=optimal_decoder
-        Finds the best last layer at fixed codes: the closed form of the squared loss, or a
+        Finds the best last layer at fixed codes: the closed form of the squared loss,
+        :func:`~rkhs.problems.semiparametric.semiparametric_decoder` for one with a free linear part, or a
         :class:`~rkhs.problems.robust_decoder.RobustDecoder` for the loss ``l`` in place of ``1/2 ||.||^2``. The rest of
         the problem never sees the loss.
     solvers : tuple of str
@@ -67,7 +86,7 @@ class Autoencoder:
     elimination of the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
     """
 
-    factor: Factor
+    factor: EncoderFactor
     target: Tensor
     kernels: tuple[Kernel, ...]
     widths: tuple[int, ...]
@@ -141,6 +160,8 @@ class Autoencoder:
         value = decoder.value + 0.5 * self.reg[0] * float((parts[0] * parts[0]).sum())
         # Envelope theorem: the derivative at the optimal last layer is that with the last layer fixed.
         G = self.kernels[-1].pullback(codes[-1], Outer(decoder.root, decoder.root)).mul_(-0.5 * self.reg[-1])
+        if decoder.linear is not None:
+            G.addmm_(decoder.parameters, decoder.linear[:-1].mT, alpha=-self.reg[-1])
         grads: list[Tensor] = []
         for layer in range(len(self.widths) - 1, 0, -1):
             Phi, A, reg, K = parts[layer], self.operators[layer], self.reg[layer], grams[layer - 1]

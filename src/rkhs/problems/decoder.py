@@ -33,6 +33,8 @@ class Decoder:
         Rows where the loss is linear.
     solved : bool, default=True
         Whether the gap is within the tolerance.
+    linear : Tensor of shape (p + 1, r), optional
+        Of a semi-parametric layer: predictions are ``k(z, Z) Phi A + [z, 1] linear``.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class Decoder:
     gap: float = 0.0
     saturated: Tensor | None = None
     solved: bool = True
+    linear: Tensor | None = None
 
 
 def optimal_decoder(

@@ -16,8 +16,11 @@ import torch
 from torch import Tensor
 
 from rkhs.kernels.base import Kernel
+from rkhs.problems.semiparametric import linear_system
 
 __all__ = ["CodeRefinement"]
+
+_ENTRIES = 4_000_000  # of the Jacobians of a block of rows
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class CodeRefinement:
         ``s(x) / sqrt(reg_1)``.
     n : float
         Number of training items, or the sum of their weights.
+    linear : Tensor of shape (p + 1, r), optional
+        Linear part of the decoder, which then says ``k(z, supports) coefficients + [z, 1] linear``.
 
     Raises
     ------
@@ -58,6 +63,7 @@ class CodeRefinement:
     start: Tensor
     radius: Tensor
     n: float
+    linear: Tensor | None = None
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
@@ -67,8 +73,12 @@ class CodeRefinement:
         """The problems of some rows."""
         return replace(self, goal=self.goal[index], start=self.start[index], radius=self.radius[index])
 
+    def _decoded(self, codes: Tensor) -> Tensor:
+        said = self.kernel._gram(codes, self.supports) @ self.coefficients
+        return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
+
     def _residuals(self, U: Tensor) -> Tensor:
-        return self.goal - self.kernel._gram(self.codes(U), self.supports) @ self.coefficients
+        return self.goal - self._decoded(self.codes(U))
 
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
@@ -81,15 +91,36 @@ class CodeRefinement:
         pulled = self.kernel.cross_pullback(
             self.codes(U), self.supports, (R @ self.coefficients.mT).mul_(-1.0 / self.n)
         )
+        if self.linear is not None:
+            pulled = torch.addmm(pulled, R, self.linear[:-1].mT, alpha=-1.0 / self.n)
         return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
 
     def fixed_point(self, U: Tensor) -> Tensor | None:
-        """There is none: the solver descends along gradients."""
-        return None
+        """Gauss-Newton step of each row, with differences for derivatives: O(m n p (p + r) + m p^2 r)."""
+        rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
+        parts = torch.arange(len(U), device=U.device).split(rows)
+        return torch.cat([self.rows(part)._newton(U[part]) for part in parts])
+
+    def _newton(self, U: Tensor) -> Tensor:
+        codes = self.codes(U)
+        said = self._decoded(codes)
+        size = float(self.supports.abs().max().clamp_min(1e-12)) * torch.finfo(U.dtype).eps ** 0.5
+        steps = size * torch.eye(U.shape[1], dtype=U.dtype, device=U.device)
+        J = torch.stack([self._decoded(codes + step) - said for step in steps], 1).div_(size)
+        J.mul_(self.radius[:, None, None] / self.n**0.5)
+        gradient = U - (J @ (self.goal - said)[:, :, None])[:, :, 0] / self.n**0.5
+        H = J @ J.mT
+        H.diagonal(dim1=1, dim2=2).add_(1.0)
+        return U - torch.linalg.solve(H, gradient)
 
 
-def power_function(triangle: Tensor, cross: Tensor, diag: Tensor) -> Tensor:
+def power_function(
+    triangle: Tensor, cross: Tensor, diag: Tensor, linear: Tensor | None = None, mixed: Tensor | None = None
+) -> Tensor:
     """``s^2(x)``, the squared distance of ``phi(x)`` from the span of the training features.
+
+    With a linear part it is that of ``(q(x), phi(x))`` from the span of those of the training items: with
+    ``M = F^-1 Q`` and ``e = q(x) - M^T F^-1 phi(x)``, the one of the kernel plus ``e^T (I + M^T M)^-1 e``.
 
     Parameters
     ----------
@@ -99,6 +130,10 @@ def power_function(triangle: Tensor, cross: Tensor, diag: Tensor) -> Tensor:
         Kernel values with these items.
     diag : Tensor of shape (m,)
         ``k(x, x)``.
+    linear : Tensor of shape (m, k), optional
+        Linear coordinates ``q(x)``, in units of their price.
+    mixed : Tensor of shape (r, k), optional
+        ``M``.
 
     Returns
     -------
@@ -106,4 +141,8 @@ def power_function(triangle: Tensor, cross: Tensor, diag: Tensor) -> Tensor:
         Not negative.
     """
     F = torch.linalg.solve_triangular(triangle, cross.mT, upper=False)
-    return (diag - (F * F).sum(0)).clamp_min(0.0)
+    power = (diag - (F * F).sum(0)).clamp_min(0.0)
+    if linear is None or mixed is None:
+        return power
+    E = linear.mT - mixed.mT @ F
+    return power + (E * torch.linalg.solve(linear_system(mixed), E)).sum(0)

@@ -1,0 +1,205 @@
+"""Linear parts that cost next to nothing, beside kernel parts that pay: the semi-parametric autoencoder.
+
+Encoder ``z = q(x) A + f(x)``, decoder ``g(z) = [z, 1] b + h(z)``, with the principal coordinates ``q`` of the inputs at
+unit variance, and ``f``, ``h`` in the spaces of their kernels:
+
+    J = sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg_1 / 2 ||f||^2 + reg_2 / 2 ||h||^2 + price / 2 ||A||^2 + free / 2 ||b||^2.
+
+Every direction costs the same however little the inputs vary along it, and ``free`` is tiny, so principal component
+analysis is in the model at next to no cost, and the kernels are paid for what they add to it. With ``B = [Z, 1]`` and
+``W = K + reg_2 diag(1/w)`` the decoder is the solution of
+
+    (B^T W^-1 B + free / reg_2 I') b = B^T W^-1 T,   Phi = W^-1 (T - B b),   J = reg_2 / 2 <T, Phi> + encoder's terms,
+
+``I'`` without a one for the constant; the derivative is ``-reg_2 / 2 Phi Phi^T`` in ``K`` and ``-reg_2 Phi b^T`` in
+``B``. The encoder is whitened as any other: ``[q sqrt(reg_1 / price), F]`` takes the place of ``F``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import Factor, fix_signs, solve_positive, top_eigenpairs
+from rkhs.kernels.base import Kernel
+from rkhs.problems.decoder import Decoder
+from rkhs.problems.start import kernel_pca_scores
+
+__all__ = ["LinearFactor", "PrincipalCoordinates", "semiparametric_decoder"]
+
+# Penalties beside a total variance of one: of the slopes of the decoder, where any small number does, and of the slopes
+# of the encoder on coordinates of unit variance. The latter sets the scale of the codes beside the kernel of the
+# decoder: far lower, the codes spread until every item is alone and the kernels interpolate.
+FREE, PRICE = 1e-6, 1e-2
+
+
+@dataclass(frozen=True)
+class PrincipalCoordinates:
+    """Principal coordinates of equal variance, ``q = rows @ directions - offset``: of vectors, or of kernel rows.
+
+    Parameters
+    ----------
+    directions : Tensor of shape (d, k)
+        For vectors their axes; for a Gram matrix (d = n) weights on the training items.
+    offset : Tensor of shape (k,)
+    scale : Tensor of shape (k,)
+        ``q * scale`` are the principal component scores.
+
+    References
+    ----------
+    Schoelkopf, Smola and Mueller (1998), section 3, for those of a Gram matrix.
+    """
+
+    directions: Tensor
+    offset: Tensor
+    scale: Tensor
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Coordinates of rows of shape (m, d), shape (m, k)."""
+        return rows @ self.directions - self.offset
+
+    def priced(self, reg: float) -> PrincipalCoordinates:
+        """In units in which the penalty ``price`` becomes ``reg``."""
+        unit = (reg / PRICE) ** 0.5 if reg > 0.0 else 1.0
+        return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.scale / unit)
+
+    @classmethod
+    def of_vectors(cls, X: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
+        """Leading ``k`` at most, those without variance left out. O(n d min(n, d))."""
+        w = X.new_full((len(X),), 1.0 / len(X)) if weights is None else weights
+        mean = w @ X
+        Y = (w.sqrt()[:, None] * (X - mean)).to(torch.float64)
+        k = min(k, *Y.shape)
+        if Y.shape[1] <= Y.shape[0]:
+            values, axes = top_eigenpairs(Y.mT @ Y, k)
+        else:
+            values, left = top_eigenpairs(Y @ Y.mT, k)
+            axes = fix_signs(Y.mT @ (left / values.clamp_min(1e-300).sqrt()))
+        kept = _with_variance(values, max(Y.shape), X.dtype)
+        scale = values[kept].sqrt()
+        directions = (axes[:, kept] / scale).to(X.dtype)
+        return cls(directions, mean @ directions, scale.to(X.dtype))
+
+    @classmethod
+    def of_gram(cls, K: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
+        """Of the features of a kernel, leading ``k`` at most; rows are then kernel values with the training items."""
+        n = len(K)
+        scores, values = kernel_pca_scores(K, min(k, n), weights)
+        kept = _with_variance(values, n, K.dtype)
+        w = K.new_full((n, 1), 1.0 / n) if weights is None else weights[:, None]
+        directions = w * scores[:, kept] / values[kept] ** 1.5
+        means = K.mean(0) if weights is None else weights @ K
+        return cls(directions, means @ directions, values[kept].sqrt())
+
+
+def _with_variance(values: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    return values > size * torch.finfo(dtype).eps * values[0].clamp_min(0.0)
+
+
+@dataclass(frozen=True)
+class LinearFactor:
+    """A whitened encoder with a linear part: ``Z = Q A + F V``, with the least ``||A||^2 + ||V||^2`` for given codes.
+
+    Parameters
+    ----------
+    kernel : Factor
+        ``F``, n rows and r columns.
+    linear : Tensor of shape (n, k)
+        ``Q``, the coordinates in units of their price: ``sqrt(reg_1 / price)`` times those of unit variance.
+
+    References
+    ----------
+    Wahba (1990), Spline models for observational data, chapter 1, for free parts beside a penalised one.
+    """
+
+    kernel: Factor
+    linear: Tensor
+
+    @cached_property
+    def matrix(self) -> Tensor:
+        """``[Q, F]``, shape (n, k + r)."""
+        return torch.cat([self.linear, self.kernel.matrix], 1)
+
+    @cached_property
+    def mixed(self) -> Tensor:
+        """``F^-1 Q``, shape (r, k)."""
+        return self.kernel.solve(self.linear)
+
+    @cached_property
+    def system(self) -> Tensor:
+        """``I + (F^-1 Q)^T F^-1 Q``, shape (k, k)."""
+        return linear_system(self.mixed)
+
+    def solve(self, Z: Tensor) -> Tensor:
+        """Parameters ``[A; V]`` of least norm whose codes are ``Z`` on the pivot rows, shape (k + r, p)."""
+        V = self.kernel.solve(Z)
+        A = torch.linalg.solve(self.system, self.mixed.mT @ V)
+        return torch.cat([A, V - self.mixed @ A])
+
+    def coefficients(self, V: Tensor) -> Tensor:
+        """Representer coefficients of the kernel part, shape (n, p)."""
+        return self.kernel.coefficients(V[self.linear.shape[1] :])
+
+
+def linear_system(mixed: Tensor) -> Tensor:
+    """``I + M^T M`` for ``M = F^-1 Q``."""
+    system = mixed.mT @ mixed
+    system.diagonal().add_(1.0)
+    return system
+
+
+def semiparametric_decoder(
+    kernel: Kernel,
+    codes: Tensor,
+    target: Tensor,
+    reg: float,
+    operator: Tensor | None = None,
+    weights: Tensor | None = None,
+) -> Decoder:
+    """Minimise ``sum_i w_i 1/2 ||t_i - [z_i, 1] b - (K Phi)_i||^2 + reg / 2 <K, Phi Phi^T> + free / 2 ||b||^2``.
+
+    One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the head of this file.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the last layer.
+    codes : Tensor of shape (n, p)
+    target : Tensor of shape (n, r)
+    reg : float
+        Positive.
+    operator : None
+        There is no closed form with an operator.
+    weights : Tensor of shape (n,), optional
+        Sample weights that sum to one; None is ``1/n``.
+
+    Returns
+    -------
+    Decoder
+        With ``linear`` of shape (p + 1, r), the constant last.
+
+    Raises
+    ------
+    InputError
+        If ``W`` is not positive definite.
+
+    References
+    ----------
+    Wahba (1990), Spline models for observational data, equations 1.3.16 and 1.3.17; the envelope theorem.
+    """
+    assert operator is None
+    n, p = codes.shape
+    W = kernel._gram(codes)
+    W.diagonal().add_(n * reg if weights is None else reg / weights)
+    B = torch.cat([codes, codes.new_ones(n, 1)], 1)
+    solved = solve_positive(W, torch.cat([B, target], 1), name="the decoder system K + n reg I")
+    small = (B.mT @ solved).to(torch.float64)
+    system = small[:, : p + 1]
+    system = 0.5 * (system + system.mT)
+    system.diagonal()[:p].add_(FREE / reg)
+    b = torch.linalg.solve(system, small[:, p + 1 :]).to(target.dtype)
+    Phi = torch.addmm(solved[:, p + 1 :], solved[:, : p + 1], b, alpha=-1.0)
+    return Decoder(Phi, Phi, 0.5 * reg * float((target * Phi).sum()), Phi, linear=b)

@@ -1,0 +1,149 @@
+"""KernelAutoencoder(linear_part="free")."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian, Matern
+
+
+def curves(seed: int, n: int, d: int = 40) -> np.ndarray:
+    """Smooth curves: nearly linear, and what a fully penalised model is bad at."""
+    rng = np.random.default_rng(seed)
+    t = np.linspace(0.0, 1.0, d)[None, :] ** np.exp(0.1 * rng.normal(size=(n, 1)))
+    return sum(rng.normal(size=(n, 1)) * np.cos(np.pi * k * t) / (k + 1.0) ** 1.5 for k in range(6))
+
+
+def free(p: int = 3, **params: Any) -> KernelAutoencoder:
+    return KernelAutoencoder(p, linear_part="free", **params)
+
+
+def test_never_far_from_principal_components_on_smooth_curves() -> None:
+    X, new = curves(0, 50), curves(1, 200)
+    pca = PCA(5).fit(X)
+    theirs = ((pca.inverse_transform(pca.transform(new)) - new) ** 2).sum(1).mean()
+    ours = free(5, reg=(1e-3, 1e-3)).fit(X).reconstruction_error(new).mean()
+    penalised = KernelAutoencoder(5, reg=(1e-2, 1e-5)).fit(X).reconstruction_error(new).mean()
+    assert ours < 1.1 * theirs < penalised
+
+
+def test_methods_agree_with_each_other() -> None:
+    X, new = curves(2, 40, 12), curves(3, 9, 12)
+    model = free().fit(X)
+    codes = model.transform(new)
+    rebuilt = model.inverse_transform(codes)
+    np.testing.assert_allclose(((rebuilt - new) ** 2).sum(1), model.reconstruction_error(new), rtol=1e-9)
+    np.testing.assert_allclose(model.transform(X), model.codes_, rtol=1e-5, atol=1e-6)
+    ranking = model.decode(codes, new, n_best=1)
+    np.testing.assert_allclose(
+        ranking.distances[:, 0], ((rebuilt[:, None] - new[None]) ** 2).sum(2).min(1), rtol=1e-6, atol=1e-12
+    )
+    unrefined = model.set_params(refine=False)
+    Z = unrefined.transform(new)
+    assert Z.shape == codes.shape
+    # What the model says is the sum of its parts, written out.
+    q = new @ model.linear_directions_ - model.linear_offset_
+    import torch
+
+    K = model.kernel_._gram(torch.as_tensor(new), torch.as_tensor(X)).numpy()
+    np.testing.assert_allclose(Z, K @ model.encoder_coefs_[0] + q @ model.linear_coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_gram_and_object_inputs_are_the_vectors_of_a_linear_kernel() -> None:
+    X, new = curves(4, 30, 8), curves(5, 6, 8)
+    options: dict[str, Any] = {"reg": (1e-2, 1e-2), "decoder_kernel": Matern(1.5, 0.5), "center": True}
+    vectors = free(2, kernel="linear", **options).fit(X)
+    gram = free(2, kernel="precomputed", **options).fit(X @ X.T)
+    assert gram.objective_ == pytest.approx(vectors.objective_, rel=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_allclose(gram.transform(new @ X.T), vectors.transform(new), rtol=0.05, atol=0.05)
+    same = free(2, kernel=Gaussian(0.5), output_kernel="same", reg=(1e-2, 1e-2)).fit(X)
+    K = Gaussian(0.5)(X)
+    known = free(2, kernel="precomputed", reg=(1e-2, 1e-2)).fit(K)
+    assert known.transform(Gaussian(0.5)(new, X)).shape == (6, 2)
+    rows = Gaussian(0.5)(new, X)
+    assert float(known.reconstruction_error(rows).mean()) < 0.9 * (1.0 - 2.0 * rows.mean() + K.mean())
+    assert float(same.reconstruction_error(new).mean()) < 0.9 * (1.0 - 2.0 * rows.mean() + K.mean())
+
+
+def test_weights_are_repetitions() -> None:
+    X = curves(6, 14, 6)
+    w = np.ones(14)
+    w[[0, 3]] = 2.0
+    rows = np.r_[np.arange(14), 0, 3]
+    options: dict[str, Any] = {"kernel": Gaussian(0.4), "reg": (1e-2, 1e-2), "tol": 1e-10}
+    weighted, repeated = free(2, **options).fit(X, sample_weight=w), free(2, **options).fit(X[rows])
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-4)
+
+
+def test_fewer_rows_than_columns_and_more_components_than_rank() -> None:
+    X = curves(7, 10, 60)
+    assert free(4).fit(X).transform(X).shape == (10, 4)
+    flat = np.outer(np.arange(12.0), np.ones(5))
+    model = free(3).fit(flat)
+    assert model.linear_directions_.shape == (5, 1)
+    assert float(model.reconstruction_error(flat).max()) < 0.1 * flat.var(0).sum()
+
+
+def test_single_precision_is_close() -> None:
+    X = curves(8, 40, 10)
+    double, single = free(2, reg=(1e-2, 1e-2)).fit(X), free(2, reg=(1e-2, 1e-2), dtype="float32").fit(X)
+    assert single.objective_ == pytest.approx(double.objective_, rel=2e-2)
+
+
+def test_files_and_copies_code_alike(tmp_path: Path) -> None:
+    X, new = curves(9, 25, 8), curves(10, 5, 8)
+    for model, given in ((free(2).fit(X), new), (free(2, kernel="precomputed").fit(X @ X.T), new @ X.T)):
+        rkhs.save(model, tmp_path / "m.rkhs")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = model.transform(given)
+            np.testing.assert_allclose(rkhs.load(tmp_path / "m.rkhs").transform(given), expected, rtol=1e-6)
+            np.testing.assert_allclose(pickle.loads(pickle.dumps(model)).transform(given), expected, rtol=1e-6)
+    assert clone(model).linear_part == "free"
+
+
+def test_refitting_without_forgets_the_linear_part() -> None:
+    X = curves(11, 20, 6)
+    model = free(2).fit(X)
+    again = model.set_params(linear_part="kernel").fit(X)
+    assert again.linear_coef_ is None
+    assert again.decoder_linear_ is None
+    np.testing.assert_array_equal(again.transform(X), KernelAutoencoder(2).fit(X).transform(X))
+
+
+def test_a_warm_start_is_where_the_last_fit_ended() -> None:
+    X = curves(12, 30, 8)
+    model = free(2, warm_start=True, reg=(1e-2, 1e-2), tol=1e-8).fit(X)
+    first = model.objective_
+    model.fit(X)
+    assert model.n_evaluations_ < 12
+    assert model.objective_ == pytest.approx(first, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_components": (4, 2)},
+        {"loss": "huber"},
+        {"constraint": "sphere"},
+        {"operators": [np.eye(2), None]},
+        {"solver": "alternating"},
+        {"linear_part": "some"},
+    ],
+)
+def test_refuses_what_does_not_go_together(params: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="linear_part"):
+        KernelAutoencoder(**{"n_components": 2, "linear_part": "free", **params}).fit(curves(0, 12, 4))
