@@ -23,7 +23,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import Factor, fix_signs, solve_positive, top_eigenpairs
+from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.linalg import Factor, fix_signs, solve_positive
 from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.start import kernel_pca_scores
