@@ -31,7 +31,7 @@ from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.evaluation.few_labels import GAMMAS, FewLabelRow, few_label_methods, few_labels
 from rkhs.kernels import ArcCosine, Gaussian, Laplacian
-from rkhs.reproduce.baselines import NetworkContrastive, NetworkDenoiser
+from rkhs.reproduce.baselines import NetworkAutoencoder, NetworkContrastive, NetworkDenoiser
 from rkhs.reproduce.cells import add_cell_options, run_cells
 from rkhs.reproduce.few_labels_verdicts import by_method, denoising_verdicts, embedding_verdicts, network_verdicts
 from rkhs.reproduce.panels import bar_figure
@@ -120,7 +120,7 @@ def cells(figure: int, name: str, *, reduced: bool = False) -> list[dict[str, An
         kernels = ("Gaussian", "linear") if reduced and figure == 2 else _KERNELS
         methods = [("raw features", "none")]
         methods += [(method, kernel) for method in few_label_methods() for kernel in kernels]
-        methods += [(f"network, {loss}", "none") for loss in _LOSSES if figure == 2]
+        methods += [(f"network, {loss}", "none") for loss in (*_LOSSES, "autoencoder") if figure == 2]
     splits = range(2 if reduced else 5)
     return [{**shared, "method": m, "kernel": k, "split": split} for m, k in methods for split in splits]
 
@@ -178,7 +178,11 @@ def run_cell(cell: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, An
             methods[f"network, {loss}"] = NetworkContrastive(
                 loss=loss, augment=augment, max_epochs=30 if reduced else 300
             )
-        if method.startswith("network"):
+        # Its early stopping on held-out rows has the place of a weight decay.
+        methods["network, autoencoder"] = NetworkAutoencoder(
+            2, (256,), activation="relu", learning_rates=(1e-3, 1e-2), max_epochs=30 if reduced else 200
+        )
+        if method.startswith("network") and not method.endswith("autoencoder"):
             grids = {method: ("weight_decay", _WEIGHT_DECAYS[1::2] if reduced else _WEIGHT_DECAYS)}
     chosen = {} if method == "raw features" else {method: methods[method]}
     kernels = _KERNELS if cell["kernel"] == "none" else (cell["kernel"],)
