@@ -2,10 +2,13 @@
 
 from rkhs.evaluation.few_labels import FewLabelRow, choose_on_labels, few_label_methods, few_labels, split_rows
 from rkhs.evaluation.reconstruction import Reconstruction, reconstruction
+from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
 
 __all__ = [
     "FewLabelRow",
     "Reconstruction",
+    "SmoothClassifier",
+    "SmoothRegressor",
     "choose_on_labels",
     "few_label_methods",
     "few_labels",

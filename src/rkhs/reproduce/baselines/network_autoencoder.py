@@ -112,7 +112,7 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         network = self._build(train.shape[1], generator)
         if not hasattr(self, "network_") or not np.isfinite(self.validation_error_):
             self.network_, self.best_state_ = network, _copy(network)
-        optimizer = torch.optim.Adam(network.parameters(), lr=rate)
+        optimizer = torch.optim.Adam(network.parameters(), lr=rate, fused=True)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_epochs)
         for _ in range(self.max_epochs):
             for rows in torch.split(torch.randperm(len(train), generator=generator), self.batch_size):

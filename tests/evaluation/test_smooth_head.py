@@ -1,0 +1,58 @@
+"""The smooth head against refits without a row, and against scikit-learn's checks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist
+from sklearn.datasets import load_iris, make_moons
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rkhs._core.errors import InputError
+from rkhs.evaluation import SmoothClassifier, SmoothRegressor
+
+
+@parametrize_with_checks([SmoothRegressor(), SmoothClassifier()])
+def test_scikit_learn(estimator: object, check: object) -> None:
+    check(estimator)
+
+
+def test_leave_one_out_is_what_refits_give() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(15, 2)), rng.normal(size=(15, 3))
+    model = SmoothRegressor(gammas=(0.7,), regs=(0.03,)).fit(X, y)
+    K = np.exp(-0.7 * cdist(X, X) / np.median(pdist(X)))
+    # The mean is taken over all rows, so rows are left out of the centred problem.
+    Y = y - y.mean(0)
+    residuals = []
+    for i in range(15):
+        kept = np.arange(15) != i
+        ridge = KernelRidge(alpha=15 * 0.03, kernel="precomputed").fit(K[np.ix_(kept, kept)], Y[kept])
+        residuals.append(Y[i] - ridge.predict(K[i : i + 1, kept])[0])
+    expected = (np.array(residuals) ** 2).sum() / (Y**2).sum()
+    assert model.leave_one_out_error_ == pytest.approx(expected, rel=1e-10)
+    assert model.predict(X) == pytest.approx(y.mean(0) + K @ model.coef_)
+
+
+def test_grid_is_searched() -> None:
+    X, y = make_moons(120, noise=0.1, random_state=0)
+    errors = {
+        (g, r): SmoothRegressor((g,), (r,)).fit(X, y).leave_one_out_error_ for g in (0.1, 1.0, 9.0) for r in (1e-5, 1.0)
+    }
+    chosen = SmoothRegressor((0.1, 1.0, 9.0), (1e-5, 1.0)).fit(X, y)
+    assert (chosen.gamma_, chosen.reg_) == min(errors, key=errors.__getitem__)
+
+
+def test_classes_may_be_words() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    model = SmoothClassifier().fit(X[::2], names[::2])
+    assert model.score(X[1::2], names[1::2]) > 0.93
+    assert model.decision_function(X[:4]).shape == (4, 3)
+
+
+@pytest.mark.parametrize("options", [{"gammas": ()}, {"regs": (0.0,)}, {"gammas": (-1.0,)}])
+def test_bad_grids(options: dict[str, tuple[float, ...]]) -> None:
+    with pytest.raises(InputError, match=next(iter(options))):
+        SmoothRegressor(**options).fit(np.eye(4), np.arange(4.0))
