@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import runpy
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "usefulness"
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "RKHS_DATA"}
-    return subprocess.run(
-        [sys.executable, str(FOLDER), "--reduced", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=True,
-        timeout=120,
-    )
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Run the benchmark in this process; its modules are forgotten afterwards."""
+    monkeypatch.delenv("RKHS_DATA", raising=False)
+    monkeypatch.syspath_prepend(str(FOLDER))
+    before = set(sys.modules)
+
+    def call(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["usefulness", "--reduced", *arguments])
+        runpy.run_path(str(FOLDER), run_name="__main__")
+
+    yield call
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
+            del sys.modules[name]
 
 
-def test_it_resumes_and_reports(tmp_path: Path) -> None:
+def test_it_resumes_and_reports(run: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--sets", "wine", "--seeds", "1", "--output", str(tmp_path)]
     run(*options, "--methods", "PCA")
     # A line that a stop cut off is measured again.
     path = tmp_path / "reduced.jsonl"
     path.write_text(path.read_text() + '{"set": "wi')
-    done = run(*options, "--methods", "PCA", "KernelAutoencoder")
-    assert done.stderr.startswith("2 cells to measure, 2 measured")
-    assert "## Development sets" in done.stdout
-    assert "| PCA | 1 |" in done.stdout
+    capsys.readouterr()
+    run(*options, "--methods", "PCA", "KernelAutoencoder")
+    done = capsys.readouterr()
+    assert done.err.startswith("2 cells to measure, 2 measured")
+    assert "## Development sets" in done.out
+    assert "| PCA | 1 |" in done.out
     cells = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
     assert {(cell["method"], cell["level"]) for cell in cells} == {
         (m, level) for m in ("PCA", "KernelAutoencoder") for level in (2, 10)
@@ -42,10 +50,8 @@ def test_it_resumes_and_reports(tmp_path: Path) -> None:
     assert all(0.0 < cell["fvu"] < 1.0 and cell["n"] == 134 and len(cell["rows"]) == 44 for cell in cells)
 
 
-def test_critical_difference_and_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
-
-    monkeypatch.syspath_prepend(str(FOLDER))
+@pytest.mark.usefixtures("run")
+def test_critical_difference_and_verdicts() -> None:
     from report import compare, critical_difference  # type: ignore[import-not-found]
 
     # Demsar (2006), section 3.2.2: four classifiers, fourteen sets: 1.25; table 5: q = 3.164 for ten.

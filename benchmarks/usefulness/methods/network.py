@@ -7,7 +7,6 @@ from functools import cache
 import numpy as np
 
 from methods import Coder
-from rkhs.reproduce.baselines import NetworkAutoencoder
 
 NAME, OURS, GRAM, SLOW = "network", False, False, True
 
@@ -15,10 +14,14 @@ NAME, OURS, GRAM, SLOW = "network", False, False, True
 @cache
 def warm_up() -> None:
     """The first step imports much that belongs to no data set."""
+    from rkhs.reproduce.baselines import NetworkAutoencoder
+
     NetworkAutoencoder(2, max_epochs=1).fit(np.random.default_rng(0).normal(size=(20, 3)))
 
 
 def fit(task, p: int, seed: int) -> Coder:
     """Two hidden layers of 64 on each side, tanh, three rates of 500 epochs, best epoch of the best rate."""
+    from rkhs.reproduce.baselines import NetworkAutoencoder
+
     model = NetworkAutoencoder(p, random_state=seed).fit(task.train)
     return Coder(model.transform, model.reconstruction_error)
