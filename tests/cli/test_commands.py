@@ -260,3 +260,20 @@ def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
     assert fit.returncode == 130, err
     assert err.endswith("rkhs: interrupted; nothing was left half written\n")
     assert not [name for name in os.listdir() if name.startswith(("x", ".x"))]
+
+
+def test_several_gram_matrices_in_one_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.load("rows.npy")
+    views = [X @ X.T, np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))]
+    np.savez("views.npz", first=views[0][:20, :20], second=views[1][:20, :20])
+    np.savez("new.npz", first=views[0][20:, :20], second=views[1][20:, :20])
+    assert run("fit", "views.npz", "--gram", "--estimator", "kernel-pca", "-o", "v.rkhs") == 0
+    assert "20 items" in capsys.readouterr().out
+    assert run("transform", "v.rkhs", "new.npz", "-o", "z.npy") == 0
+    model = rkhs.KernelPCA(2, kernel="precomputed").fit([K[:20, :20] for K in views])
+    np.testing.assert_allclose(np.load("z.npy"), model.transform([K[20:, :20] for K in views]))
+    assert run("fit", "views.npz", "--gram", "--key", "first", "-o", "one.rkhs") == 0
+    np.savez("odd.npz", first=views[0], second=views[1][:20, :20])
+    assert run("fit", "odd.npz", "--gram", "-o", "odd.rkhs") == 2
+    assert "must have one shape" in capsys.readouterr().err
+    assert run("fit", "train.csv", "--estimator", "GramTransformer", "-o", "odd.rkhs") == 2

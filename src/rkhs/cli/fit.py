@@ -46,7 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
     parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
     parser.add_argument("--codes", metavar="FILE", help="write the codes of the input too (.csv, .parquet or .npy)")
-    parser.add_argument("--gram", action="store_true", help="the input is a square Gram matrix")
+    parser.add_argument(
+        "--gram",
+        action="store_true",
+        help="the input is a square Gram matrix, or a .npz file of several of the same items",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_input_options(parser)
 
@@ -151,7 +155,8 @@ def find_estimator(name: str) -> type:
     from rkhs._core.errors import InputError
 
     classes = [getattr(estimators, each) for each in estimators.__all__]
-    table = {c.__name__: c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")}
+    fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
+    table = {c.__name__: c for c in fits if "n_components" in c().get_params()}
     wanted = name.lower().replace("-", "").replace("_", "")
     wanted = {"kae": "kernelautoencoder", "kpca": "kernelpca"}.get(wanted, wanted)
     for each, cls in table.items():

@@ -89,7 +89,39 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     """
     from rkhs.data import read_table
 
-    return _report_skipped(read_table(path, gram=gram, **_options(args)))
+    options = _options(args)
+    if gram and path.lower().endswith(".npz") and args.key is None:
+        several = _gram_views(path, gram, options)
+        if several is not None:
+            return several
+    return _report_skipped(read_table(path, gram=gram, **options))
+
+
+def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
+    """All matrices of a .npz file as views of the same items, stacked by name; None if it holds one."""
+    from dataclasses import replace
+    from zipfile import BadZipFile
+
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_table
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            names = sorted(archive.files)
+    except (AttributeError, BadZipFile, OSError, TypeError, ValueError):
+        return None  # the reader says what is wrong
+    if len(names) < 2:
+        return None
+    parts = [read_table(path, gram=gram, **{**options, "key": name}) for name in names]
+    shapes = {part.X.shape for part in parts}
+    if len(shapes) > 1:
+        raise InputError(
+            f"{path}: several Gram matrices in one file must have one shape; got {sorted(shapes)}; choose one with "
+            f"--key"
+        )
+    return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
 
 
 def _report_skipped(data: Dataset) -> Dataset:
@@ -158,11 +190,11 @@ def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[
         data = _read_molecules(args, path, known)
     else:
         data = _read_vectors(args, path, known.get("column_names"))
-    expected = getattr(model, "n_features_in_", data.X.shape[1])
-    if data.X.shape[1] != expected:
+    expected = getattr(model, "n_features_in_", data.X.shape[-1])
+    if data.X.shape[-1] != expected:
         meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
         raise InputError(
-            f"{path}: the model needs {expected} {meaning}; got {data.X.shape[1]}; choose them with --columns"
+            f"{path}: the model needs {expected} {meaning}; got {data.X.shape[-1]}; choose them with --columns"
         )
     return data
 

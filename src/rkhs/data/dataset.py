@@ -43,7 +43,8 @@ class Dataset:
     ----------
     X : ndarray of shape (n, d)
         float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
-        "gram"; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always finite.
+        "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always
+        finite.
     kind : {"vectors", "gram", "molecules"}
         What a row of `X` is.
     row_names : tuple of str or None
@@ -69,7 +70,7 @@ class Dataset:
     @property
     def n_samples(self) -> int:
         """Number of rows of `X`."""
-        return int(self.X.shape[0])
+        return int(self.X.shape[-2])
 
 
 @dataclass(frozen=True, eq=False)

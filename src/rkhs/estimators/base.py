@@ -16,6 +16,7 @@ from rkhs._core.arrays import as_numpy, check_items, is_frame, read_numbers, res
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
+from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.protocols import Solution
@@ -90,6 +91,9 @@ class KernelEstimator(BaseEstimator):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
             return items
+        forget_views(self)
+        if kernel.domain == "gram":
+            X = join_training_views(self, X, kernel)
         array = self._check_array(X, reset=True, at_least=at_least)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
@@ -103,6 +107,8 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)
             return self.kernel_.read(check_items(X))
+        if self.kernel_.domain == "gram":
+            X = join_new_views(self, X)
         rows = to_tensor(self._check_array(X, reset=False, at_least=1), **self._options)
         return self._kept_columns(rows) if self.kernel_.domain == "gram" else rows
 
@@ -204,7 +210,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_rows(self, rows: Any) -> Tensor:
         shape = "(c, {q}), kernel values with the training items"
-        K = self._read_matrix(rows, "candidates", self._n_training, shape)
+        K = self._read_matrix(join_new_views(self, rows, "candidates"), "candidates", self._n_training, shape)
         return self._kept_columns(K)
 
     def _kept_columns(self, K: Tensor) -> Tensor:

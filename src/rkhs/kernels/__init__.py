@@ -3,6 +3,7 @@
 ``k(X)`` and ``k(X, Y)`` give Gram matrices; ``k1 + k2``, ``k1 * k2`` and ``0.5 * k`` combine them.
 """
 
+from rkhs.kernels.alignment import alignment, alignment_weights, view_weights
 from rkhs.kernels.base import Kernel, VectorKernel
 from rkhs.kernels.borrowed import FromModule, FromSklearn
 from rkhs.kernels.combine import Composite, Product, Scaled, Sum
@@ -20,6 +21,7 @@ from rkhs.kernels.registry import as_kernel, kernel_from_name
 from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.spectra import ProbabilityProduct
 from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
+from rkhs.kernels.views import OnColumns, Views
 
 __all__ = [
     "NTK",
@@ -42,6 +44,7 @@ __all__ = [
     "MinMax",
     "MixedTable",
     "Normalized",
+    "OnColumns",
     "OperatorKernel",
     "OperatorSum",
     "Polynomial",
@@ -56,7 +59,11 @@ __all__ = [
     "Sum",
     "Tanimoto",
     "VectorKernel",
+    "Views",
+    "alignment",
+    "alignment_weights",
     "as_kernel",
     "kernel_from_name",
     "quadrature_weights",
+    "view_weights",
 ]

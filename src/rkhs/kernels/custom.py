@@ -30,6 +30,9 @@ class Precomputed(Kernel):
     new_diag : float, optional
         ``k(x, x)`` of new items, not negative. Default: the diagonal of the training Gram matrix if it is constant
         (every normalised kernel); otherwise whatever needs ``k(x, x)`` of new items raises and asks for it.
+    views : {"alignment", "equal"} or sequence of float, default="alignment"
+        How several Gram matrices of the same items, given to an estimator as a list or an array (v, n, n), are weighted
+        before they are added up; see :func:`view_weights`. New items are then lists of v matrices (m, n).
     train_diag : array of shape (n,), optional
         Diagonal of the training Gram matrix. Left out by users, written down by :meth:`resolve`.
 
@@ -54,8 +57,9 @@ class Precomputed(Kernel):
 
     domain = "gram"
 
-    def __init__(self, new_diag: float | None = None, train_diag: Any = None) -> None:
+    def __init__(self, new_diag: float | None = None, train_diag: Any = None, views: Any = "alignment") -> None:
         self.new_diag = new_diag
+        self.views = views
         self.train_diag = train_diag
 
     @property
@@ -84,7 +88,7 @@ class Precomputed(Kernel):
                 "Precomputed reads a square Gram matrix (n training items by n training items) first; "
                 f"got shape {tuple(X.shape)}"
             )
-        return Precomputed(self.new_diag, X.diagonal().cpu().numpy().copy())
+        return Precomputed(self.new_diag, X.diagonal().cpu().numpy().copy(), self.views)
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         n = None if self.train_diag is None else len(self.train_diag)

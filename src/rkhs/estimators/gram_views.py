@@ -1,0 +1,77 @@
+"""Several Gram matrices of the same items as one argument: read, weighted, and added up at the border."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import real_array
+from rkhs._core.errors import InputError
+from rkhs.kernels.alignment import view_weights
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.custom import Precomputed
+
+__all__ = ["forget_views", "has_views", "join_new_views", "join_training_views"]
+
+
+def has_views(X: Any) -> bool:
+    """Whether X is a list of matrices or a stack of them, shape (v, m, n)."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(getattr(K, "ndim", 0) == 2 for K in X)
+    return getattr(X, "ndim", 0) == 3
+
+
+def forget_views(model: Any) -> None:
+    """The model is about to be fitted on other data."""
+    if hasattr(model, "view_weights_"):
+        del model.view_weights_
+
+
+def join_training_views(model: Any, X: Any, kernel: Kernel) -> Any:
+    """One Gram matrix from several, and their multipliers in ``view_weights_``; a single matrix passes unchanged."""
+    if not has_views(X):
+        return X
+    views = _matrices(X, "X")
+    found = [part for part in (kernel, *kernel.get_params(deep=True).values()) if isinstance(part, Precomputed)]
+    rule = found[0].views if found else "alignment"
+    model.view_weights_ = view_weights(views, rule)
+    return _sum(views, model.view_weights_)
+
+
+def join_new_views(model: Any, X: Any, name: str = "X") -> Any:
+    """Kernel values with the training items, added up as in fit."""
+    m = getattr(model, "view_weights_", None)
+    if m is None:
+        if has_views(X):
+            raise InputError(f"{name} must be one matrix of kernel values: the model was fitted on one Gram matrix")
+        return X
+    if not has_views(X) or len(X) != len(m):
+        got = f"{len(X)}" if has_views(X) else "no such list"
+        raise InputError(
+            f"{name} must be {len(m)} matrices of kernel values (m, n), one a view, as in fit; got {got}. Pass them "
+            f"in a list"
+        )
+    return _sum(_matrices(X, name), m)
+
+
+def _matrices(X: Any, name: str) -> list[np.ndarray]:
+    views = [real_array(as_numpy(K, name), f"{name}[{i}]") for i, K in enumerate(X)]
+    for i, K in enumerate(views):
+        if K.shape != views[0].shape:
+            raise InputError(
+                f"{name} must hold matrices of one shape, of the same items; {name}[{i}] has shape {K.shape} and "
+                f"{name}[0] "
+                f"{views[0].shape}"
+            )
+        if not np.isfinite(K).all():
+            raise InputError(f"{name}[{i}] must be finite; got NaN or infinity")
+    return views
+
+
+def _sum(views: list[np.ndarray], multipliers: np.ndarray) -> np.ndarray:
+    total = np.zeros(views[0].shape)
+    for K, m in zip(views, multipliers, strict=True):
+        total += m * K
+    return total

@@ -1,0 +1,233 @@
+"""Weights for several kernels: agreement with each other, or with a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.optimize import nnls
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_gram, real_array
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import center_gram
+
+__all__ = ["alignment", "alignment_weights", "view_weights"]
+
+
+def alignment(K: Any, L: Any) -> float:
+    """Centred alignment of two Gram matrices, the cosine of the matrices centred on both sides.
+
+    ``A(K, L) = <CKC, CLC>_F / (||CKC||_F ||CLC||_F)``, between 0 and 1 for positive semi-definite matrices.
+
+    Parameters
+    ----------
+    K, L : array of shape (n, n)
+
+    Returns
+    -------
+    float
+        Zero if either is constant.
+
+    Raises
+    ------
+    InputError
+        For matrices that are not square, symmetric and of one size.
+
+    References
+    ----------
+    Cortes, Mohri and Rostamizadeh (2012), definition 4.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import alignment
+    >>> round(alignment([[1.0, 0.5], [0.5, 1.0]], [[3.0, 0.0], [0.0, 2.0]]), 6)
+    1.0
+    """
+    centred = _centred(_read([K, L]), None)
+    M = _products(centred)
+    scale = (M[0, 0] * M[1, 1]) ** 0.5
+    return float(M[0, 1] / scale) if scale > 0.0 else 0.0
+
+
+def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.ndarray:
+    """Multipliers of several Gram matrices, such that their sum agrees with a target or, without one, with all of them.
+
+    With a target Gram matrix ``T``: the non-negative ``m`` that minimises ``||sum_v m_v C K_v C - C T C||_F``, which
+    maximises the centred alignment of the sum with ``T``. Without one: the leading eigenvector of the views' mutual
+    alignments, so that a view that agrees with no other gets little. Scaled so that the centred sum has mean diagonal
+    one.
+
+    Parameters
+    ----------
+    grams : sequence of v arrays of shape (n, n), or array (v, n, n)
+    y : array of shape (n,) or (n, q), default=None
+        Class labels (integers, texts or booleans) or numbers; ``T`` is the Gram matrix of the indicators or numbers.
+    target : array of shape (n, n), default=None
+        ``T`` itself, in place of ``y``.
+
+    Returns
+    -------
+    ndarray of shape (v,)
+        Not negative; ``sum_v m_v K_v`` is the combined Gram matrix.
+
+    Raises
+    ------
+    InputError
+        For matrices of different sizes, both ``y`` and ``target``, or if no matrix agrees with the target.
+
+    References
+    ----------
+    Cortes, Mohri and Rostamizadeh (2012), proposition 9 (alignf); Lavit et al. (1994), STATIS, for the agreement
+    without a target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.kernels import Gaussian, Linear, alignment_weights
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> m = alignment_weights([Linear()(X[:, :1]), Linear()(X[:, 1:])], y=X[:, 0])
+    >>> bool(m[1] < 0.1 * m[0])
+    True
+    """
+    if y is not None and target is not None:
+        raise InputError("alignment_weights takes y or target, not both")
+    matrices = _read(grams)
+    if y is not None:
+        target = _target(y, len(matrices[0]))
+    if target is None:
+        return view_weights(matrices, "alignment")
+    T = _read([target], "target")[0]
+    if T.shape != matrices[0].shape:
+        raise InputError(
+            f"target must be of the size of the Gram matrices, {tuple(matrices[0].shape)}; got {tuple(T.shape)}"
+        )
+    centred = _centred([*matrices, T], None)
+    traces = np.array([float(C.diagonal().mean()) for C in centred])
+    M = _products(centred)
+    size = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+    M = M / np.outer(size, size)  # scale does not matter to the optimum, and matters to the rounding
+    values, vectors = np.linalg.eigh(M[:-1, :-1])
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    w = nnls(root, (vectors[:, kept].T @ M[:-1, -1]) / np.sqrt(values[kept]))[0] / size[:-1]
+    total = float(w @ traces[:-1])
+    if not total > 0.0:
+        raise InputError("no Gram matrix agrees with the target: its alignment with each of them is not positive")
+    return w / total
+
+
+def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tensor | None = None) -> np.ndarray:
+    """Multipliers that put several Gram matrices on one scale.
+
+    Parameters
+    ----------
+    grams : sequence of v arrays or tensors of shape (n, n)
+    weights : {"alignment", "equal"} or sequence of v float, default="alignment"
+        ``"equal"``: every centred matrix gets the same mean diagonal; numbers: shares of that; ``"alignment"``: by
+        mutual agreement, see :func:`alignment_weights`.
+    sample_weights : Tensor of shape (n,), optional
+        Sum to one.
+
+    Returns
+    -------
+    ndarray of shape (v,)
+        The centred sum ``sum_v m_v K_v`` has mean diagonal one. A constant matrix gets zero; if all are, none is
+        scaled.
+
+    Raises
+    ------
+    InputError
+        For matrices of different sizes, or other weights.
+
+    References
+    ----------
+    As :func:`alignment_weights`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs.kernels import view_weights
+    >>> view_weights([np.eye(2), 4.0 * np.eye(2)], "equal")
+    array([1.   , 0.25])
+    """
+    matrices = _read(grams)
+    centred = _centred(matrices, sample_weights)
+    w = None if sample_weights is None else sample_weights.cpu().numpy()
+    traces = np.array([np.average(C.diagonal().cpu().numpy(), weights=w) for C in centred])
+    floor = np.array([1e-12 * float(K.diagonal().abs().max()) for K in matrices])
+    varied = traces > floor
+    if not varied.any():  # one item, or copies of one: no view says more than another
+        varied, traces = np.ones(len(matrices), dtype=bool), np.ones(len(matrices))
+    scaled = np.where(varied, 1.0 / np.where(varied, traces, 1.0), 0.0)
+    if isinstance(weights, str):
+        if weights not in ("alignment", "equal"):
+            raise InputError(f"weights must be 'alignment', 'equal' or one number a view; got {weights!r}")
+        shares = np.ones(len(matrices)) if weights == "equal" else _agreement(centred, w) * traces
+    else:
+        shares = real_array(weights, "weights").astype(float)
+        if shares.shape != (len(matrices),) or not np.isfinite(shares).all() or (shares < 0.0).any():
+            raise InputError(f"weights must be {len(matrices)} numbers >= 0, one a view; got {weights!r}")
+    shares = shares * varied
+    if not shares.sum() > 0.0:
+        raise InputError("weights must be positive for at least one view that is not constant")
+    return scaled * shares / shares.sum()
+
+
+def _agreement(centred: list[Tensor], w: np.ndarray | None) -> np.ndarray:
+    """Leading eigenvector of the mutual alignments, for matrices divided by their norms."""
+    root = None if w is None else torch.as_tensor(np.sqrt(w)).to(centred[0])
+    weighted = centred if root is None else [root[:, None] * C * root for C in centred]
+    M = _products(weighted)
+    size = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
+    vector = np.abs(np.linalg.eigh(M / np.outer(size, size))[1][:, -1])
+    return vector / size
+
+
+def _products(matrices: list[Tensor]) -> np.ndarray:
+    """Frobenius inner products, shape (v, v)."""
+    v = len(matrices)
+    M = np.empty((v, v))
+    for i in range(v):
+        for j in range(i, v):
+            M[i, j] = M[j, i] = float((matrices[i] * matrices[j]).sum())
+    return M
+
+
+def _centred(matrices: list[Tensor], weights: Tensor | None) -> list[Tensor]:
+    return [center_gram(K.clone(), weights) for K in matrices]
+
+
+def _read(grams: Any, name: str = "grams") -> list[Tensor]:
+    """Square matrices of one size, in float64."""
+    if not isinstance(grams, Sequence) and getattr(grams, "ndim", 0) != 3:
+        raise InputError(
+            f"{name} must be a sequence of Gram matrices (n, n), or an array (v, n, n); got a {type(grams).__name__}"
+        )
+    read = []
+    for K in grams:
+        array = check_gram(real_array(as_numpy(K, name), name), name)
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} must be finite; got NaN or infinity")
+        read.append(torch.as_tensor(array, dtype=torch.float64))
+    if not read or len({K.shape for K in read}) > 1:
+        raise InputError(
+            f"{name} must be at least one Gram matrix, all of one size; got {[tuple(K.shape) for K in read]}"
+        )
+    return read
+
+
+def _target(y: Any, n: int) -> np.ndarray:
+    """Gram matrix of class indicators, or of numbers."""
+    array = np.asarray(as_numpy(y, "y"))
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise InputError(f"y must have one row a row of the Gram matrices, {n}; got shape {array.shape}")
+    if array.ndim == 1 and array.dtype.kind not in "f":
+        return (array[:, None] == array[None, :]).astype(float)
+    numbers = real_array(array, "y").reshape(n, -1)
+    if not np.isfinite(numbers).all():
+        raise InputError("y must be finite; got NaN or infinity")
+    return numbers @ numbers.T

@@ -1,0 +1,252 @@
+"""Several views of an object: weights by alignment, kernels over tuples, lists of Gram matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+import rkhs
+from rkhs import GramTransformer, KernelAutoencoder, KernelPCA
+from rkhs._core.errors import InputError
+from rkhs.kernels import (
+    FromFunction,
+    Gaussian,
+    Linear,
+    OnColumns,
+    Precomputed,
+    ProbabilityProduct,
+    Views,
+    alignment,
+    alignment_weights,
+    view_weights,
+)
+
+
+def grams(seed: int = 0, n: int = 25) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return [
+        Gaussian(0.5)(X),
+        100.0 * Gaussian(0.5)(X + 0.3 * rng.normal(size=X.shape)),
+        Linear()(rng.normal(size=(n, 4))),
+    ]
+
+
+def center(K: np.ndarray) -> np.ndarray:
+    return K - K.mean(0) - K.mean(1)[:, None] + K.mean()
+
+
+# ---------------------------------------------------------------- weights
+
+
+def test_alignment_is_the_cosine_of_centred_matrices() -> None:
+    K, L, _ = grams()
+    A, B = center(K), center(L)
+    assert alignment(K, L) == pytest.approx((A * B).sum() / np.linalg.norm(A) / np.linalg.norm(B), rel=1e-12)
+    assert alignment(K, 3.0 * K + 2.0) == pytest.approx(1.0, rel=1e-12)
+    assert alignment(K, np.ones_like(K)) == 0.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_weights_maximise_the_alignment_with_the_target(seed: int) -> None:
+    views = grams(seed)
+    y = np.random.default_rng(seed).normal(size=25) + views[0][0]
+    target = np.outer(y, y)
+    m = alignment_weights(views, y)
+    np.testing.assert_allclose(m, alignment_weights(views, target=target), rtol=1e-9)
+
+    def value(w: np.ndarray) -> float:
+        return -alignment(sum(v * K for v, K in zip(np.abs(w), views, strict=True)), target)
+
+    best = min(value(m), *(minimize(value, m + s, method="Nelder-Mead").fun for s in (0.0, 0.1, 1.0)))
+    assert value(m) == pytest.approx(best, abs=1e-6)
+    assert np.trace(center(sum(v * K for v, K in zip(m, views, strict=True)))) == pytest.approx(25.0)
+    scaled = alignment_weights([views[0], 7.0 * views[1], views[2]], y)
+    np.testing.assert_allclose(scaled, m / [1.0, 7.0, 1.0], rtol=1e-6, atol=1e-9 * m.max())
+
+
+def test_labels_choose_the_view_that_knows_them() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c"], 10)
+    informed = np.repeat(np.eye(3), 10, axis=0) + 0.1 * rng.normal(size=(30, 3))
+    views = [Linear()(rng.normal(size=(30, 3))), Linear()(informed)]
+    m = alignment_weights(views, labels)
+    shares = m * [np.trace(center(K)) for K in views]
+    assert shares[1] > 0.95 * shares.sum()
+    doubled = alignment_weights([*views, views[1]], labels)  # a copy shares the weight
+    K, L = (
+        sum(v * G for v, G in zip(w, G_all, strict=True)) for w, G_all in ((m, views), (doubled, [*views, views[1]]))
+    )
+    np.testing.assert_allclose(K, L, atol=1e-7)
+
+
+def test_agreement_gives_little_to_the_view_that_stands_alone() -> None:
+    views = grams()
+    m = view_weights(views)
+    shares = m * [np.trace(center(K)) for K in views]
+    assert shares[2] < 0.5 * min(shares[:2])
+    equal = view_weights(views, "equal") * [np.trace(center(K)) for K in views]
+    np.testing.assert_allclose(equal, equal[0], rtol=1e-12)
+    given = view_weights(views, [2.0, 0.0, 1.0]) * [np.trace(center(K)) for K in views]
+    np.testing.assert_allclose(given / given.sum(), [2 / 3, 0.0, 1 / 3], atol=1e-12)
+    assert view_weights([*views, np.ones((25, 25))])[3] == 0.0
+
+
+@pytest.mark.parametrize("rule", ["alignment", "equal"])
+def test_sample_weights_are_repeated_rows(rule: str) -> None:
+    views = grams()
+    counts = np.random.default_rng(0).integers(0, 3, size=25)
+    rows = np.repeat(np.arange(25), counts)
+    weighted = view_weights(views, rule, sample_weights=torch.from_numpy(counts / counts.sum()))
+    np.testing.assert_allclose(weighted, view_weights([K[np.ix_(rows, rows)] for K in views], rule), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda K: alignment_weights([K, K[:3, :3]]), "all of one size"),
+        (lambda K: alignment_weights(K), "must be a sequence of Gram matrices"),
+        (lambda K: alignment_weights([K], np.ones(3)), "one row a row of the Gram matrices, 25"),
+        (lambda K: alignment_weights([K], np.ones(25), target=K), "not both"),
+        (lambda K: alignment_weights([K], target=K[:3, :3]), "must be of the size"),
+        (lambda K: alignment_weights([K], target=-K), "no Gram matrix agrees with the target"),
+        (lambda K: alignment_weights([np.full((3, 3), np.nan)]), "must be finite"),
+        (lambda K: view_weights([K], "median"), "weights must be 'alignment', 'equal' or one number a view"),
+        (lambda K: view_weights([K], [1.0, 2.0]), "weights must be 1 numbers >= 0"),
+        (lambda K: view_weights([K, K], [0.0, 0.0]), "must be positive for at least one view"),
+    ],
+)
+def test_bad_weights(call: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        call(grams()[0])
+
+
+# ---------------------------------------------------------------- items with several parts
+
+
+def objects(n: int = 20, seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            "peaks": (rng.uniform(50.0, 51.0, 4), rng.uniform(0.1, 1.0, 4)),
+            "name": "".join(rng.choice(list("abcdef"), size=4)),
+            "vector": rng.normal(size=3),
+        }
+        for _ in range(n)
+    ]
+
+
+def letters(x: str, y: str) -> float:
+    return float(len(set(x) & set(y)))
+
+
+def test_views_is_the_weighted_sum_of_its_kernels() -> None:
+    data, new = objects(), objects(5, 1)
+    parts = {"vector": Gaussian(0.3), "name": FromFunction(letters), "peaks": ProbabilityProduct(0.1)}
+    kernel = Views(parts, "equal").resolve(data)
+    m = view_weights([k([item[key] for item in data]) for key, k in parts.items()], "equal")
+    np.testing.assert_allclose(kernel.multipliers, m, rtol=1e-12)
+    expected = sum(
+        v * k([item[key] for item in new], [item[key] for item in data])
+        for v, (key, k) in zip(m, parts.items(), strict=True)
+    )
+    np.testing.assert_allclose(kernel(new, data), expected, rtol=1e-12)
+    tuples = [tuple(item[key] for key in parts) for item in data]
+    np.testing.assert_allclose(Views(tuple(parts.values()), "equal")(tuples), kernel(data), rtol=1e-12)
+
+
+def test_an_autoencoder_of_views_is_stored_and_decodes(tmp_path: Path) -> None:
+    data = objects()
+    kernel = Views({"vector": Gaussian(), "peaks": ProbabilityProduct(0.1)})
+    model = KernelAutoencoder(2, kernel=kernel).fit(data)
+    codes = model.transform(data[:4])
+    rkhs.save(model, tmp_path / "views.rkhs")
+    back = rkhs.load(tmp_path / "views.rkhs")
+    np.testing.assert_array_equal(back.transform(data[:4]), codes)
+    assert back.decode(codes, data[:6], n_best=2).indices.shape == (4, 2)
+    assert clone(model).kernel == kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel", "data", "message"),
+    [
+        (Views((Gaussian(), Gaussian())), [([1.0], [1.0]), ([1.0],)], "item 1 is a tuple of 1 parts"),
+        (Views({"a": Gaussian()}), [{"b": [1.0]}], "item 0 is a dict of 1 parts"),
+        (Views((Gaussian(),)), [([1.0],), ([np.nan],)], "view 0: .*NaN or infinity in row 1"),
+        (Views(()), [], "must be a sequence or dict of kernels"),
+        (Views((Precomputed(),)), [], "pass a list of them to an estimator with kernel='precomputed'"),
+        (Views((Gaussian(),), multipliers=[-1.0]), [([1.0],)], "Views.multipliers must be 1 numbers >= 0"),
+        (OnColumns(Gaussian(), [3]), [[1.0, 2.0]], "positions from 0 to 1"),
+        (OnColumns(Gaussian(), [1, 1]), [[1.0, 2.0]], "positions, none twice"),
+        (OnColumns(Precomputed(), [0]), [[1.0]], "OnColumns.base must be a kernel on vectors"),
+    ],
+)
+def test_bad_views(kernel: Any, data: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        kernel(data)
+
+
+def test_columns_in_a_support_vector_machine() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = X[:, 1] > 0
+    machine = SVC(kernel=OnColumns(Gaussian(1.0), [1])).fit(X, y)
+    np.testing.assert_array_equal(machine.predict(X), SVC(gamma=1.0).fit(X[:, 1:2], y).predict(X[:, 1:2]))
+
+
+# ---------------------------------------------------------------- several Gram matrices as one argument
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.stack])
+def test_several_gram_matrices_in_one_code_out(kind: Any, tmp_path: Path) -> None:
+    views = grams()
+    train, test = np.arange(20), np.arange(20, 25)
+    fit = kind([K[np.ix_(train, train)] for K in views])
+    new = kind([K[np.ix_(test, train)] for K in views])
+    model = KernelPCA(2, kernel="precomputed").fit(fit)
+    m = view_weights(list(fit))
+    np.testing.assert_allclose(model.view_weights_, m)
+    joined = sum(v * K for v, K in zip(m, fit, strict=True))
+    twin = KernelPCA(2, kernel="precomputed").fit(joined)
+    np.testing.assert_allclose(model.transform(new), twin.transform(sum(v * K for v, K in zip(m, new, strict=True))))
+    rkhs.save(model, tmp_path / "views.rkhs")
+    np.testing.assert_array_equal(rkhs.load(tmp_path / "views.rkhs").transform(new), model.transform(new))
+    ranking = model.decode(model.codes_[:3], fit, diag=np.diag(joined), n_best=1)
+    same = twin.decode(twin.codes_[:3], joined, diag=np.diag(joined), n_best=1)
+    np.testing.assert_array_equal(ranking.indices, same.indices)
+
+
+def test_the_rule_is_an_argument_and_autoencoders_take_views_too() -> None:
+    views = grams()
+    model = KernelAutoencoder(2, kernel=Precomputed(views="equal")).fit(views)
+    np.testing.assert_allclose(model.view_weights_, view_weights(views, "equal"))
+    assert model.transform(views).shape == (25, 2)
+    joined = sum(m * K for m, K in zip(model.view_weights_, views, strict=True))
+    K = GramTransformer(Precomputed(views="equal")).fit_transform(views)
+    np.testing.assert_allclose(K, joined)
+    again = model.fit(joined)
+    assert not hasattr(again, "view_weights_")
+    with pytest.raises(InputError, match="fitted on one Gram matrix"):
+        again.transform(views)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda K: K[0], r"X must be 3 matrices of kernel values \(m, n\), one a view, as in fit; got no such list"),
+        (lambda K: K[:2], "X must be 3 matrices .* got 2"),
+        (lambda K: [K[0], K[1][:4], K[2]], r"X\[1\] has shape \(4, 25\)"),
+        (lambda K: [K[0], np.full((25, 25), np.nan), K[2]], r"X\[1\] must be finite"),
+    ],
+)
+def test_new_views_must_fit(change: Any, message: str) -> None:
+    views = grams()
+    model = KernelPCA(2, kernel="precomputed").fit(views)
+    with pytest.raises(InputError, match=message):
+        model.transform(change(views))
