@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from rkhs.cli.main import main
-from rkhs.evaluation import few_label_methods, few_labels
+from rkhs.evaluation import choose_on_labels, few_label_methods, few_labels
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -31,15 +31,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_table_is_that_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["evaluate", "--few-labels", *words, *SMALL]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["method", "kernel", "accuracy", "deviation"]
+    assert head.split() == ["method", "kernel", "accuracy", "deviation", "leave-one-out"]
     expected = few_labels(
         X, Y, methods=few_label_methods(3, random_state=3), kernels=("linear",), n_splits=2, n_neighbors=1, seed=3
     )
     assert [r.method for r in expected] == ["raw features", *few_label_methods()]
-    assert len(lines) == len(expected)
-    for line, row in zip(lines, expected, strict=True):
+    expected.append(choose_on_labels(expected[1:], "chosen on labels"))
+    for line, row, kernel in zip(lines, expected, [*(r.kernel for r in expected[:-1]), "any"], strict=True):
         assert line.startswith(row.method)
-        assert line.split()[-3:] == [row.kernel, f"{row.mean:.3f}", f"{row.std:.3f}"]
+        numbers = [f"{value:.3f}" for value in (row.mean, row.std, np.mean(row.validation))]
+        assert line.split()[-4:] == [kernel, *numbers]
 
 
 def test_columns_choose_the_features(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,9 +74,11 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
     InputError
         If the table or its labels cannot be used.
     """
+    import numpy as np
+
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
-    from rkhs.evaluation import few_label_methods, few_labels
+    from rkhs.evaluation import choose_on_labels, few_label_methods, few_labels
 
     given = [name for name in _UNUSED if getattr(args, name) not in (None, [], False)]
     if args.space != "auto":
@@ -96,9 +98,16 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
         found = few_labels(
             X, y, methods=methods, kernels=kernels, n_splits=args.splits, n_neighbors=args.n_neighbors, seed=args.seed
         )
+    chosen = choose_on_labels(found[1:], "chosen on labels")
     return [
-        {"method": row.method, "kernel": row.kernel, "accuracy": f"{row.mean:.3f}", "deviation": f"{row.std:.3f}"}
-        for row in found
+        {
+            "method": row.method,
+            "kernel": "any" if row is chosen else row.kernel,
+            "accuracy": f"{row.mean:.3f}",
+            "deviation": f"{row.std:.3f}",
+            "leave-one-out": f"{np.mean(row.validation):.3f}",
+        }
+        for row in (*found, chosen)
     ]
 
 
