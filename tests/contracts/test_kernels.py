@@ -35,6 +35,7 @@ from rkhs.kernels import (
     MeanEmbedding,
     MinMax,
     MixedTable,
+    MoleculeTanimoto,
     Normalized,
     OnColumns,
     OperatorKernel,
@@ -84,6 +85,12 @@ EXAMPLES: dict[type, list[Kernel]] = {
     NTK: [NTK(), NTK(2), NTK(4, True)],
     Tanimoto: [Tanimoto()],
     MinMax: [MinMax()],
+    MoleculeTanimoto: [
+        MoleculeTanimoto(),
+        MoleculeTanimoto(counts=True, n_bits=512),
+        MoleculeTanimoto("path", True, formula="product"),
+        MoleculeTanimoto("maccs"),
+    ],
     Precomputed: [Precomputed(), Precomputed(new_diag=2.0)],
     FromFunction: [
         FromFunction(letters_in_common),
@@ -167,6 +174,10 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
             tuple(None if g else v for v, g in zip(row, lost, strict=True))
             for row, lost in zip(cells, gone, strict=True)
         ]
+    if isinstance(kernel, MoleculeTanimoto):
+        pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
+        parts = ["C", "CC", "O", "N", "c1ccccc1", "C(=O)", "C(Cl)", "S", "C1CC1", "OC"]
+        return kernel.read(["C" + "".join(rng.choice(parts, size=rng.integers(1, 6))) for _ in range(n)])
     if kernel.domain == "objects":
         return ["".join(rng.choice(list("abcdefgh"), size=rng.integers(1, 9))) for _ in range(n)]
     X = rng.normal(size=(n, d))

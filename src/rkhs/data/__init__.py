@@ -6,7 +6,7 @@ for.
 
 from rkhs.data.bundled import Molecules, load_molecules
 from rkhs.data.dataset import Dataset, SkippedRow
-from rkhs.data.fingerprints import Fingerprints, morgan_fingerprints
+from rkhs.data.fingerprints import Fingerprints, molecular_fingerprints, morgan_fingerprints
 from rkhs.data.readers import read_table
 from rkhs.data.writers import write_codes
 
@@ -16,6 +16,7 @@ __all__ = [
     "Molecules",
     "SkippedRow",
     "load_molecules",
+    "molecular_fingerprints",
     "morgan_fingerprints",
     "read_table",
     "write_codes",

@@ -187,7 +187,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if kernel.domain == "objects":
-            items: Any = check_items(as_numpy(y, "y"), "y")
+            items: Any = kernel.read(check_items(as_numpy(y, "y"), "y"))
         else:
             array = np.asarray(as_numpy(y, "y"))
             array = array.astype(np.float64) if array.dtype.kind in "biufO" else array

@@ -15,6 +15,7 @@ from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, qua
 from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
+from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel, kernel_from_name
@@ -43,6 +44,7 @@ __all__ = [
     "MeanEmbedding",
     "MinMax",
     "MixedTable",
+    "MoleculeTanimoto",
     "Normalized",
     "OnColumns",
     "OperatorKernel",

@@ -8,6 +8,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.packed import jaccard
 
 __all__ = ["MinMax", "Tanimoto"]
 
@@ -24,7 +25,8 @@ class Tanimoto(VectorKernel):
     -----
     Positive semi-definite on all of R^d, not only on fingerprints: ``1 / (a + b)`` is an integral of
     ``exp(-t a) exp(-t b)``, and ``k`` a geometric series of products of that and the linear kernel. One matrix product:
-    O(n m d).
+    O(n m d). Rows of 0 and 1 on the CPU are packed into 64-bit words and their common bits counted: the same values,
+    several times faster (``./dev bench objects``).
 
     References
     ----------
@@ -51,6 +53,9 @@ class Tanimoto(VectorKernel):
         return P.mul_(R), R
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        packed = jaccard(X, Y, bits_only=True)
+        if packed is not None:
+            return packed
         A, B = _common_scale(X, Y)
         a = (A * A).sum(1)
         b = a if Y is None else (B * B).sum(1)
@@ -109,7 +114,8 @@ class MinMax(VectorKernel):
     Notes
     -----
     With ``s = |x|_1 + |y|_1`` and ``D = |x - y|_1`` it is ``(s - D) / (s + D)``: O(n m d) elementwise work and no
-    memory beyond the result. It has no gradient and cannot act on codes.
+    memory beyond the result. Whole numbers up to 64 on the CPU are written in unary and packed into 64-bit words, whose
+    common bits are the minima: the same values, tens of times faster. It has no gradient and cannot act on codes.
 
     References
     ----------
@@ -135,6 +141,9 @@ class MinMax(VectorKernel):
         self._check(X)
         if Y is not None:
             self._check(Y)
+        packed = jaccard(X, Y, bits_only=False)
+        if packed is not None:
+            return packed
         B = X if Y is None else Y
         K = torch.cdist(X, B, p=1.0)
         a, b = X.sum(1), B.sum(1)

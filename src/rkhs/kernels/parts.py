@@ -1,0 +1,203 @@
+"""Kernels on objects through counted parts: substrings, subtrees, paths, atom neighbourhoods.
+
+An object is a sparse vector of counts, one for each part that occurs. A part is known by a 64-bit code that does not
+depend on the other objects, so that features of different lists fit together.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import check_items
+from rkhs.kernels.base import Kernel
+
+__all__ = ["Counts", "ObjectKernel", "PartsKernel", "common_product", "count_parts", "mix"]
+
+_DENSE = 0.05  # product of the fills of a column from which on a dense product is cheaper
+_ROWS = 512
+
+
+class Counts(NamedTuple):
+    """Counted parts of n objects.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (v,), uint64
+        The parts that occur, ascending.
+    matrix : scipy.sparse.csr_array of shape (n, v)
+        How often.
+    """
+
+    codes: np.ndarray
+    matrix: Any
+
+
+def mix(x: np.ndarray) -> np.ndarray:
+    """Scramble 64-bit numbers so that every bit of the result depends on every bit of the argument, one to one."""
+    x = x.astype(np.uint64, copy=True)
+    x += np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+def count_parts(owners: np.ndarray, codes: np.ndarray, n: int, weights: np.ndarray | None = None) -> Counts:
+    """Count parts by owner.
+
+    Parameters
+    ----------
+    owners : ndarray of shape (e,)
+        Number of the object of each occurrence.
+    codes : ndarray of shape (e,), uint64
+    n : int
+        Number of objects.
+    weights : ndarray of shape (e,), optional
+        Default: 1.
+
+    Returns
+    -------
+    Counts
+    """
+    known, columns = np.unique(codes, return_inverse=True)
+    values = np.ones(len(codes)) if weights is None else weights
+    matrix = scipy.sparse.coo_array((values, (owners, columns.ravel())), shape=(n, len(known))).tocsr()
+    return Counts(known, matrix)
+
+
+def stack(blocks: list[Counts]) -> Counts:
+    """Put the counts of consecutive blocks of objects below each other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    codes = np.unique(np.concatenate([block.codes for block in blocks]))
+    placed = [_placed(block, codes) for block in blocks]
+    return Counts(codes, scipy.sparse.vstack(placed, format="csr"))
+
+
+def _placed(counts: Counts, codes: np.ndarray) -> Any:
+    """The matrix with the columns of a longer list of codes."""
+    old = counts.matrix
+    columns = np.searchsorted(codes, counts.codes)[old.indices]
+    return scipy.sparse.csr_array((old.data, columns, old.indptr), shape=(old.shape[0], len(codes)))
+
+
+def common_product(A: Counts, B: Counts) -> np.ndarray:
+    """Inner products of all rows, shape (n, m).
+
+    Columns that are full enough go through a dense product, the others through a sparse one; memory beyond the result
+    is bounded by tiles of rows.
+    """
+    if A is B:
+        left = right = A.matrix
+    else:
+        _, a, b = np.intersect1d(A.codes, B.codes, assume_unique=True, return_indices=True)
+        left, right = A.matrix[:, a], B.matrix[:, b]
+    n, m = left.shape[0], right.shape[0]
+    if left.shape[1] == 0:
+        return np.zeros((n, m))
+    fill = np.bincount(left.indices, minlength=left.shape[1]) / n
+    fill = fill * np.bincount(right.indices, minlength=left.shape[1]) / m
+    full = np.flatnonzero(fill > _DENSE)
+    rare = np.flatnonzero((fill > 0.0) & (fill <= _DENSE))
+    K = left[:, full].toarray() @ right[:, full].toarray().T if len(full) else np.zeros((n, m))
+    if len(rare):
+        thin, other = left[:, rare], right[:, rare].T.tocsr()
+        for start in range(0, n, _ROWS):
+            K[start : start + _ROWS] += (thin[start : start + _ROWS] @ other).toarray()
+    return K
+
+
+class ObjectKernel(Kernel):
+    """A kernel on objects that reads them into a plain form and remembers the features of the last list.
+
+    A subclass gives ``_read_item`` (one object to texts, numbers and arrays, so that model files can hold it; what it
+    returns it must also accept), ``_features`` and ``_from_features``.
+
+    References
+    ----------
+    ``docs/user/objects.md``.
+    """
+
+    def read(self, X: Any) -> list[Any]:
+        """Bring every object to the plain form; raises InputError naming the item that cannot be read."""
+        return [self._read_item(item, row) for row, item in enumerate(check_items(X))]
+
+    @abstractmethod
+    def _read_item(self, item: Any, row: int) -> Any:
+        """One object in the plain form."""
+
+    @abstractmethod
+    def _features(self, items: list[Any]) -> Any:
+        """Features of objects in the plain form."""
+
+    @abstractmethod
+    def _from_features(self, F: Any, G: Any) -> Tensor:
+        """Gram matrix of features; ``F is G`` for one list."""
+
+    def _gram(self, X: list[Any], Y: list[Any] | None = None) -> Tensor:
+        if Y is None:
+            F = self._remembered(X)
+            return self._from_features(F, F)
+        G = self._remembered(Y)
+        return self._from_features(G if X is Y else self._features(X), G)
+
+    def _remembered(self, items: list[Any]) -> Any:
+        """Features of a list of training items, which every call for new items needs again."""
+        params = self.get_params(deep=False)
+        last = getattr(self, "_cache_features", None)
+        if last is not None and last[0] is items and last[1] == params and last[2] == len(items):
+            return last[3]
+        features = self._features(items)
+        self._cache_features = (items, params, len(items), features)
+        return features
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again."""
+        return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
+
+
+class PartsKernel(ObjectKernel):
+    """Inner product of counted parts, or its cosine (``normalize=True``).
+
+    References
+    ----------
+    Haussler (1999), convolution kernels on discrete structures.
+    """
+
+    normalize: bool
+
+    @abstractmethod
+    def _features(self, items: list[Any]) -> Counts:
+        """Counted parts of objects in the plain form."""
+
+    @staticmethod
+    def _norms(F: Counts) -> np.ndarray:
+        return np.asarray(F.matrix.multiply(F.matrix).sum(axis=1)).ravel()
+
+    def _from_features(self, F: Counts, G: Counts) -> Tensor:
+        K = common_product(F, G)
+        if self.normalize:
+            K *= _rates(self._norms(F))[:, None]
+            K *= _rates(self._norms(G))
+            if F is G:
+                np.fill_diagonal(K, (self._norms(F) > 0.0).astype(float))
+        return torch.from_numpy(K)
+
+    def _diag(self, X: list[Any]) -> Tensor:
+        last = getattr(self, "_cache_features", None)
+        F = self._remembered(X) if last is not None and last[0] is X else self._features(X)
+        norms = self._norms(F)
+        return torch.from_numpy((norms > 0.0).astype(float) if self.normalize else norms)
+
+
+def _rates(norms: np.ndarray) -> np.ndarray:
+    """``norms^(-1/2)``, zero where there are no parts."""
+    return np.divide(1.0, np.sqrt(norms), out=np.zeros_like(norms), where=norms > 0.0)
