@@ -65,7 +65,7 @@ def fingerprint_rows(
         for number, item in enumerate(molecules):
             # RDKit reads the empty text as a molecule without atoms, which in a file is a missing value.
             if isinstance(item, Chem.Mol):
-                molecule = item
+                molecule: Any = item
             else:
                 molecule = Chem.MolFromSmiles(item) if isinstance(item, str) and item.strip() else None
             if molecule is None or molecule.GetNumAtoms() == 0:
