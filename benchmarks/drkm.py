@@ -5,14 +5,18 @@ layers with sigma^2 = 50, 10 + 5 codes, uncentred, codes at unit scale, five ran
 images: its best cost is -605.8464; the best known here is -600.2222.)
 
 Run: RKHS_DATA=... python benchmarks/drkm.py [--limit 100] [--starts 5] [--goals-only] [--large]
+In chunks: --table-only --runs FILE --minutes 9, as often as needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import statistics
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +25,7 @@ from _timing import describe, ratio, verdict
 from rkhs.kernels import Gaussian
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
+from rkhs.reproduce.finished import Finished
 from rkhs.solvers import (
     CayleyAdam,
     ProjectedGradient,
@@ -34,10 +39,10 @@ from rkhs.solvers import (
 # Tolerances put every solver well below the table's differences; the two rates of Cayley Adam are the paper's and ours.
 SOLVERS: dict[str, Solver] = {
     "subspace (default)": Subspace(tol=1e-6),
-    "projected gradient": ProjectedGradient(tol=1e-6),
+    "projected gradient": ProjectedGradient(tol=1e-6, max_iter=10**6),
     "projected gradient, published step": ProjectedGradient(tol=1e-6, growth=1.0),
-    "Riemannian L-BFGS": RiemannianLBFGS(tol=1e-6),
-    "Riemannian conjugate gradient": RiemannianCG(tol=1e-6),
+    "Riemannian L-BFGS": RiemannianLBFGS(tol=1e-6, max_iter=10**6),
+    "Riemannian conjugate gradient": RiemannianCG(tol=1e-6, max_iter=10**6),
     "Cayley Adam, rate 5e-5 (paper)": CayleyAdam(tol=1e-6, max_iter=10**6),
     "Cayley Adam, rate 1e-2": CayleyAdam(learning_rate=1e-2, tol=1e-6, max_iter=10**6),
     "penalty, L-BFGS (paper)": QuadraticPenalty(tau=1e-5, max_iter=10**5),
@@ -74,21 +79,41 @@ def first_near(solution: Solution, best: float) -> tuple[float, int] | None:
     return None
 
 
-def table(starts: int, limit: float) -> None:
-    """Final cost, feasibility, iterations and time of every solver."""
-    problem = machine(1000)
+def run_once(problem: ConstrainedDRKM, name: str, seed: int, limit: float) -> dict[str, Any]:
+    """One solver from one start: a row of the file of finished runs."""
+    done = SOLVERS[name].solve(problem, start(problem, seed), Monitor(time_limit=limit))
+    last = done.history[-1]
+    return {
+        "value": done.value,
+        # The penalty method is infeasible before its last projection: that is the number to report.
+        "infeasibility": last["infeasibility"],
+        "iterations": done.n_iter,
+        "seconds": last["seconds"],
+        "reason": str(done.reason),
+    }
+
+
+def table(starts: int, limit: float, path: Path | None = None, minutes: float = math.inf) -> None:
+    """Final cost, feasibility, iterations and time of every solver; goes on where the file of finished runs ends."""
+    began, done, problem = time.perf_counter(), Finished(path), machine(1000)
+    plan = {(name, seed): f"{name}, start {seed}, {limit:g} s" for name in SOLVERS for seed in range(starts)}
+    for (name, seed), key in plan.items():
+        if key in done.rows:
+            continue
+        if time.perf_counter() - began > 60.0 * minutes:
+            print(f"stopped after {minutes:g} minutes with {len(done.rows)} runs in {path}; the same command goes on")
+            return
+        done.add(key, run_once(problem, name, seed, limit))
     print(f"Table 1 setting, {starts} random starts, at most {limit:g} s a run (a run that hits it is marked *)")
     print(f"{'algorithm':38s} {'final cost (std)':24s} {'infeasibility':>13s} {'iterations':>11s} {'seconds':>16s}")
-    for name, solver in SOLVERS.items():
-        runs = [solver.solve(problem, start(problem, s), Monitor(time_limit=limit)) for s in range(starts)]
-        costs, times = [r.value for r in runs], [r.history[-1]["seconds"] for r in runs]
-        # The penalty method is infeasible before its last projection: that is the number to report.
-        gaps = [r.history[-1]["infeasibility"] for r in runs]
+    for name in SOLVERS:
+        runs = [done.rows[plan[name, seed]] for seed in range(starts)]
+        costs, times = [r["value"] for r in runs], [r["seconds"] for r in runs]
         mark = "*" if any(t >= limit for t in times) else " "
         deviation = statistics.stdev if starts > 1 else (lambda _: 0.0)
         print(
-            f"{name:38s} {statistics.mean(costs):.4f} ({deviation(costs):.1e})   {max(gaps):13.1e} "
-            f"{statistics.mean(r.n_iter for r in runs):11.0f} "
+            f"{name:38s} {statistics.mean(costs):.4f} ({deviation(costs):.1e})   "
+            f"{max(r['infeasibility'] for r in runs):13.1e} {statistics.mean(r['iterations'] for r in runs):11.0f} "
             f"{statistics.mean(times):9.2f} ({deviation(times):.2f}){mark}",
             flush=True,
         )
@@ -130,13 +155,17 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=100.0, help="seconds a run of the table")
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--goals-only", action="store_true", help="no table")
+    parser.add_argument("--table-only", action="store_true", help="no goals")
     parser.add_argument("--large", action="store_true", help="N = 4000 too")
+    parser.add_argument("--runs", type=Path, help="file of finished runs of the table, to go on from")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no further run after so long")
     options = parser.parse_args()
-    goals(1000, options.starts, 5.0, 10.0)
-    if options.large:
-        goals(4000, options.starts, 20.0, 60.0)
+    if not options.table_only:
+        goals(1000, options.starts, 5.0, 10.0)
+        if options.large:
+            goals(4000, options.starts, 20.0, 60.0)
     if not options.goals_only:
-        table(options.starts, options.limit)
+        table(options.starts, options.limit, options.runs, options.minutes)
 
 
 if __name__ == "__main__":

@@ -49,13 +49,42 @@ def test_the_feature_of_a_point_has_that_point_as_pre_image(kernel: Kernel) -> N
     assert problem.nearest().tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(2.5, 0.7)])
+def test_the_state_is_value_gradient_and_weighted_mean(kernel: Kernel) -> None:
+    X, rng = data(0) + 100.0, np.random.default_rng(3)
+    problem = Preimage(kernel, X, torch.as_tensor(rng.uniform(size=(4, 15))))
+    Y = X[:4] + 0.3
+    values, grads, jump = problem.state(Y)
+    expected = problem.values_and_grads(Y)
+    torch.testing.assert_close(values, expected[0], atol=1e-11, rtol=0.0)
+    torch.testing.assert_close(grads, expected[1], atol=1e-11, rtol=0.0)
+    if not isinstance(kernel, Gaussian):
+        assert jump is None
+        return
+    M = problem.weights * torch.as_tensor(kernel(Y, X))
+    torch.testing.assert_close(jump, (M @ X) / M.sum(1, keepdim=True))
+
+
+def test_a_long_fixed_point_phase_leaves_gradient_steps_usable() -> None:
+    # Row 0 jumps for long before its denominator goes; row 1 needs gradient steps from the start.
+    X = torch.linspace(-1.0, 1.0, 15, dtype=torch.float64)[:, None]
+    weights = torch.stack([torch.ones(15), torch.linspace(-1.0, 1.0, 15)]).to(X)
+    start = torch.tensor([[0.9], [0.0]], dtype=torch.float64)
+    problem = Preimage(Gaussian(0.05), X, weights)
+    found = PreimageDescent(400, 1e-12).solve(problem, start)
+    _, grads, _ = problem.state(found)
+    assert float(grads.abs().max()) < 1e-5
+
+
 def test_a_vanishing_denominator_does_no_harm() -> None:
     X = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
     problem = Preimage(Gaussian(1.0), X, torch.tensor([[1.0, -1.0]], dtype=torch.float64))
     start = torch.zeros(1, 1, dtype=torch.float64)
-    jump = problem.fixed_point(start)
+    values, grads, jump = problem.state(start)
     assert jump is not None
     assert torch.isnan(jump).all()
+    assert torch.isfinite(values).all()
+    assert torch.isfinite(grads).all()
     found = PreimageDescent().solve(problem, start)
     assert torch.isfinite(found).all()
     assert problem.values(found) < problem.values(start)

@@ -117,8 +117,8 @@ def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
     return makers[given](max_iter=max_iter, tol=tol)
 
 
-def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[ConstrainedDRKM, Tensor | None]:
-    """The problem with every code kernel resolved on kernel PCA codes, and that start if it is at hand.
+def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[ConstrainedDRKM, Tensor]:
+    """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes.
 
     The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
     """
@@ -147,7 +147,7 @@ def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[Constr
         H = part.extend(H)
         if layer < len(settings.kernels):
             resolved.append(settings.kernels[layer].resolve(whole.scale * part.split(H)[layer]))
-    return part, H if estimator.center else None
+    return part, H
 
 
 def solve_machine(
@@ -160,7 +160,7 @@ def solve_machine(
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
     for number in range(estimator.n_init):
         if estimator.init == "kpca" and number == 0:
-            start = problem.kpca_start() if deterministic is None else deterministic
+            start = problem.kpca_start(deterministic)
         else:
             generator = torch.Generator(device="cpu").manual_seed(int(rng.randint(2**31 - 1)))
             start = problem.random_start(generator)

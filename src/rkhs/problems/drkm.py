@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number
-from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram, fix_signs
 from rkhs.constraints import Stiefel
@@ -259,13 +259,14 @@ class ConstrainedDRKM:
         """``K_l`` that layer ``layer + 1`` reads (0: the data), centred if the machine is, shape (n, n)."""
         return self._gram_above(layer, H) if layer else self.gram
 
-    def kpca_start(self) -> Tensor:
+    def kpca_start(self, first: Tensor | None = None) -> Tensor:
         """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S).
 
         Without centring, a first layer that takes the constant direction keeps it from the layers above; of the starts
-        from the Gram matrix and from the centred one, the one with the lower objective is returned.
+        from the Gram matrix and from the centred one, the one with the lower objective is returned. ``first`` is the
+        start from the Gram matrix where it is known.
         """
-        starts = [self._layerwise(self.gram)]
+        starts = [self._layerwise(self.gram) if first is None else first]
         if len(self.n_components) > 1 and not self.center:
             starts.append(self._layerwise(center_gram(self.gram)))
         return min(starts, key=lambda H: self.value_and_grad(H)[0])
@@ -283,7 +284,12 @@ class ConstrainedDRKM:
 
     def _append(self, H: Tensor, layer: int, K: Tensor) -> Tensor:
         others = H if self.constraint.blocks is None else H[:, :0]
-        block = top_eigenpairs(_deflate(K, others) if others.shape[1] else K, self.n_components[layer])[1]
+        width = self.n_components[layer]
+        if others.shape[1] and prefers_lanczos(K, width):
+            product = symmetric_product(K)
+            block = lanczos(lambda v: _without(product(_without(v, others)), others), K, width)[1]
+        else:
+            block = top_eigenpairs(_deflate(K, others) if others.shape[1] else K, width)[1]
         return torch.cat([H, _complete(block, others, self.center)], 1)
 
     def random_start(self, generator: torch.Generator) -> Tensor:
@@ -336,6 +342,11 @@ class ConstrainedDRKM:
         return center_gram(K) if self.center else K
 
 
+def _without(v: Tensor, H: Tensor) -> Tensor:
+    """``v`` less its part in the span of the columns of ``H``."""
+    return v - H @ (H.mT @ v)
+
+
 def _deflate(K: Tensor, H: Tensor) -> Tensor:
     """``P K P`` with ``P = I - H H^T``."""
     KH = K @ H
@@ -351,7 +362,7 @@ def _complete(block: Tensor, others: Tensor, center: bool) -> Tensor:
         fixed = torch.cat([ones, others], 1)
     n = block.shape[0]
     chosen = []
-    spare = iter(torch.eye(n, dtype=block.dtype, device=block.device))
+    spare = (torch.nn.functional.one_hot(torch.tensor(i, device=block.device), n).to(block) for i in range(n))
     for column in block.mT:
         while True:
             rest = column.clone()

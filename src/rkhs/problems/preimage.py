@@ -52,17 +52,25 @@ class Preimage:
         grad += self.kernel.diag_pullback(Y, Y.new_ones(Y.shape[0]))
         return self.values(Y), grad
 
-    def fixed_point(self, Y: Tensor) -> Tensor | None:
-        """One step of Mika's iteration ``y <- sum b k x / sum b k`` for the Gaussian kernel; None for others.
+    def state(self, Y: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Value, gradient, and Mika's step ``y <- sum b k x / sum b k`` for the Gaussian kernel (None for others).
 
-        Rows whose denominator vanishes come back as NaN, for the solver to treat.
+        All three come from one matrix of kernel values. Rows of the step whose denominator vanishes are NaN, for the
+        solver to treat.
         """
         if not isinstance(self.kernel, Gaussian):
-            return None
-        M = self.kernel._gram(Y, self.X) * self.weights
+            return *self.values_and_grads(Y), None
+        M = self.kernel._gram(Y, self.X).mul_(self.weights)
         total = M.sum(1, keepdim=True)
+        center = self.X.mean(dim=0)  # about the centre, so that far-away data cost no digits
+        pulled = M @ (self.X - center)
         good = total.abs() > 1e-12
-        return torch.where(good, (M @ self.X) / torch.where(good, total, torch.ones_like(total)), torch.nan)
+        jump = torch.where(good, center + pulled / torch.where(good, total, torch.ones_like(total)), torch.nan)
+        grads = (total * (Y - center) - pulled).mul_(4.0 * self.kernel._gamma)
+        return 1.0 - 2.0 * total[:, 0], grads, jump
+
+    def fixed_point(self, Y: Tensor) -> None:
+        """There is none beside that of :meth:`state`: the solver descends along gradients."""
 
     def nearest(self) -> Tensor:
         """Row numbers of the best points of ``X`` itself, shape (m,)."""

@@ -95,6 +95,10 @@ class CodeRefinement:
             pulled = torch.addmm(pulled, R, self.linear[:-1].mT, alpha=-1.0 / self.n)
         return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
 
+    def state(self, U: Tensor) -> tuple[Tensor, Tensor, None]:
+        \"\"\"Objective and gradient of each row; the step is apart, for it costs more than both.\"\"\"
+        return *self.values_and_grads(U), None
+
     def fixed_point(self, U: Tensor) -> Tensor | None:
         """Gauss-Newton step of each row, with differences for derivatives: O(m n p (p + r) + m p^2 r)."""
         rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))

@@ -26,6 +26,7 @@ from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.kernels import Gaussian
 from rkhs.metrics import dci, irs, mig, sap
 from rkhs.reproduce.baselines.beta_vae import BetaVAE
+from rkhs.reproduce.finished import Finished
 
 __all__ = ["cells", "load_images", "main", "run_cell"]
 
@@ -181,18 +182,6 @@ def _key(cell: dict[str, Any]) -> str:
     return json.dumps({k: list(v) if isinstance(v, tuple) else v for k, v in cell.items()}, sort_keys=True)
 
 
-def _finished(path: Path) -> dict[str, dict[str, Any]]:
-    """Cells of the file by their settings; a line cut short by a crash is skipped."""
-    found = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[row.pop("key")] = row
-    return found
-
-
 def summarise(rows: Sequence[dict[str, Any]]) -> None:
     """Mean and standard deviation of every score over the seeds, a line a setting."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -253,22 +242,18 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     sizes, seeds = ((100,), range(2)) if options.reduced else (SIZES, range(5))
     effort = {"n_eval": 500, "epochs": 15, "trees": 3} if options.reduced else {}
     plan = list(cells(data, sizes, seeds))
-    done = _finished(options.cells)
+    done = Finished(options.cells)
     minutes = len(plan) * (3.0 if options.reduced else 60.0) / 60
-    print(f"{len(plan)} cells, {sum(_key(c) in done for c in plan)} of them done; all take about {minutes:.0f} min")
+    print(f"{len(plan)} cells, {sum(_key(c) in done.rows for c in plan)} of them done; all take about {minutes:.0f} min")
     print("Cars3D and SmallNORB are not in the data folder: not tested. dSprites is a re-rendering of 46,080 images.")
     loaded: tuple[str, np.ndarray, np.ndarray] | None = None
-    with options.cells.open("a") as file:
-        for cell in plan:
-            if _key(cell) in done:
-                continue
-            if loaded is None or loaded[0] != cell["data"]:
-                loaded = (cell["data"], *load_images(cell["data"]))
-            row = run_cell(cell, loaded[1], loaded[2], **effort)
-            done[_key(cell)] = row
-            file.write(json.dumps({"key": _key(cell), **row}) + "\n")
-            file.flush()
-    rows = [done[_key(cell)] for cell in plan]
+    for cell in plan:
+        if _key(cell) in done.rows:
+            continue
+        if loaded is None or loaded[0] != cell["data"]:
+            loaded = (cell["data"], *load_images(cell["data"]))
+        done.add(_key(cell), run_cell(cell, loaded[1], loaded[2], **effort))
+    rows = [done.rows[_key(cell)] for cell in plan]
     summarise(rows)
     if options.figures is not None:
         draw(rows, options.figures)

@@ -6,26 +6,31 @@ choice at the end of the grid is marked, because it says that the grid decided. 
 doing nothing, which gives 1. The published direction needs uncentred kernel PCA on bandwidths of at most ten variances:
 that comparison, with the deep machine on the same short grid, is the last column.
 
-Run: python -m rkhs.reproduce.drkm_table2 [--reduced]
+Run: python -m rkhs.reproduce.drkm_table2 [--reduced] [--cells FILE [--minutes 9]]
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.kernels import Gaussian
+from rkhs.reproduce.finished import Finished
 from rkhs.reproduce.shapes import SHAPES, sample_shape
 
-__all__ = ["Denoised", "denoise_cell", "main"]
+__all__ = ["Denoised", "denoise_model", "main"]
 
 MODELS = ("deep", "kernel PCA, uncentred", "kernel PCA, centred")
+NOISE = (0.05, 0.1, 0.2)
+_SHORT = 10.0  # longest bandwidth of the comparison that was published, in variances
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,15 @@ def _model(name: str, sigma_squared: float) -> DeepRKM:
     return DeepRKM(3, center=name == "kernel PCA, centred", **shared)
 
 
-def denoise_cell(
-    shape: str, noise: float, *, n: int = 3000, n_validation: int = 750, grid: Sequence[float], seed: int = 0
-) -> dict[str, Denoised]:
-    """All models on one figure.
+def denoise_model(
+    name: str, shape: str, noise: float, *, n: int = 3000, n_validation: int = 750, grid: Sequence[float], seed: int = 0
+) -> Denoised:
+    """One model on one figure, its bandwidth chosen on validation points.
 
     Parameters
     ----------
+    name : str
+        An entry of ``MODELS``.
     shape : str
         A key of ``rkhs.reproduce.shapes.SHAPES``.
     noise : float
@@ -80,30 +87,42 @@ def denoise_cell(
 
     Returns
     -------
-    dict of str to Denoised
+    Denoised
     """
     clean, noisy = sample_shape(shape, n, noise, seed)
     clean_validation, noisy_validation = sample_shape(shape, n_validation, noise, seed + 1)
     variance = float(noisy.var(axis=0).sum())
-    results = {}
-    for name in MODELS:
-        errors = []
-        for ratio in grid:
-            back = _model(name, ratio * variance).fit(noisy).denoise(noisy_validation)
-            errors.append(float(((back - clean_validation) ** 2).sum(1).mean()))
-        chosen = int(np.argmin(errors))
-        below = int(np.argmin([e if g <= 10.0 else np.inf for e, g in zip(errors, grid, strict=True)]))
-        final = {}
-        for index in {chosen, below}:
-            back = _model(name, grid[index] * variance).fit(noisy).denoise(noisy)
-            final[index] = float(((back - clean) ** 2).sum(1).mean())
-        edge = chosen in (0, len(grid) - 1)
-        results[name] = Denoised(final[chosen], final[chosen] / (2 * noise**2), grid[chosen], edge, final[below])
-    return results
+    best: dict[str, tuple[float, float, Any]] = {}  # of the whole grid and of its short part: error, bandwidth, model
+    for ratio in grid:
+        model = _model(name, ratio * variance).fit(noisy)
+        error = _distance(model.denoise(noisy_validation), clean_validation)
+        for part in ("whole", "short") if ratio <= _SHORT or "short" not in best else ("whole",):
+            if part not in best or error < best[part][0]:
+                best[part] = error, ratio, model
+    _, bandwidth, model = best["whole"]
+    final = _distance(model.denoise(noisy), clean)
+    short = final if best["short"][2] is model else _distance(best["short"][2].denoise(noisy), clean)
+    return Denoised(final, final / (2 * noise**2), bandwidth, bandwidth in (grid[0], grid[-1]), short)
+
+
+def _distance(found: np.ndarray, clean: np.ndarray) -> float:
+    """Mean squared distance of rows."""
+    return float(((found - clean) ** 2).sum(1).mean())
+
+
+def _print_row(shape: str, noise: float, cell: dict[str, Denoised]) -> None:
+    deep, plain, centred = (cell[name] for name in MODELS)
+    chosen = ", ".join(f"{one.bandwidth:.2g}{'!' if one.at_edge else ''}" for one in (deep, plain, centred))
+    relative = f"{deep.relative:.2f}, {plain.relative:.2f}, {centred.relative:.2f}"
+    print(
+        f"{shape:26s} {noise:7g}  {plain.error / deep.error:9.2f}  {centred.error / deep.error:7.2f}   "
+        f"{relative:50s}{chosen:30s} {plain.short / deep.short:.2f}",
+        flush=True,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict[str, Denoised]]:
-    """Print the table.
+    """Print the table; go on where a file of finished models ends.
 
     Parameters
     ----------
@@ -113,36 +132,44 @@ def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict
     Returns
     -------
     dict
-        Cells by figure and noise level.
+        Finished cells by figure and noise level.
     """
     parser = argparse.ArgumentParser(description="Table 2 of Tonin et al. (2021)")
     parser.add_argument("--reduced", action="store_true", help="400 points and a grid of 7 (minutes)")
+    parser.add_argument("--cells", type=Path, help="file of finished models, to go on from")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no further model after so long")
     options = parser.parse_args(arguments)
     n, steps = (400, 7) if options.reduced else (3000, 13)
     grid = [float(v) for v in np.geomspace(3e-4, 300.0, steps)]
     print(f"{n} points, sigma^2 / var from 3e-4 to 300 in {steps} steps; ratios over 1: the deep machine is better")
-    if not options.reduced:
-        print("expected time: about an hour on one core")
+    done = Finished(options.cells)
+    plan = [(shape, noise, name) for shape in SHAPES for noise in NOISE for name in MODELS]
+    left = sum(_key(n, steps, *one) not in done.rows for one in plan)
+    minutes = left / len(plan) * (1.0 if options.reduced else 40.0)
+    print(f"{len(plan) - left} of {len(plan)} models done; the others take about {minutes:.0f} min on one core")
     print(
-        f"{'figure':26s} sigma_n  uncentred  centred   error / 2 sigma_n^2 (deep, uncentred, centred)   "
-        f"{'chosen sigma^2/var':30s} uncentred, <= 10 var"
+        f"{'figure':26s} sigma_n  uncentred  centred   {'error / 2 sigma_n^2 (deep, uncentred, centred)':50s}"
+        f"{'chosen sigma^2/var':30s} uncentred, <= {_SHORT:g} var"
     )
-    cells = {}
     started = time.perf_counter()
-    for shape in SHAPES:
-        for noise in (0.05, 0.1, 0.2):
-            cell = denoise_cell(shape, noise, n=n, n_validation=max(100, n // 4), grid=grid)
-            cells[shape, noise] = cell
-            deep, plain, centred = (cell[name] for name in MODELS)
-            chosen = ", ".join(f"{one.bandwidth:.2g}{'!' if one.at_edge else ''}" for one in (deep, plain, centred))
-            print(
-                f"{shape:26s} {noise:7g}  {plain.error / deep.error:9.2f}  {centred.error / deep.error:7.2f}   "
-                f"{deep.relative:.2f}, {plain.relative:.2f}, {centred.relative:.2f}{'':32s}"
-                f"{chosen:30s} {plain.short / deep.short:.2f}",
-                flush=True,
-            )
+    cells: dict[tuple[str, float], dict[str, Denoised]] = {}
+    for shape, noise, name in plan:
+        key = _key(n, steps, shape, noise, name)
+        if key not in done.rows:
+            if time.perf_counter() - started > 60.0 * options.minutes:
+                print(f"stopped after {options.minutes:g} minutes; the same command goes on")
+                break
+            found = denoise_model(name, shape, noise, n=n, n_validation=max(100, n // 4), grid=grid)
+            done.add(key, asdict(found))
+        cells.setdefault((shape, noise), {})[name] = Denoised(**done.rows[key])
+        if len(cells[shape, noise]) == len(MODELS):
+            _print_row(shape, noise, cells[shape, noise])
     print(f"! = chosen at the end of the grid. {time.perf_counter() - started:.0f} s")
-    return cells
+    return {at: cell for at, cell in cells.items() if len(cell) == len(MODELS)}
+
+
+def _key(n: int, steps: int, shape: str, noise: float, name: str) -> str:
+    return f"{n}, {steps} steps, {shape}, {noise:g}, {name}"
 
 
 if __name__ == "__main__":

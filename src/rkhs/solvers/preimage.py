@@ -11,6 +11,8 @@ from rkhs._core.config import Configurable
 
 __all__ = ["PreimageDescent"]
 
+State = tuple[Tensor, Tensor, "Tensor | None"]
+
 
 class PreimageDescent(Configurable):
     """Monotone descent on one small problem a row: pre-images, or refined codes.
@@ -45,34 +47,68 @@ class PreimageDescent(Configurable):
         Y = start.clone()
         lengths = Y.new_ones(Y.shape[0])
         active = torch.arange(Y.shape[0], device=Y.device)
+        state = problem.state(Y)
         for _ in range(self.max_iter):
-            part = problem.rows(active)
             old = Y[active]
-            new, lengths[active] = self._step(part, old, lengths[active])
+            new, state, lengths[active] = self._step(problem.rows(active), old, state, lengths[active])
             Y[active] = new
             moved = (new - old).norm(dim=1) > self.tol * (1.0 + new.norm(dim=1))
             active = active[moved]
             if len(active) == 0:
                 break
+            if len(active) < len(old):
+                state = _rows(state, moved)
         return Y
 
     @staticmethod
-    def _step(problem: Any, Y: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        values, grads = problem.values_and_grads(Y)
-        new, done = Y.clone(), torch.zeros(len(Y), dtype=torch.bool, device=Y.device)
-        jump = problem.fixed_point(Y)
+    def _step(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, State, Tensor]:
+        """One step of every row, with the state after it: a step that is accepted is evaluated once."""
+        values, _, jump = state
+        jump = problem.fixed_point(Y) if jump is None else jump
+        left = torch.arange(len(Y), device=Y.device)
         if jump is not None:
-            safe = torch.where(torch.isfinite(jump), jump, Y)
-            done = torch.isfinite(jump).all(1) & (problem.values(safe) <= values)
-            new[done] = safe[done]
-        lengths = lengths * 2.0
-        squared = (grads * grads).sum(1)
-        for _ in range(40):
+            usable = torch.isfinite(jump).all(1)
+            safe = torch.where(usable[:, None], jump, Y)
+            found = problem.state(safe)
+            done = usable & (found[0] <= values)
             if bool(done.all()):
-                break
-            trial = Y - lengths[:, None] * grads
-            better = ~done & (problem.values(trial) <= values - 1e-4 * lengths * squared)
-            new[better] = trial[better]
-            done = done | better
-            lengths = torch.where(done, lengths, lengths * 0.5)
-        return new, lengths
+                return safe, found, lengths
+            Y = torch.where(done[:, None], safe, Y)
+            state = _choose(done, found, state)
+            left = left[~done]
+        part = problem.rows(left)
+        new, lengths[left] = _along_gradient(part, Y[left], _rows(state, left), 2.0 * lengths[left])
+        Y = Y.clone()
+        Y[left] = new
+        for whole, some in zip(state, part.state(new), strict=True):
+            if whole is not None:
+                whole[left] = some
+        return Y, state, lengths
+
+
+def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """A gradient step with backtracking for every row; rows that find no descent stay."""
+    values, grads, _ = state
+    squared, new = (grads * grads).sum(1), Y.clone()
+    done = torch.zeros(len(Y), dtype=torch.bool, device=Y.device)
+    for _ in range(40):
+        trial = Y - lengths[:, None] * grads
+        better = ~done & (problem.values(trial) <= values - 1e-4 * lengths * squared)
+        new[better] = trial[better]
+        done = done | better
+        if bool(done.all()):
+            break
+        lengths = torch.where(done, lengths, lengths * 0.5)
+    return new, lengths
+
+
+def _rows(state: State, index: Tensor) -> State:
+    """The state of some rows."""
+    values, grads, jump = state
+    return values[index], grads[index], None if jump is None else jump[index]
+
+
+def _choose(first: Tensor, a: State, b: State) -> State:
+    """Rows of ``a`` where ``first`` holds, of ``b`` elsewhere."""
+    jump = None if a[2] is None or b[2] is None else torch.where(first[:, None], a[2], b[2])
+    return torch.where(first, a[0], b[0]), torch.where(first[:, None], a[1], b[1]), jump
