@@ -213,13 +213,16 @@ def test_all_components_keep_every_feature():
     assert np.allclose(weights @ K, K, atol=1e-8)
 
 
+@pytest.mark.parametrize("preimage", ["ridge", "fixed_point"])
 @pytest.mark.parametrize("layer", [1, 2, 3])
-def test_denoising_helps_on_curves(layer):
+def test_denoising_helps_on_curves(layer, preimage):
     clean, _ = make_moons(200, noise=0.0, random_state=0)
     noisy = clean + np.random.default_rng(0).normal(scale=0.15, size=clean.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the third layer is hard to predict
-        model = DeepRKM((6, 4, 3), kernel=Gaussian(2.0), decoder_kernel=Gaussian("median")).fit(noisy)
+        model = DeepRKM((6, 4, 3), kernel=Gaussian(2.0), decoder_kernel=Gaussian("median"), preimage=preimage).fit(
+            noisy
+        )
     back = model.denoise(noisy, layer=layer)
     errors = ((back - clean) ** 2).mean(1)
     if layer == 1:
@@ -228,6 +231,64 @@ def test_denoising_helps_on_curves(layer):
         assert np.median(errors) < 0.6 * clean.var(0).mean()
     one = model.denoise(noisy, layer=layer, components=[0])
     assert not np.allclose(one, back)
+
+
+def test_deep_layers_denoise_better_by_regression_than_by_a_chain_of_pre_images():
+    clean, _ = make_moons(150, noise=0.0, random_state=0)
+    noisy = clean + np.random.default_rng(0).normal(scale=0.1, size=clean.shape)
+    errors = {}
+    for preimage in ("ridge", "fixed_point"):
+        model = DeepRKM((8, 4), kernel=Gaussian(2.0), preimage=preimage).fit(noisy)
+        errors[preimage] = ((model.denoise(noisy, layer=2) - clean) ** 2).mean()
+        chain = model.denoise(noisy, layer=2, weighting="paper")
+        assert np.abs(chain).max() < 3.0 * np.abs(noisy).max()  # and never runs away
+        one = model.denoise(noisy, layer=2, components=[1])
+        code = model.transform(noisy, layer=2)[:, 1:2]
+        if preimage == "ridge":  # a function of that component alone
+            close = np.argsort(code[:, 0])
+            steps = np.abs(np.diff(one[close], axis=0)).max(1)
+            assert np.median(steps) < 0.05 * clean.std()
+    assert errors["ridge"] < 0.3 * errors["fixed_point"]
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("widths", [3, (3, 2)])
+def test_feature_error_is_the_distance_from_the_projection(center, widths):
+    kernel = Gaussian(0.3)
+    K, cross = kernel(X), kernel(NEW, X)
+    model = DeepRKM(widths, kernel=kernel, center=center).fit(X)
+    found = model.reconstruction_error(NEW, space="feature")
+    b = model.set_params(preimage="fixed_point")._projection(
+        0, torch.as_tensor(cross), [0, 1, 2], "projection"
+    )  # the weights of denoise
+    b = b.numpy()
+    assert np.allclose(found, 1.0 - 2.0 * (b * cross).sum(1) + (b @ K * b).sum(1), atol=1e-9)
+    by_gram = DeepRKM(widths, kernel="precomputed", center=center).fit(K)
+    assert np.allclose(by_gram.reconstruction_error(cross), found, atol=1e-6)
+    assert by_gram.score(cross) == pytest.approx(-found.mean(), rel=1e-5)
+    if widths == 3:
+        pca = KernelPCA(3, kernel=kernel, center=center).fit(X)
+        assert np.allclose(found, pca.reconstruction_error(NEW, space="feature"), atol=1e-8)
+
+
+def test_score_is_minus_the_mean_error_of_the_way_back():
+    model = DeepRKM((4, 3)).fit(X)
+    errors = ((model.inverse_transform(model.transform(NEW)) - NEW) ** 2).sum(1)
+    assert np.allclose(model.reconstruction_error(NEW), errors)
+    assert model.score(NEW) == model.score(NEW, y=np.ones(len(NEW))) == pytest.approx(-errors.mean())
+    few = DeepRKM((1, 1)).fit(X)
+    assert few.score(NEW) < model.score(NEW) < 0.0
+
+
+def test_gram_errors_need_the_diagonal():
+    K = Linear()(X)
+    model = DeepRKM(2, kernel="precomputed").fit(K)
+    expected = KernelPCA(2, kernel=Linear()).fit(X).reconstruction_error(NEW, space="feature")
+    assert np.allclose(model.reconstruction_error(Linear()(NEW, X), diag=(NEW**2).sum(1)), expected, atol=1e-8)
+    with pytest.warns(UserWarning, match="pass diag="):
+        model.reconstruction_error(Linear()(NEW, X))
+    with pytest.raises(InputError, match="space='input' needs vector inputs"):
+        model.reconstruction_error(K, space="input")
 
 
 @pytest.mark.parametrize("preimage", ["ridge", "fixed_point"])
@@ -370,6 +431,7 @@ def test_bad_calls():
         (lambda: model.denoise(X, components=[1, 1]), "different numbers"),
         (lambda: model.denoise(X, weighting="none"), "weighting must be one of"),
         (lambda: model.inverse_transform(X[:, :3]), r"codes must be a finite array of shape \(m, 5\)"),
+        (lambda: model.reconstruction_error(X, space="both"), "space must be one of"),
         (lambda: model.traverse(n_steps=0), "n_steps must be an integer >= 1"),
     ]:
         with pytest.raises(InputError, match=message):

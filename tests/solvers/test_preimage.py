@@ -9,7 +9,7 @@ import torch
 from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
 from rkhs.kernels.base import Kernel
 from rkhs.problems.preimage import Preimage
-from rkhs.solvers import PreimageDescent
+from rkhs.solvers.preimage import PreimageDescent, preimages
 
 
 def data(seed: int, n: int = 15, d: int = 3) -> torch.Tensor:
@@ -88,6 +88,18 @@ def test_a_vanishing_denominator_does_no_harm() -> None:
     found = PreimageDescent().solve(problem, start)
     assert torch.isfinite(found).all()
     assert problem.values(found) < problem.values(start)
+
+
+def test_pre_images_stay_among_the_points() -> None:
+    # Negative weights push away: without a limit the first row runs off, the second has its pre-image at a point.
+    X = torch.tensor([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    weights = torch.tensor([[-1.0, -1.0, -1.0], [1.0, 0.0, 0.0]], dtype=torch.float64)
+    problem, start = Preimage(Gaussian(1.0), X, weights), torch.tensor([[0.4, 0.4], [0.0, 0.3]], dtype=torch.float64)
+    loose = PreimageDescent().solve(problem, start)
+    assert float(loose[0].abs().max()) > 3.0
+    found = preimages(problem, start)
+    assert float(found.abs().max()) < 3.0
+    torch.testing.assert_close(found[1], X[0], atol=1e-4, rtol=0.0)
 
 
 def test_rows_are_solved_independently() -> None:

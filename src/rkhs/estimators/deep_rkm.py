@@ -61,8 +61,8 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     multiplier : float or tuple of float, default=1.0
         The paper's ``lambda``; read by ``out_of_sample="paper"`` only, training does not depend on it.
     preimage : {"ridge", "fixed_point"}, default="ridge"
-        How :meth:`inverse_transform` returns to vectors: kernel ridge regression from codes to inputs, or pre-images
-        layer by layer.
+        How :meth:`inverse_transform`, and :meth:`denoise` from layer 2 on, return to vectors: kernel ridge regression
+        from codes to inputs, or pre-images layer by layer.
     bandwidths : {"fixed", "joint"}, default="fixed"
         ``"joint"`` minimises the objective over the bandwidths too, each within a factor ten of its start. Without the
         box, and without centring, the minimum is a spurious one: with an infinite bandwidth every Gram matrix is all
@@ -229,6 +229,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items)
         if self.bandwidths == "joint":
             K = self._training_gram(self.kernel_, items)
+        self.train_diag_ = K.diagonal().cpu().numpy().copy()
         self._store_support(items)
         H = problem.canonical(solution.point) if self.canonical else solution.point
         self.infeasibility_ = problem.constraint.violation(H)

@@ -17,7 +17,7 @@ from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.stationary import Matern
 from rkhs.outputs import Euclidean
 from rkhs.problems.preimage import Preimage
-from rkhs.solvers.preimage import PreimageDescent
+from rkhs.solvers.preimage import preimages
 
 
 class DecodingMixin:
@@ -31,6 +31,7 @@ class DecodingMixin:
     gram_means_: list[np.ndarray]
     codes_: np.ndarray
     center: bool
+    out_of_sample: str
     preimage: str
     scale_: float
     _options: dict[str, Any]
@@ -38,11 +39,17 @@ class DecodingMixin:
     def denoise(
         self, X: Any, layer: int = 1, components: Sequence[int] | None = None, *, weighting: str = "projection"
     ) -> Any:
-        """Replace each item by a pre-image of its projection on components of a layer.
+        """Replace each item by what components of a layer keep of it.
 
-        For layer 1: ``phi(x)`` is projected on the span of ``sum_i H_ik phi(x_i)``, ``k`` in ``components``, with the
+        Layer 1: ``phi(x)`` is projected on the span of ``sum_i H_ik phi(x_i)``, ``k`` in ``components``, with the
         weights ``b = H (H^T K H)^-1 H^T k(., x)``, and the vector nearest to it in the feature space is sought from
-        ``x``. Deeper layers: the same with the codes of the layer below as items, then down to the inputs.
+        ``x``.
+
+        Deeper layers of vectors with ``preimage="ridge"``: kernel ridge regression from these components alone to the
+        inputs, an estimate of the mean of ``x`` given the codes. Otherwise, and with a ``"paper"`` setting here or
+        in ``out_of_sample``, the chain of pre-images: codes of the layer below are projected as in layer 1, the nearest
+        codes are sought, and so on down to the inputs. Each link loses detail (``docs/papers/constr_drkm.md`` has
+        numbers).
 
         Parameters
         ----------
@@ -70,6 +77,9 @@ class DecodingMixin:
         K = self._cross_gram(items)  # type: ignore[attr-defined]
         if index == 0:
             weights = self._projection(0, K, kept, weighting)
+        elif self._regresses(weighting):
+            Z = self._encode(K)[index][:, kept]  # type: ignore[attr-defined]
+            return give_back(self._to_output(self._ridge(Z, layer, kept)), X)  # type: ignore[attr-defined]
         else:
             codes = self._encode(K)  # type: ignore[attr-defined]
             rows = self._code_rows(index, codes[index - 1])  # type: ignore[attr-defined]
@@ -78,7 +88,62 @@ class DecodingMixin:
         if self.kernel_.domain != "vectors":
             return give_back(self._to_output(weights), X)  # type: ignore[attr-defined]
         problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
-        return give_back(self._to_output(PreimageDescent().solve(problem, items)), X)  # type: ignore[attr-defined]
+        return give_back(self._to_output(preimages(problem, items)), X)  # type: ignore[attr-defined]
+
+    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
+        """Squared reconstruction error of each item.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        space : {"auto", "input", "feature"}, default="auto"
+            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
+            of ``phi(x)`` from its projection on the components of layer 1, which :meth:`denoise` takes; ``"auto"``:
+            input for vectors, feature otherwise. Features of different kernels have no common scale: choose bandwidths
+            by ``"input"``.
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` for ``kernel="precomputed"``; default: the diagonal of the training Gram matrix if it is
+            constant, otherwise errors are off by a constant for each item, with a warning.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+
+        Raises
+        ------
+        NotFittedError
+            Before fit.
+        InputError
+            For ``space="input"`` without vectors, and a ``diag`` that does not fit.
+        """
+        check_choice(space, "space", ("auto", "input", "feature"))
+        items = self._read_new(X)  # type: ignore[attr-defined]
+        vectors = self.kernel_.domain == "vectors"
+        if space == "input" and not vectors:
+            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
+        K = self._cross_gram(items)  # type: ignore[attr-defined]
+        if vectors and space != "feature":
+            codes = torch.cat(self._encode(K), 1)  # type: ignore[attr-defined]
+            errors = ((items - self._decoded(codes, None)) ** 2).sum(1)
+        else:
+            gram = self.kernel_.domain == "gram"
+            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)  # type: ignore[attr-defined]
+            errors = self._distances(K, diagonal)
+        return self._finite(errors)  # type: ignore[attr-defined, no-any-return]
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""
+        return -float(self.reconstruction_error(X).mean())
+
+    def _distances(self, K: Tensor, diagonal: Tensor) -> Tensor:
+        """Squared distances of features from their projections on the components of layer 1, shape (m,)."""
+        if self.center:
+            mean = to_tensor(self.gram_means_[0], **self._options)
+            diagonal = diagonal - 2.0 * K.mean(dim=1) + mean.mean()
+            K = K - mean
+        scores = K @ self._layer(1)  # type: ignore[attr-defined]
+        kept = solve_psd(to_tensor(self.moments_[0], **self._options), scores.mT).mT
+        return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
 
     def inverse_transform(self, codes: Any, layer: int | None = None) -> Any:
         """Return to the input space.
@@ -104,14 +169,21 @@ class DecodingMixin:
         """
         index = 0 if layer is None else self._layer_index(layer)  # type: ignore[attr-defined]
         Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
-        if self.kernel_.domain == "vectors" and self.preimage == "ridge":
-            return give_back(self._to_output(self._ridge(Z, layer)), codes)  # type: ignore[attr-defined]
-        weights = self._descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
-        if self.kernel_.domain != "vectors":
-            return give_back(self._to_output(weights), codes)  # type: ignore[attr-defined]
+        if self.kernel_.domain == "vectors":
+            return give_back(self._to_output(self._decoded(Z, layer)), codes)  # type: ignore[attr-defined]
+        return give_back(self._to_output(self._feature_weights(Z, index)), codes)  # type: ignore[attr-defined]
+
+    def _decoded(self, Z: Tensor, layer: int | None) -> Tensor:
+        """Vectors from codes of a layer, or of all."""
+        if self.preimage == "ridge":
+            return self._ridge(Z, layer)
+        weights = self._feature_weights(Z, 0 if layer is None else layer - 1)
         problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
-        found = PreimageDescent().solve(problem, problem.X[problem.nearest()])
-        return give_back(self._to_output(found), codes)  # type: ignore[attr-defined]
+        return preimages(problem, problem.X[problem.nearest()])
+
+    def _feature_weights(self, Z: Tensor, index: int) -> Tensor:
+        """Weights on the training items of the features of codes of a layer (or of all: the first is read)."""
+        return self._descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
 
     def traverse(self, component: int = 0, *, layer: int = 1, start: Any = None, n_steps: int = 7) -> np.ndarray:
         """Decode a walk along one code, from the 5 % to the 95 % quantile of its training values.
@@ -144,6 +216,11 @@ class DecodingMixin:
         low, high = np.quantile(self.codes_[:, column], [0.05, 0.95])
         path[:, column] = np.linspace(float(low), float(high), steps)
         return self.inverse_transform(path)
+
+    def _regresses(self, weighting: str) -> bool:
+        """Whether components above layer 1 are decoded by regression."""
+        literal = weighting == "paper" or self.out_of_sample == "paper"
+        return self.kernel_.domain == "vectors" and self.preimage == "ridge" and not literal
 
     def _check_components(self, components: Any, index: int) -> list[int]:
         width = self.layer_codes_[index].shape[1]
@@ -187,7 +264,7 @@ class DecodingMixin:
         kernel, scale = self.decoder_kernels_[layer - 1], self.scale_
         problem = Preimage(kernel, scale * self._layer(layer), weights)  # type: ignore[attr-defined]
         first = problem.X[problem.nearest()] if start is None else scale * start
-        return PreimageDescent().solve(problem, first) / scale
+        return preimages(problem, first) / scale
 
     def _descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
         """Weights on the training items from codes of a layer, through the pre-images of every layer below."""
@@ -196,11 +273,12 @@ class DecodingMixin:
             block = self._code_preimage(below, weights, None if codes is None else codes[below - 1])
         return self._uncentred(block @ self._layer(1).mT)  # type: ignore[attr-defined]
 
-    def _ridge(self, Z: Tensor, layer: int | None) -> Tensor:
+    def _ridge(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
         """Kernel ridge regression from codes, as new items have them, to inputs; the ridge by leave-one-out."""
         X = self._support()  # type: ignore[attr-defined]
         codes = self._encode(self.kernel_._gram(X))  # type: ignore[attr-defined]
         train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
+        train = train if kept is None else train[:, kept]
         factor = float(len(train)) ** 0.5  # codes of order one
         output, U = Euclidean.fit(X, None, center=True, scale=True)
         kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)

@@ -96,7 +96,7 @@ class CodeRefinement:
         return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
 
     def state(self, U: Tensor) -> tuple[Tensor, Tensor, None]:
-        \"\"\"Objective and gradient of each row; the step is apart, for it costs more than both.\"\"\"
+        """Objective and gradient of each row; the step is apart, for it costs more than both."""
         return *self.values_and_grads(U), None
 
     def fixed_point(self, U: Tensor) -> Tensor | None:

@@ -4,13 +4,19 @@ A cell is one fit and its four scores. Every finished cell is a line of a file, 
 was. Cars3D and SmallNORB are behind download pages and not part of the data folder; ``load_images`` reads them from
 ``cars3d.npz`` and ``smallnorb.npz`` (arrays ``X`` and ``factors``) where a user has them.
 
-Run: RKHS_DATA=... python -m rkhs.reproduce.disentanglement [--reduced] [--cells FILE] [--figures FOLDER]
+Machines: random start, default solver to convergence (the paper halts a penalty method after 2 to 7 rounds), centred,
+codes rotated to principal axes. beta-VAE: trained until its bound on held-out images (15 %) has not fallen for 500
+steps, at the rate that the paper gives for Adam.
+
+Run: RKHS_DATA=... python -m rkhs.reproduce.disentanglement [--reduced] [--cells FILE] [--minutes M] [--only KIND]
+    [--figures FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 import warnings
@@ -26,9 +32,10 @@ from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.kernels import Gaussian
 from rkhs.metrics import dci, irs, mig, sap
 from rkhs.reproduce.baselines.beta_vae import BetaVAE
+from rkhs.reproduce.disentanglement_figures import draw
 from rkhs.reproduce.finished import Finished
 
-__all__ = ["cells", "load_images", "main", "run_cell"]
+__all__ = ["cells", "expected_seconds", "load_images", "main", "run_cell"]
 
 GAMMAS = (0.01, 0.1, 1.0, 5.0, 25.0)
 BETAS = (2, 3, 4, 5, 6)
@@ -44,7 +51,10 @@ WIDTHS = (
     (10, 5, 2),
     (20, 20, 10),
 )
+FIGURES = ("depth", "gamma", "start", "widths", "beta-VAE")
 SCORES = ("IRS", "MIG", "SAP", "DCI")
+_SIDE = 64
+_NOISY = 8000  # colour images with noise: more than any cell reads, and 0.4 GB
 
 
 def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -53,13 +63,20 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     name : {"dsprites", "noisy dsprites", "coil20", "cars3d", "smallnorb"}
-        Noisy dSprites: the background replaced by Gaussian noise, clipped to [0, 1]; three channels. COIL-20 is
-        enlarged to 64 x 64, so that all models see the same images.
+        Noisy dSprites: the background replaced by Gaussian noise, clipped to [0, 1]; three channels; 8,000 of the
+        sprites. COIL-20 is enlarged to 64 x 64, so that all models see the same images. The others are read from
+        ``NAME/NAME.npz``: ``X`` of shape (n, 64, 64), or (n, 64, 64, 3) in colour, with values from 0 to 255, and
+        ``factors`` (n, F).
 
     Returns
     -------
     X : ndarray of shape (n, 4096) or (n, 12288)
     factors : ndarray of shape (n, F)
+
+    Raises
+    ------
+    InputError
+        If the file is not there, or its images are not 64 x 64.
     """
     folder = Path(os.environ["RKHS_DATA"])
     if name in ("dsprites", "noisy dsprites"):
@@ -68,6 +85,8 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
         sprites = np.unpackbits(bits, axis=1).astype(np.float32)
         if name == "dsprites":
             return sprites, factors
+        chosen = np.random.default_rng(1).permutation(len(sprites))[:_NOISY]
+        sprites, factors = sprites[chosen], factors[chosen]
         noise = np.random.default_rng(0).standard_normal((len(sprites), 3, sprites.shape[1]), dtype=np.float32)
         return np.clip(np.where(sprites[:, None, :] > 0, 1.0, noise), 0.0, 1.0).reshape(len(sprites), -1), factors
     path = folder / name / f"{name}.npz"
@@ -77,10 +96,19 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
         X, factors = file["X"], file["factors"]
     if X.shape[1] == 32:
         X = X.repeat(2, axis=1).repeat(2, axis=2)
+    if X.shape[1:] not in ((_SIDE, _SIDE), (_SIDE, _SIDE, 3)) or len(X) != len(factors):
+        raise InputError(
+            f"{path.name} must hold X of shape (n, 64, 64) or (n, 64, 64, 3), and factors of n rows; got {X.shape} and "
+            f"{factors.shape}. Resize the images first"
+        )
+    if X.ndim == 4:
+        X = X.transpose(0, 3, 1, 2)  # channels first
     return (X.reshape(len(X), -1) / 255.0).astype(np.float32), factors
 
 
-def cells(data: Sequence[str], sizes: Sequence[int], seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
+def cells(
+    data: Sequence[str], sizes: Sequence[int], seeds: Sequence[int], *, reduced: bool = False
+) -> Iterator[dict[str, Any]]:
     """Settings of every cell, the cheap ones first.
 
     Parameters
@@ -90,6 +118,8 @@ def cells(data: Sequence[str], sizes: Sequence[int], seeds: Sequence[int]) -> It
     sizes : sequence of int
         Numbers of training images.
     seeds : sequence of int
+    reduced : bool
+        Three values of beta instead of five, and the choices of (s1, s2, s3) with fixed bandwidths only.
 
     Yields
     ------
@@ -107,19 +137,29 @@ def cells(data: Sequence[str], sizes: Sequence[int], seeds: Sequence[int]) -> It
                 for init in ("random", "kpca"):
                     yield {**shared, "figure": "start", "widths": (10, 5), "init": init}
                 if n == 100:
-                    for widths in WIDTHS:
-                        yield {**shared, "figure": "widths", "widths": widths}
-    for name in data:
-        for n in sizes:
-            for seed in seeds:
-                for beta in BETAS:
+                    for bandwidths in ("fixed",) if reduced else ("fixed", "joint"):
+                        for widths in WIDTHS:
+                            yield {**shared, "figure": "widths", "widths": widths, "bandwidths": bandwidths}
+    for beta in sorted(BETAS[::2] if reduced else BETAS, key=lambda b: abs(b - 4)):  # the paper's Table 3 has 4
+        for seed in seeds:
+            for n in sizes:
+                for name in data:
                     yield {"data": name, "n": n, "seed": seed, "figure": "beta-VAE", "beta": beta}
 
 
+def expected_seconds(cell: dict[str, Any], *, reduced: bool) -> float:
+    """What a cell takes on one core of an ordinary machine, measured on a few of them."""
+    scoring = 1.0 if reduced else 25.0  # 500 images and 3 rounds of boosting, or 4,000 and 20
+    if cell["figure"] == "beta-VAE":
+        return scoring + 75.0
+    fit = 0.02 * sum(cell["widths"]) * (cell["n"] / 100) ** 1.5 * len(cell["widths"])
+    return scoring + fit * (12.0 if cell.get("bandwidths") == "joint" else 1.0)
+
+
 def run_cell(
-    cell: dict[str, Any], X: np.ndarray, factors: np.ndarray, *, n_eval: int = 4000, epochs: int = 300, trees: int = 20
+    cell: dict[str, Any], X: np.ndarray, factors: np.ndarray, *, n_eval: int = 4000, trees: int = 20
 ) -> dict[str, Any]:
-    """Fit the model of a cell on ``n`` images and score its codes of ``n_eval`` others.
+    """Fit the model of a cell on ``n`` images and score its codes of ``n_eval`` images drawn from the whole set.
 
     Parameters
     ----------
@@ -128,16 +168,15 @@ def run_cell(
     X : ndarray of shape (N, d)
     factors : ndarray of shape (N, F)
     n_eval : int
-        The same images for every cell of a data set.
-    epochs : int
-        Of the beta-VAE, at most.
+        The same images for every cell of a data set; a set with fewer is scored whole.
     trees : int
         Rounds of boosting of DCI.
 
     Returns
     -------
     dict
-        The cell with its scores, the number of latents (a layer of ten, or all codes side by side) and ``seconds``.
+        The cell with its scores, the number of latents (a layer of ten, or all codes side by side), ``seconds``, and
+        ``trained``: whether the fit converged.
     """
     started = time.perf_counter()
     judged = np.random.default_rng(0).permutation(len(X))[: min(n_eval, len(X))]
@@ -145,7 +184,7 @@ def run_cell(
     draw = 0 if cell["figure"] == "start" else cell["seed"]
     rows = check_random_state(1000 + draw).permutation(len(X))[: cell["n"]]
     if cell["figure"] == "beta-VAE":
-        model: Any = BetaVAE(10, float(cell["beta"]), max_epochs=epochs, random_state=cell["seed"])
+        model: Any = BetaVAE(10, float(cell["beta"]), random_state=cell["seed"])
         Z = model.fit(X[rows]).transform(X[judged])
     else:
         gamma = cell.get("gamma", 1.0)  # eta_1 / eta_2
@@ -169,7 +208,8 @@ def run_cell(
             "SAP": sap(Z, V),
             "DCI": dci(Z, V, n_estimators=trees).disentanglement,
         }
-    return {**cell, **scores, "latents": Z.shape[1], "seconds": round(time.perf_counter() - started, 2)}
+    told = {"latents": Z.shape[1], "trained": model.converged_, "seconds": round(time.perf_counter() - started, 2)}
+    return {**cell, **scores, **told}
 
 
 def _latents(cell: dict[str, Any]) -> int | None:
@@ -185,7 +225,7 @@ def _key(cell: dict[str, Any]) -> str:
 def summarise(rows: Sequence[dict[str, Any]]) -> None:
     """Mean and standard deviation of every score over the seeds, a line a setting."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    left_out = ("seed", "seconds", "latents", *SCORES)
+    left_out = ("seed", "seconds", "latents", "trained", *SCORES)
     for row in rows:
         label = ", ".join(f"{k}={v}" for k, v in row.items() if k not in left_out)
         groups.setdefault(label, []).append(row)
@@ -193,31 +233,8 @@ def summarise(rows: Sequence[dict[str, Any]]) -> None:
         text = "  ".join(
             f"{s} {np.mean([r[s] for r in group]):.3f}±{np.std([r[s] for r in group]):.3f}" for s in SCORES
         )
-        print(f"{text}  {label} ({len(group)} seeds)")
-
-
-def draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
-    """Box plots of each score by setting, one figure a data set and figure of the paper."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sorted({row["data"] for row in rows}):
-        for kind, field in (("depth", "depth"), ("gamma", "gamma"), ("widths", "widths"), ("beta-VAE", "beta")):
-            chosen = [r for r in rows if r["data"] == name and r["figure"] == kind]
-            if not chosen:
-                continue
-            values = sorted({str(r[field]) for r in chosen})
-            figure, axes = plt.subplots(1, len(SCORES), figsize=(4 * len(SCORES), 3.5))
-            for panel, score in zip(axes, SCORES, strict=True):
-                panel.boxplot([[r[score] for r in chosen if str(r[field]) == v] for v in values])
-                panel.set_xticks(range(1, len(values) + 1), values, rotation=45)
-                panel.set(title=score, xlabel=field)
-            figure.tight_layout()
-            figure.savefig(folder / f"{name.replace(' ', '_')}_{kind}.png", dpi=110)
-            plt.close(figure)
+        short = sum(not row["trained"] for row in group)
+        print(f"{text}  {label} ({len(group)} seeds{f', {short} not converged' if short else ''})")
 
 
 def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -231,33 +248,46 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        All cells with their scores.
+        All finished cells with their scores.
     """
     parser = argparse.ArgumentParser(description="Disentanglement study of Tonin et al. (2021), section 5.3")
-    parser.add_argument("--reduced", action="store_true", help="one size, two seeds, few epochs and trees (minutes)")
+    parser.add_argument("--reduced", action="store_true", help="100 images, two seeds, 500 scored (minutes)")
     parser.add_argument("--cells", type=Path, default=Path("disentanglement.jsonl"), help="file of finished cells")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no further cell after so long")
+    parser.add_argument("--only", choices=FIGURES, help="cells of one kind")
     parser.add_argument("--figures", type=Path, help="folder for box plots (needs matplotlib)")
     options = parser.parse_args(arguments)
-    data = ("dsprites", "coil20") if options.reduced else ("dsprites", "coil20", "noisy dsprites")
+    data = ("dsprites", "coil20", "noisy dsprites")
     sizes, seeds = ((100,), range(2)) if options.reduced else (SIZES, range(5))
-    effort = {"n_eval": 500, "epochs": 15, "trees": 3} if options.reduced else {}
-    plan = list(cells(data, sizes, seeds))
+    effort = {"n_eval": 500, "trees": 3} if options.reduced else {}
+    plan = {
+        _key(cell): cell
+        for cell in cells(data, sizes, seeds, reduced=options.reduced)
+        if options.only in (None, cell["figure"])
+    }
     done = Finished(options.cells)
-    minutes = len(plan) * (3.0 if options.reduced else 60.0) / 60
-    print(f"{len(plan)} cells, {sum(_key(c) in done.rows for c in plan)} of them done; all take about {minutes:.0f} min")
+    left = [cell for key, cell in plan.items() if key not in done.rows]
+    minutes = sum(expected_seconds(cell, reduced=options.reduced) for cell in left) / 60.0
+    print(f"{len(plan) - len(left)} of {len(plan)} cells done; the others take about {_span(minutes)} on one core")
     print("Cars3D and SmallNORB are not in the data folder: not tested. dSprites is a re-rendering of 46,080 images.")
+    started = time.perf_counter()
     loaded: tuple[str, np.ndarray, np.ndarray] | None = None
-    for cell in plan:
-        if _key(cell) in done.rows:
-            continue
+    for cell in left:
+        if time.perf_counter() - started > 60.0 * options.minutes:
+            print(f"stopped after {options.minutes:g} minutes; the same command goes on")
+            break
         if loaded is None or loaded[0] != cell["data"]:
             loaded = (cell["data"], *load_images(cell["data"]))
         done.add(_key(cell), run_cell(cell, loaded[1], loaded[2], **effort))
-    rows = [done.rows[_key(cell)] for cell in plan]
+    rows = [done.rows[key] for key in plan if key in done.rows]
     summarise(rows)
     if options.figures is not None:
         draw(rows, options.figures)
     return rows
+
+
+def _span(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < 90.0 else f"{minutes / 60.0:.1f} h"
 
 
 if __name__ == "__main__":

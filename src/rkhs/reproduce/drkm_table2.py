@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict
     grid = [float(v) for v in np.geomspace(3e-4, 300.0, steps)]
     print(f"{n} points, sigma^2 / var from 3e-4 to 300 in {steps} steps; ratios over 1: the deep machine is better")
     done = Finished(options.cells)
-    plan = [(shape, noise, name) for shape in SHAPES for noise in NOISE for name in MODELS]
+    plan = [(shape, noise, name) for noise in NOISE for shape in SHAPES for name in MODELS]
     left = sum(_key(n, steps, *one) not in done.rows for one in plan)
     minutes = left / len(plan) * (1.0 if options.reduced else 40.0)
     print(f"{len(plan) - left} of {len(plan)} models done; the others take about {minutes:.0f} min on one core")

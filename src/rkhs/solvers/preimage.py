@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["PreimageDescent"]
+__all__ = ["PreimageDescent", "preimages"]
 
 State = tuple[Tensor, Tensor, "Tensor | None"]
 
@@ -84,6 +84,49 @@ class PreimageDescent(Configurable):
             if whole is not None:
                 whole[left] = some
         return Y, state, lengths
+
+
+def preimages(problem: Any, start: Tensor) -> Tensor:
+    """Pre-images that stay among the training points and the starts.
+
+    Where ``r`` exceeds its value at infinity, descent may run away. A row that ends outside the box of these points, by
+    more than its width, is started again from the training point that is best in the feature space, and becomes that
+    point if it leaves again.
+
+    Parameters
+    ----------
+    problem : Preimage
+    start : Tensor of shape (m, d)
+
+    Returns
+    -------
+    Tensor of shape (m, d)
+
+    Raises
+    ------
+    InputError
+        If the kernel of the problem has no gradient.
+
+    References
+    ----------
+    Mika et al. (1999), equation 10; the restart is ours.
+    """
+    points = torch.cat([problem.X, start])
+    low, high = points.min(dim=0).values, points.max(dim=0).values
+    reach = high - low
+
+    def away(Y: Tensor) -> Tensor:
+        return ((low - reach > Y) | (high + reach < Y) | ~torch.isfinite(Y)).any(1)
+
+    solver = PreimageDescent()
+    found = solver.solve(problem, start)
+    lost = away(found).nonzero()[:, 0]
+    if len(lost):
+        part = problem.rows(lost)
+        first = problem.X[part.nearest()]
+        again = solver.solve(part, first)
+        found[lost] = torch.where(away(again)[:, None], first, again)
+    return found
 
 
 def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, Tensor]:
