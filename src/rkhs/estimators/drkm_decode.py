@@ -129,7 +129,7 @@ class DecodingMixin:
             gram = self.kernel_.domain == "gram"
             diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)  # type: ignore[attr-defined]
             errors = self._distances(K, diagonal)
-        return self._finite(errors)  # type: ignore[attr-defined, no-any-return]
+        return self._finite(errors)  # type: ignore[attr-defined]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""

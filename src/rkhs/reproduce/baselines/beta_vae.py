@@ -109,7 +109,8 @@ class BetaVAE(TransformerMixin, BaseEstimator):
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
         best, kept = np.inf, [w.detach().clone() for w in parameters]
         noise = torch.randn(len(held), self.n_components, generator=generator)  # the same for every epoch
-        self.history_, self.best_epoch_, self.converged_ = [], 0, False
+        self.history_: list[float] = []
+        self.best_epoch_, self.converged_ = 0, False
         steps = best_at = 0
         while steps < self.max_steps and not self.converged_:
             order = torch.randperm(len(train), generator=generator)
