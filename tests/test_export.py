@@ -72,6 +72,15 @@ def test_autoencoders_agree_there_and_back(widths: Any, dtype: str, data: Any, t
     np.testing.assert_allclose(back, model.inverse_transform(codes), atol=tolerance * 10)
 
 
+def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
+    X, new = data
+    model = KernelAutoencoder(2, linear_part="free", refine=False).fit(X)
+    codes = model.transform(new)
+    np.testing.assert_allclose(run(export(model, tmp_path / "model.onnx"), new), codes, atol=1e-8 * np.abs(codes).max())
+    back = run(export(model, tmp_path / "back.onnx", part="decoder"), codes)
+    np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-8)
+
+
 def test_the_decoder_of_kernel_pca_and_wide_data(data: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(12, 30))  # more columns than rows: targets are coordinates in their span

@@ -112,6 +112,11 @@ def _encoder(graph: Graph, model: Any) -> str:
     if model.renormalize:
         raise InputError("to_onnx writes the plain encoder; got renormalize=True, fit with renormalize=False")
     codes = graph.node("MatMul", K, np.asarray(model.encoder_coefs_[0]))
+    if model.linear_coef_ is not None:
+        coef = np.asarray(model.linear_coef_)
+        shift = np.asarray(model.linear_offset_) @ coef
+        linear = graph.node("MatMul", "X", np.asarray(model.linear_directions_) @ coef)
+        codes = graph.node("Add", codes, graph.node("Sub", linear, shift))
     for layer in range(model.bottleneck_):
         rows = graph.gram(model.decoder_kernels_[layer], codes, np.asarray(model.layer_codes_[layer]))
         codes = graph.node("MatMul", rows, np.asarray(model.encoder_coefs_[layer + 1]))
@@ -134,7 +139,10 @@ def _decoder(graph: Graph, model: Any) -> str:
         for layer in range(model.bottleneck_, last + 1):
             rows = graph.gram(model.decoder_kernels_[layer], U, np.asarray(model.layer_codes_[layer]))
             coef = model.decoder_coef_ if layer == last else model.encoder_coefs_[layer + 1]
-            U = graph.node("MatMul", rows, np.asarray(coef))
+            before, U = U, graph.node("MatMul", rows, np.asarray(coef))
+        if model.decoder_linear_ is not None:
+            linear = np.asarray(model.decoder_linear_)
+            U = graph.node("Add", U, graph.node("Add", graph.node("MatMul", before, linear[:-1]), linear[-1]))
     if output.basis is not None:
         U = graph.node("MatMul", U, np.asarray(output.basis))
     return graph.node("Add", graph.node("Mul", U, np.array(output.factor)), np.asarray(output.mean))

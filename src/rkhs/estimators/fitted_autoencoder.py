@@ -11,15 +11,16 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs.estimators.autoencoder_targets import candidate_distances, reconstruction_errors
-from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.base import Ranking, rank
 from rkhs.estimators.constrained_parts import renormalized
+from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
 from rkhs.outputs import Euclidean
 
 __all__ = ["FittedAutoencoder"]
 
 
-class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them.
 
     A subclass has the parameters of :class:`~rkhs.estimators.kernel_autoencoder.KernelAutoencoder` that say what is
@@ -127,6 +128,13 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         U = self._decode(self._read_codes(codes))
         result = self.output_.decode(U) if isinstance(self.output_, Euclidean) else self.output_.weights(U)
         return give_back(self._to_output(result), codes)
+
+    @property
+    def _rebuilds_vectors(self) -> bool:
+        return isinstance(self.output_, Euclidean)
+
+    def _feature_weights(self, Z: Tensor) -> Tensor:
+        return self.output_.weights(self._decode(Z))
 
     def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
         """Rank candidates by their distance to what the codes decode to.

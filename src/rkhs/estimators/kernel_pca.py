@@ -13,7 +13,8 @@ from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
-from rkhs.estimators.base import KernelEstimator, Ranking, rank, take
+from rkhs.estimators.base import Ranking, rank, take
+from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import fit_robust
 from rkhs.grams import Dense, Gram
 from rkhs.kernels.base import Kernel
@@ -27,7 +28,7 @@ from rkhs.solvers.preimage import PreimageDescent
 __all__ = ["KernelPCA"]
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
@@ -281,7 +282,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     def _scores(self, K: Tensor) -> Tensor:
         return K @ to_tensor(self.dual_coef_, **self._options) + to_tensor(self.intercept_, **self._options)
 
-    def _weights(self, codes: Tensor) -> Tensor:
+    def _feature_weights(self, codes: Tensor) -> Tensor:
         """Weights on the training features of the projections with the given codes, shape (m, n)."""
         W = codes @ to_tensor(self.dual_coef_, **self._options).mT
         if self.mean_weights_ is None:
@@ -303,7 +304,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """
         Z = self._read_codes(codes)
         if self.kernel_.domain != "vectors":
-            result = self._weights(Z)
+            result = self._feature_weights(Z)
         elif self.preimage == "ridge":
             result = self._ridge_preimage(Z)
         else:
@@ -316,7 +317,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         return self.output_.decode(K @ to_tensor(self.decoder_coef_, **self._options))
 
     def _feature_preimage(self, Z: Tensor) -> Tensor:
-        problem = Preimage(self.kernel_, self._support(), self._weights(Z))
+        problem = Preimage(self.kernel_, self._support(), self._feature_weights(Z))
         start = problem.X[problem.nearest()]
         return start if self.preimage == "nearest" else PreimageDescent().solve(problem, start)
 

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.medians import median_bandwidth
+from rkhs.kernels.stationary import Gaussian
 
 __all__ = ["FunctionalGaussian", "FunctionalLaplacian", "quadrature_weights"]
 
@@ -147,6 +149,23 @@ class FunctionalLaplacian(_Functional):
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_full((X.shape[0],), float(self._weights(X).sum()))
 
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        dense = S.dense() if isinstance(S, Outer) else S
+        return self._cross_pullback(X, X, dense + dense.mT)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        w, gamma = self._weights(X), float(self.gamma)
+        rows = max(1, _BLOCK // max(1, Y.numel()))
+        parts = []
+        for i in range(0, len(X), rows):
+            D = X[i : i + rows, None, :] - Y[None, :, :]
+            slope = torch.sign(D) * D.abs_().mul_(-gamma).exp_()  # zero where curves touch
+            parts.append(torch.einsum("ij,ijt->it", S[i : i + rows], slope).mul_(-gamma * w))
+        return torch.cat(parts)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
     def _distances(self, X: Tensor) -> Tensor:
         w = self._weights(X)
         return _by_blocks(X, X, lambda D: D.abs_() @ (w / w.sum()))
@@ -194,6 +213,17 @@ class FunctionalGaussian(_Functional):
 
     def _distances(self, X: Tensor) -> Tensor:
         return self._squares(X, X)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        root = self._weights(X).sqrt()
+        return Gaussian(float(self.gamma))._pullback(X * root, S, K).mul_(root)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        root = self._weights(X).sqrt()
+        return Gaussian(float(self.gamma))._cross_pullback(X * root, Y * root, S).mul_(root)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
 
     def _squares(self, X: Tensor, Y: Tensor) -> Tensor:
         root = self._weights(X).sqrt()

@@ -42,6 +42,10 @@ class Preimage:
         """The problems of some rows."""
         return replace(self, weights=self.weights[index])
 
+    def table(self, Y: Tensor) -> Tensor:
+        """``r`` of every combination at every row of ``Y``, shape (m, len(Y))."""
+        return self.kernel._diag(Y)[None, :] - 2.0 * self.weights @ self.kernel._gram(Y, self.X).mT
+
     def values(self, Y: Tensor) -> Tensor:
         """``r`` at the rows of ``Y`` up to a constant of each row, shape (m,)."""
         return self.kernel._diag(Y) - 2.0 * (self.kernel._gram(Y, self.X) * self.weights).sum(1)

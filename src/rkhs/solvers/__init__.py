@@ -6,6 +6,7 @@ from rkhs.solvers.alternating import Alternating
 from rkhs.solvers.base import Solver
 from rkhs.solvers.batched import GapSolver
 from rkhs.solvers.block_coordinate import BlockCoordinate
+from rkhs.solvers.box_preimage import PreimageInBox
 from rkhs.solvers.cayley_adam import CayleyAdam
 from rkhs.solvers.direct import Direct, leave_one_out_residuals
 from rkhs.solvers.fista import FISTA
@@ -30,6 +31,7 @@ __all__ = [
     "GapSolver",
     "GradientDescent",
     "PreimageDescent",
+    "PreimageInBox",
     "ProjectedGradient",
     "ProximalGradient",
     "QuadraticPenalty",

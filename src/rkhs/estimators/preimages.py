@@ -1,0 +1,117 @@
+"""Vectors from features: pre-images within bounds, for models whose decoder gives features of a kernel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.checks import check_count, check_number, real_array
+from rkhs._core.errors import InputError
+from rkhs.estimators.base import KernelEstimator
+from rkhs.problems.preimage import Preimage
+from rkhs.solvers.box_preimage import PreimageInBox
+
+__all__ = ["PreimageMixin"]
+
+
+class PreimageMixin(KernelEstimator):
+    """Gives models of vectors the method ``preimages``.
+
+    A subclass has ``inverse_transform`` (vectors, or weights on the training features) and ``output_``.
+
+    References
+    ----------
+    Mika et al. (1999); Byrd et al. (1995) for the optimiser.
+    """
+
+    def preimages(
+        self, codes: Any, *, bounds: Any = None, n_starts: int = 3, max_iter: int = 200, tol: float = 1e-9
+    ) -> Any:
+        """Vectors within bounds whose features are nearest to what the codes decode to.
+
+        Minimises ``||phi(x) - sum_i b_i phi(x_i)||^2`` over the box from the best training vectors by L-BFGS-B: counts
+        and spectra by ``bounds=(0, None)``, images by ``bounds=(0, 1)``. Where the model decodes to vectors, the
+        nearest vector in the box.
+
+        Parameters
+        ----------
+        codes : array of shape (m, p)
+        bounds : tuple of two (float, array of shape (d,) or None), default=None
+            Lower and upper bounds of every column; None: no bound.
+        n_starts : int, default=3
+            Training vectors to start from; the best result wins.
+        max_iter : int, default=200
+            Of each start.
+        tol : float, default=1e-9
+            Relative decrease under which a start ends.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+            Never farther in feature space than the training vector nearest to the decoded feature, put into the box.
+
+        Raises
+        ------
+        InputError
+            For models of objects or Gram matrices, kernels without gradient, and bounds that are not in order.
+        """
+        Z = self._read_codes(codes)
+        if self._rebuilds_vectors:
+            decoded = np.asarray(self.inverse_transform(codes))
+            low, high = _read_bounds(bounds, decoded.shape[1])
+            return give_back(np.clip(decoded, low, high).astype(decoded.dtype), codes)
+        kernel, X, goal = self._feature_goal(Z)
+        low, high = _read_bounds(bounds, X.shape[1])
+        solver = PreimageInBox(
+            check_count(n_starts, "n_starts"), check_count(max_iter, "max_iter"), check_number(tol, "tol", at_least=0.0)
+        )
+        found = solver.solve(Preimage(kernel, X, goal), torch.as_tensor(low).to(X), torch.as_tensor(high).to(X))
+        return give_back(self._to_output(found), codes)
+
+    @abstractmethod
+    def inverse_transform(self, codes: Any) -> Any:
+        """Vectors, or weights on the training features."""
+
+    @property
+    def _rebuilds_vectors(self) -> bool:
+        """Whether the decoder gives vectors; a kernel PCA gives projections in feature space."""
+        return False
+
+    def _feature_goal(self, Z: Tensor) -> tuple[Any, Tensor, Tensor]:
+        """Kernel, training vectors, and the weights of the decoded features on them."""
+        kernel = getattr(self, "output_kernel_", None) or self.kernel_
+        if kernel.domain != "vectors":
+            raise InputError(
+                f"preimages makes vectors; the features of this model are of {kernel.domain}. Use decode, which ranks "
+                "candidates"
+            )
+        items = getattr(self, "target_items_", None)
+        X = self._support() if items is None else to_tensor(items, **self._options)
+        return kernel, X, self._feature_weights(Z).to(X)
+
+    @abstractmethod
+    def _feature_weights(self, Z: Tensor) -> Tensor:
+        """Weights of decoded features on the training features, shape (m, n)."""
+
+
+def _read_bounds(bounds: Any, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds, shape (d,) each, infinite where there is none."""
+    if bounds is None:
+        return np.full(width, -np.inf), np.full(width, np.inf)
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise InputError(f"bounds must be a pair (lower, upper), each a number, an array or None; got {bounds!r}")
+    sides = []
+    for side, default in zip(bounds, (-np.inf, np.inf), strict=True):
+        values = np.asarray(default) if side is None else real_array(side, "bounds").astype(float)
+        if values.shape not in ((), (width,)) or np.isnan(values).any():
+            raise InputError(f"bounds must be numbers or arrays of shape ({width},), one a column; got {side!r}")
+        sides.append(np.broadcast_to(values, (width,)).copy())
+    if (sides[0] > sides[1]).any():
+        column = int(np.flatnonzero(sides[0] > sides[1])[0])
+        raise InputError(f"bounds must be in order; got {sides[0][column]:g} > {sides[1][column]:g} in column {column}")
+    return sides[0], sides[1]
