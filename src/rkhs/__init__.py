@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rkhs import metrics as metrics
     from rkhs import plots as plots
     from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
+    from rkhs.estimators.diagnostics import diagnose as diagnose
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
     from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
@@ -42,6 +43,7 @@ _NAMES = {
     "KernelPCA": "rkhs.estimators.kernel_pca",
     "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
     "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
+    "diagnose": "rkhs.estimators.diagnostics",
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",

@@ -73,6 +73,23 @@ def _facts(file: Any) -> dict[str, Any]:
             facts[name] = getattr(model, f"{name}_")
     if hasattr(model, "explained_variance_ratio_"):
         facts["explained variance"] = ", ".join(f"{v:.1%}" for v in model.explained_variance_ratio_[:10])
+    facts |= _diagnosis(model) if hasattr(model, "codes_") else {}
     facts["written by"] = f"rkhs {file.library}, format {file.format[0]}.{file.format[1]}"
     facts["sha256"] = file.checksum
+    return facts
+
+
+def _diagnosis(model: Any) -> dict[str, Any]:
+    """What the model says of itself; numbers that it does not have are left out."""
+    from rkhs.estimators import diagnose
+
+    found = diagnose(model)
+    names = ("training_error", "leave_one_out_error", "effective_rank", "degrees_of_freedom", "saturated")
+    names += ("in_sample_defect", "near_duplicates")
+    numbers = {name.replace("_", " "): getattr(found, name) for name in names}
+    facts: dict[str, Any] = {
+        "diagnosis": {name: f"{value:.4g}" for name, value in numbers.items() if value is not None}
+    }
+    if found.warnings:
+        facts["warnings"] = dict(enumerate(found.warnings, 1))
     return facts

@@ -2,6 +2,7 @@
 
 from rkhs.estimators.base import KernelEstimator, Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
+from rkhs.estimators.diagnostics import Diagnostics, diagnose
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
 from rkhs.estimators.gram_transformer import GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
@@ -13,6 +14,7 @@ from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 
 __all__ = [
     "DeepRKM",
+    "Diagnostics",
     "FunctionalKernelRegressor",
     "GramTransformer",
     "InputOutputKernelRegressor",
@@ -23,4 +25,5 @@ __all__ = [
     "OperatorKernelRegressor",
     "OperatorKernelRegressorCV",
     "Ranking",
+    "diagnose",
 ]

@@ -261,6 +261,7 @@ class KernelAutoencoder(FittedAutoencoder):
         del K  # n x n numbers that the solver does not need
         result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
         self._kept_rows, self._n_training = kept, n
+        self._row_weights = None if weights is None else weights.cpu().numpy()
         keep_factor(self, encoder)
         self._store_support(items)
         store_layers(self, result, settings)

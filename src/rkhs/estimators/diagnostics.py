@@ -1,0 +1,277 @@
+"""What a fitted model says of itself: how far its answers can be trusted, in numbers and in sentences.
+
+With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and beside a free linear part in
+``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
+``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
+``z_i - a_i / (K_1^-1)_ii``. Both together estimate the held-out error, with the codes of the other items as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from rkhs._core.arrays import to_tensor
+from rkhs._core.linalg import cholesky
+from rkhs.estimators.autoencoder_targets import reconstruction_errors, target_spread
+from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
+from rkhs.estimators.refined_codes import can_refine, linear_coordinates
+from rkhs.losses import Squared, as_loss
+from rkhs.problems.semiparametric import FREE
+
+__all__ = ["Diagnostics", "diagnose"]
+
+# Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
+_NOTHING, _DEAD, _TWINS, _SATURATED, _DEFECT, _INTERPOLATES = 0.9, 1e-8, 0.1, 0.5, 0.1, 0.99
+_FLAT = 0.999
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance.
+
+    Parameters
+    ----------
+    training_error : float or None
+        Of the training items with their own codes.
+    leave_one_out_error : float or None
+        Each training item coded and rebuilt by the model without it, the codes of the others as they are: an estimate
+        of the held-out error of plain codes.
+    held_out_error, plain_error : float or None
+        Of the items that were given, with refined codes if the model refines, and without.
+    effective_rank : float
+        ``(sum_j v_j)^2 / sum_j v_j^2`` for the variances ``v`` of the principal axes of the codes: how many components
+        count.
+    degrees_of_freedom : float or None
+        Trace of the map from targets to reconstructions; at n the decoder interpolates.
+    in_sample_defect : float or None
+        ``||f(X) - Z|| / ||Z||``: how far coding the training items again misses their codes.
+    saturated : float or None
+        Share of the training items on which a robust loss is linear.
+    near_duplicates : float or None
+        Share of the training items with a twin among the others.
+    typical_similarity : float or None
+        Median of ``k(x, x') / sqrt(k(x, x) k(x', x'))`` over pairs: near one or zero the bandwidth is off.
+    converged : bool or None
+    warnings : tuple of str
+        What should be known before the model is used; empty for most.
+
+    References
+    ----------
+    Wahba (1990), Spline models for observational data, section 4.2, for leave-one-out; Roy and Vetterli (2007), for
+    effective ranks.
+    """
+
+    training_error: float | None
+    leave_one_out_error: float | None
+    held_out_error: float | None
+    plain_error: float | None
+    effective_rank: float
+    degrees_of_freedom: float | None
+    in_sample_defect: float | None
+    saturated: float | None
+    near_duplicates: float | None
+    typical_similarity: float | None
+    converged: bool | None
+    warnings: tuple[str, ...]
+
+
+def diagnose(model: Any, X: Any = None) -> Diagnostics:
+    """Ask a fitted model how far it can be trusted.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; any that has codes (``codes_``). An autoencoder has the most to say.
+    X : items, optional
+        Items that were not trained on, as for ``transform``, to measure errors on.
+
+    Returns
+    -------
+    Diagnostics
+
+    Raises
+    ------
+    NotFittedError
+        Before fit.
+
+    Notes
+    -----
+    Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective.
+
+    References
+    ----------
+    See :class:`Diagnostics`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder, diagnose
+    >>> X = load_iris().data
+    >>> found = diagnose(KernelAutoencoder(2).fit(X[::2]), X[1::2])
+    >>> bool(abs(found.leave_one_out_error - found.held_out_error) < 0.02), found.warnings
+    (True, ())
+    """
+    check_is_fitted(model)
+    facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)
+    Z = np.asarray(model.codes_, dtype=np.float64)
+    variances = np.linalg.eigvalsh(np.atleast_2d(np.cov(Z.T))).clip(0.0)
+    facts["effective_rank"] = float(variances.sum() ** 2 / max(float((variances**2).sum()), 1e-300))
+    if getattr(model, "converged_", None) is not None:
+        facts["converged"] = bool(model.converged_)
+    K = _training_kernel(model)
+    if K is not None:
+        facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
+    if isinstance(model, FittedAutoencoder):
+        facts |= _autoencoder_facts(model, K)
+        if X is not None:
+            facts |= _held_out(model, X)
+    elif getattr(model, "in_sample_defect_", None) is not None:
+        facts["in_sample_defect"] = float(np.max(model.in_sample_defect_))
+    facts["warnings"] = tuple(_sentences(model, facts, variances))
+    return Diagnostics(**facts)
+
+
+def _training_kernel(model: Any) -> Tensor | None:
+    """Gram matrix of the training items, None where it is not known any more."""
+    if getattr(model, "support_items_", None) is not None:
+        return model.kernel_._gram(model._support())
+    triangle = getattr(model, "encoder_triangle_", None)
+    if triangle is None or len(triangle) != len(model.layer_codes_[0]):
+        return None
+    T, order = to_tensor(triangle, **model._options), torch.as_tensor(model.encoder_pivots_)
+    K = torch.empty_like(T)
+    K[order[:, None], order[None, :]] = T @ T.mT
+    return K
+
+
+def _similarities(K: Tensor) -> tuple[float, float]:
+    root = K.diagonal().clamp_min(0.0).sqrt().clamp_min(1e-300)
+    scaled = K / root[:, None] / root[None, :]
+    off = scaled[~torch.eye(len(K), dtype=torch.bool, device=K.device)]
+    twins = ((scaled.fill_diagonal_(-1.0) > 1.0 - 1e-10) & _equal(root)).any(1)
+    return float(twins.to(torch.float64).mean()), float(off.median())
+
+
+def _equal(root: Tensor) -> Tensor:
+    return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
+
+
+def _autoencoder_facts(model: Any, K: Tensor | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {"saturated": len(model.saturated_) / len(model.layer_codes_[0])}
+    codes = to_tensor(model.layer_codes_[0], **model._options)
+    if K is not None and model.linear_coef_ is not None:
+        rows = model._support() if model.kernel_.domain == "vectors" else K
+        Q = linear_coordinates(model, rows, K)
+        K1, linear = K + Q @ Q.mT, Q @ to_tensor(model.linear_coef_, **model._options)
+    else:
+        K1, linear = K, 0.0
+    a = to_tensor(model.encoder_coefs_[0], **model._options)
+    if K is not None:
+        miss = torch.linalg.vector_norm(K @ a + linear - codes)
+        facts["in_sample_defect"] = float(miss / torch.linalg.vector_norm(codes).clamp_min(1e-300))
+    if len(model.layer_codes_) > 1 or model.operators is not None or not isinstance(as_loss(model.loss), Squared):
+        facts["saturated"] = None if isinstance(as_loss(model.loss), Squared) else facts["saturated"]
+        return facts
+    facts["saturated"] = None
+    left_out = None
+    if K1 is not None:
+        left_out = codes - a / _inverse(K1, 1e-10 * float(K1.diagonal().mean())).diagonal()[:, None]
+    return facts | _decoder_facts(model, codes, left_out)
+
+
+def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> dict[str, Any]:
+    """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
+    kernel, reg, n = model.decoder_kernels_[0], model.reg_[-1], len(Z)
+    Phi = to_tensor(model.decoder_coef_, **model._options)
+    weights = getattr(model, "_row_weights", None)
+    w = Z.new_full((n,), 1.0 / n) if weights is None else to_tensor(weights, **model._options)
+    ridge = reg / w
+    W = kernel._gram(Z)
+    K2 = W.clone()
+    W.diagonal().add_(ridge)
+    P = _inverse(W, 0.0)
+    fitted, moved = K2 @ Phi, None
+    if model.decoder_linear_ is not None:
+        b = to_tensor(model.decoder_linear_, **model._options)
+        B = torch.cat([Z, Z.new_ones(n, 1)], 1)
+        PB = P @ B
+        S = B.mT @ PB
+        S.diagonal()[:-1].add_(FREE / reg)
+        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
+        P = P - moved @ PB.mT
+        fitted = fitted + B @ b
+    T = fitted + ridge[:, None] * Phi
+    mean = w @ T if model.center else 0.0
+    total = float(w @ ((T - mean) ** 2).sum(1))
+    facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
+    if total <= 0.0:
+        return facts
+    facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
+    if left_out is not None:
+        G, step = kernel._gram(left_out, Z), Phi / P.diagonal()[:, None]
+        said, share = G @ Phi, (G * P).sum(1)
+        if moved is not None:
+            beside = torch.cat([left_out, left_out.new_ones(n, 1)], 1)
+            said, share = said + beside @ b, share + (beside * moved).sum(1)
+        errors = ((T - said + share[:, None] * step) ** 2).sum(1)
+        facts["leave_one_out_error"] = float(w @ errors) / total
+    return facts
+
+
+def _inverse(A: Tensor, jitter: float) -> Tensor:
+    A = A.clone()
+    A.diagonal().add_(jitter)
+    return torch.cholesky_inverse(cholesky(A, name="a Gram matrix of the training items")[0])
+
+
+def _held_out(model: Any, X: Any) -> dict[str, Any]:
+    spread = float(target_spread(model, model._read_new(X)).mean()) if model._own_targets else 0.0
+    if spread <= 0.0:
+        return {}
+    facts = {"held_out_error": float(model.reconstruction_error(X).mean()) / spread}
+    facts["plain_error"] = facts["held_out_error"]
+    if can_refine(model):
+        items = model._read_new(X)
+        kernel_rows = model._cross_gram(items)
+        plain = model._decode(model._encode(items, kernel_rows)[model.bottleneck_])
+        errors = reconstruction_errors(model, plain, items, kernel_rows, None, None)
+        facts["plain_error"] = float(errors.mean()) / spread
+    return facts
+
+
+def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
+    """One sentence for each trouble: what was seen, and what to do."""
+    said = []
+    if facts["converged"] is False:
+        said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
+    expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
+    if expected is not None and expected > _NOTHING:
+        said.append(
+            f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): raise "
+            "n_components, fit more items, or choose another kernel"
+        )
+    dead = int((variances < _DEAD * variances.max()).sum()) if variances.max() > 0.0 else len(variances)
+    if dead:
+        said.append(f"{dead} of {len(variances)} components carry nothing: ask for fewer, or lower reg")
+    if (facts["near_duplicates"] or 0.0) > _TWINS:
+        said.append(
+            f"{facts['near_duplicates']:.0%} of the training items have a twin: held-out parts that hold twins look "
+            "too good; drop them, or use sample_weight"
+        )
+    if (facts["saturated"] or 0.0) > _SATURATED:
+        said.append(f"the loss is linear on {facts['saturated']:.0%} of the training items: raise its parameter")
+    if (facts["in_sample_defect"] or 0.0) > _DEFECT and isinstance(model, FittedAutoencoder):
+        said.append(f"coding the training items again misses their codes by {facts['in_sample_defect']:.2f}")
+    similarity = facts["typical_similarity"]
+    if similarity is not None and model.kernel_.domain != "objects" and similarity > _FLAT:
+        said.append(f"all items look alike to the kernel (median similarity {similarity:.4f}): lower its bandwidth")
+    freedom, n = facts["degrees_of_freedom"], len(model.codes_)
+    if freedom is not None and freedom > _INTERPOLATES * n:
+        said.append(f"the decoder interpolates ({freedom:.0f} degrees of freedom for {n} items): raise its reg")
+    return said

@@ -1,0 +1,125 @@
+"""What a fitted model says of itself, against refits without each row, and when it should speak or be silent."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, load, save
+from rkhs.cli.main import main
+from rkhs.estimators.refined_codes import linear_coordinates
+from rkhs.kernels import Gaussian
+from rkhs.problems.decoder import optimal_decoder
+from rkhs.problems.semiparametric import semiparametric_decoder
+
+
+def rows(n: int = 30, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(-1.5, 1.5, n)
+    return np.stack([t, np.sin(2 * t), t**2, np.cos(3 * t)], 1) + 0.05 * rng.standard_normal((n, 4))
+
+
+@pytest.mark.parametrize("linear_part", ["kernel", "free"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool) -> None:
+    X = rows()
+    sample_weight = np.random.default_rng(1).uniform(0.5, 2.0, 30) if weighted else None
+    model = KernelAutoencoder(2, linear_part=linear_part, reg=(1e-2, 1e-3)).fit(X, sample_weight=sample_weight)
+    found = diagnose(model)
+    T = model.output_.encode(torch.as_tensor(X))
+    Z = torch.as_tensor(model.layer_codes_[0])
+    K1 = model.kernel_._gram(torch.as_tensor(X))
+    if linear_part == "free":
+        Q = linear_coordinates(model, torch.as_tensor(X), K1)
+        K1 = K1 + Q @ Q.T
+    kernel, reg = model.decoder_kernels_[0], model.reg_[1]
+    w = np.full(30, 1 / 30) if sample_weight is None else sample_weight / sample_weight.sum()
+    errors = []
+    for i in range(30):
+        kept = np.arange(30) != i
+        code = K1[i : i + 1, kept] @ torch.linalg.solve(K1[kept][:, kept], Z[kept])
+        refit = semiparametric_decoder if linear_part == "free" else optimal_decoder
+        decoder = refit(kernel, Z[kept], T[kept], reg, None, torch.as_tensor(w[kept]))
+        said = kernel._gram(code, Z[kept]) @ decoder.coefficients
+        if decoder.linear is not None:
+            said = said + torch.cat([code, code.new_ones(1, 1)], 1) @ decoder.linear
+        errors.append(float(((T[i] - said) ** 2).sum()))
+    total = float(w @ ((T - torch.as_tensor(w) @ T) ** 2).sum(1).numpy())
+    assert found.leave_one_out_error == pytest.approx(w @ np.array(errors) / total, rel=1e-5)
+    fitted = model._decode(Z)
+    assert found.training_error == pytest.approx(w @ ((T - fitted) ** 2).sum(1).numpy() / total, rel=1e-6)
+    assert 2.0 < found.degrees_of_freedom < 30.0
+    assert found.in_sample_defect < 1e-8
+
+
+def test_estimate_and_truth_agree_on_real_rows() -> None:
+    X = load_digits().data[:400] / 16.0
+    found = diagnose(KernelAutoencoder(4).fit(X[:200]), X[200:])
+    assert found.leave_one_out_error == pytest.approx(found.plain_error, rel=0.15)
+    assert found.training_error < 0.8 * found.leave_one_out_error
+    assert found.held_out_error <= found.plain_error
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("kind", [KernelPCA, KernelAutoencoder, DeepRKM, KernelContrastive])
+def test_ordinary_models_say_nothing(kind: type) -> None:
+    X = np.unique(load_iris().data, axis=0)
+    found = diagnose(kind().fit(X))
+    assert found.warnings == ()
+    assert 1.0 <= found.effective_rank <= found_width(kind)
+
+
+def found_width(kind: type) -> float:
+    return 6.0 if kind is DeepRKM else 2.0 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "word"),
+    [
+        ({"max_iter": 1}, rows(), "did not converge"),
+        ({"n_components": 2, "reg": (1e-2, 1e-12), "kernel": Gaussian(50.0)}, rows(), "interpolates"),
+        ({"kernel": Gaussian(1e-6), "reg": 1e-9}, rows(), "look alike"),
+        ({}, np.repeat(rows(15), 2, 0), "have a twin"),
+        ({"loss": "huber"}, rows(), "loss is linear"),
+        ({}, np.random.default_rng(0).standard_normal((30, 40)), "hardly better than by the mean"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_trouble_is_named(options: dict[str, Any], X: np.ndarray, word: str) -> None:
+    from rkhs.losses import Huber
+
+    if options.get("loss"):
+        options = {"loss": Huber(0.01), "reg": (1e-2, 1e-2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelAutoencoder(**options).fit(X)
+    assert any(word in sentence for sentence in diagnose(model).warnings), diagnose(model)
+
+
+def test_gram_and_objects_have_what_can_be_known() -> None:
+    X, new = rows(), rows(10, 1)
+    K = Gaussian(0.5)
+    gram = KernelAutoencoder(kernel="precomputed").fit(np.asarray(K(X)))
+    found = diagnose(gram, np.asarray(K(new, X)))
+    vectors = diagnose(KernelAutoencoder(kernel=K, output_kernel="same").fit(X), new)
+    for name in ("training_error", "leave_one_out_error", "held_out_error", "plain_error", "degrees_of_freedom"):
+        a, b = getattr(found, name), getattr(vectors, name)
+        assert a is None or a == pytest.approx(b, rel=1e-3), name
+
+
+def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.rkhs"
+    model = KernelAutoencoder().fit(rows())
+    save(model, path)
+    assert diagnose(load(path)).leave_one_out_error == pytest.approx(diagnose(model).leave_one_out_error, rel=1e-8)
+    assert main(["info", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "leave one out error = " in printed
+    assert "effective rank" in printed
