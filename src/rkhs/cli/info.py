@@ -84,8 +84,15 @@ def _diagnosis(model: Any) -> dict[str, Any]:
     from rkhs.estimators import diagnose
 
     found = diagnose(model)
-    names = ("training_error", "leave_one_out_error", "effective_rank", "degrees_of_freedom", "saturated")
-    names += ("in_sample_defect", "near_duplicates")
+    names = [
+        "training_error",
+        "leave_one_out_error",
+        "effective_rank",
+        "degrees_of_freedom",
+        "saturated",
+        "in_sample_defect",
+        "near_duplicates",
+    ]
     numbers = {name.replace("_", " "): getattr(found, name) for name in names}
     facts: dict[str, Any] = {
         "diagnosis": {name: f"{value:.4g}" for name, value in numbers.items() if value is not None}

@@ -24,7 +24,7 @@ from rkhs.estimators.refined_codes import can_refine, linear_coordinates
 from rkhs.losses import Squared, as_loss
 from rkhs.problems.semiparametric import FREE
 
-__all__ = ["Diagnostics", "diagnose"]
+__all__ = ["Diagnostics", "diagnose", "leave_one_out_rows"]
 
 # Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
 _NOTHING, _DEAD, _TWINS, _SATURATED, _DEFECT, _INTERPOLATES = 0.9, 1e-8, 0.1, 0.5, 0.1, 0.99
@@ -128,7 +128,7 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     if K is not None:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, FittedAutoencoder):
-        facts |= _autoencoder_facts(model, K)
+        facts |= _autoencoder_facts(model, K)[0]
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
@@ -162,30 +162,36 @@ def _equal(root: Tensor) -> Tensor:
     return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
 
 
-def _autoencoder_facts(model: Any, K: Tensor | None) -> dict[str, Any]:
+def leave_one_out_rows(model: Any) -> np.ndarray | None:
+    """Squared leave-one-out errors of the training items, shape (n,), in units of the scaled targets."""
+    rows = _autoencoder_facts(model, _training_kernel(model))[1]
+    return None if rows is None else rows.cpu().numpy()
+
+
+def _autoencoder_facts(model: Any, K: Tensor | None) -> tuple[dict[str, Any], Tensor | None]:
     facts: dict[str, Any] = {"saturated": len(model.saturated_) / len(model.layer_codes_[0])}
     codes = to_tensor(model.layer_codes_[0], **model._options)
-    if K is not None and model.linear_coef_ is not None:
-        rows = model._support() if model.kernel_.domain == "vectors" else K
-        Q = linear_coordinates(model, rows, K)
-        K1, linear = K + Q @ Q.mT, Q @ to_tensor(model.linear_coef_, **model._options)
-    else:
-        K1, linear = K, 0.0
     a = to_tensor(model.encoder_coefs_[0], **model._options)
+    K1 = K
     if K is not None:
-        miss = torch.linalg.vector_norm(K @ a + linear - codes)
+        said = K @ a
+        if model.linear_coef_ is not None:
+            Q = linear_coordinates(model, model._support() if model.kernel_.domain == "vectors" else K, K)
+            K1, said = K + Q @ Q.mT, said + Q @ to_tensor(model.linear_coef_, **model._options)
+        miss = torch.linalg.vector_norm(said - codes)
         facts["in_sample_defect"] = float(miss / torch.linalg.vector_norm(codes).clamp_min(1e-300))
     if len(model.layer_codes_) > 1 or model.operators is not None or not isinstance(as_loss(model.loss), Squared):
         facts["saturated"] = None if isinstance(as_loss(model.loss), Squared) else facts["saturated"]
-        return facts
+        return facts, None
     facts["saturated"] = None
     left_out = None
     if K1 is not None:
         left_out = codes - a / _inverse(K1, 1e-10 * float(K1.diagonal().mean())).diagonal()[:, None]
-    return facts | _decoder_facts(model, codes, left_out)
+    more, rows = _decoder_facts(model, codes, left_out)
+    return facts | more, rows
 
 
-def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> dict[str, Any]:
+def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> tuple[dict[str, Any], Tensor | None]:
     """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
     kernel, reg, n = model.decoder_kernels_[0], model.reg_[-1], len(Z)
     Phi = to_tensor(model.decoder_coef_, **model._options)
@@ -211,7 +217,8 @@ def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> dict[str, 
     total = float(w @ ((T - mean) ** 2).sum(1))
     facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
     if total <= 0.0:
-        return facts
+        return facts, None
+    errors = None
     facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
     if left_out is not None:
         G, step = kernel._gram(left_out, Z), Phi / P.diagonal()[:, None]
@@ -221,7 +228,7 @@ def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> dict[str, 
             said, share = said + beside @ b, share + (beside * moved).sum(1)
         errors = ((T - said + share[:, None] * step) ** 2).sum(1)
         facts["leave_one_out_error"] = float(w @ errors) / total
-    return facts
+    return facts, errors
 
 
 def _inverse(A: Tensor, jitter: float) -> Tensor:
