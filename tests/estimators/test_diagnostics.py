@@ -60,9 +60,9 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool) -> 
 
 
 def test_estimate_and_truth_agree_on_real_rows() -> None:
-    X = load_digits().data[:400] / 16.0
-    found = diagnose(KernelAutoencoder(4).fit(X[:200]), X[200:])
-    assert found.leave_one_out_error == pytest.approx(found.plain_error, rel=0.15)
+    X = load_digits().data[np.random.default_rng(0).permutation(1797)[:400]] / 16.0
+    found = diagnose(KernelAutoencoder(10).fit(X[:200]), X[200:])
+    assert found.leave_one_out_error == pytest.approx(found.plain_error, rel=0.25)
     assert found.training_error < 0.8 * found.leave_one_out_error
     assert found.held_out_error <= found.plain_error
     assert found.warnings == ()

@@ -61,6 +61,11 @@ class Diagnostics:
     warnings : tuple of str
         What should be known before the model is used; empty for most.
 
+    Raises
+    ------
+    InputError
+        From :func:`diagnose`, for items that the model cannot read.
+
     References
     ----------
     Wahba (1990), Spline models for observational data, section 4.2, for leave-one-out; Roy and Vetterli (2007), for
