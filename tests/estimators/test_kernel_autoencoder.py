@@ -115,7 +115,7 @@ def test_targets_of_another_width(small: np.ndarray, q: int) -> None:
     assert back.shape == T.shape
     assert ((back - T) ** 2).sum(1).mean() < 0.5 * T.var(0).sum()
     ranking = model.decode(model.codes_, T, n_best=2)
-    np.testing.assert_allclose(ranking.distances[:, 0], ((back[:, None] - T[None]) ** 2).sum(-1).min(1), atol=1e-9)
+    np.testing.assert_allclose(ranking.distances[:, 0], ((back[:, None] - T[None]) ** 2).sum(-1).min(1), atol=1e-8)
 
 
 def test_decode_of_vectors(X: np.ndarray, new: np.ndarray) -> None:

@@ -64,8 +64,8 @@ def test_power_function_is_the_residual_of_projection() -> None:
 @pytest.mark.parametrize("options", [{}, {"output_kernel": "same"}, {"kernel": Gaussian(0.3)}], ids=str)
 def test_training_codes_stay_and_new_ones_are_rebuilt_better(options: dict[str, Any]) -> None:
     X, new = table(0), table(1)
-    plain = KernelAutoencoder(2, refine=False, **options).fit(X)
-    model = KernelAutoencoder(2, **options).fit(X)
+    plain = KernelAutoencoder(2, refine=False, reg=1e-3, **options).fit(X)  # the default reg reads refine
+    model = KernelAutoencoder(2, reg=1e-3, **options).fit(X)
     np.testing.assert_array_equal(plain.codes_, model.codes_)
     np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)
     assert not np.allclose(model.transform(new), plain.transform(new))
@@ -86,7 +86,7 @@ def test_gram_input_gives_the_codes_of_its_kernel() -> None:
 )
 def test_models_that_cannot_refine_have_plain_codes(options: dict[str, Any]) -> None:
     X, new = table(0), table(1)
-    settings = {"n_components": 2, "max_iter": 2000, **options}
+    settings = {"n_components": 2, "max_iter": 2000, "reg": 1e-3, **options}
     codes = [KernelAutoencoder(**settings, refine=refine).fit(X).transform(new) for refine in (True, False)]
     np.testing.assert_array_equal(*codes)
 

@@ -46,11 +46,22 @@ def test_bandwidth(cls: Any, gamma: Any) -> None:
         cls(gamma=gamma)(X)
 
 
+@pytest.mark.parametrize("given", ["medain", "*median", "0*median", "-1*scale", "inf*median", "x*1/d", "median*4", "4*"])
 @pytest.mark.parametrize("cls", [Gaussian, Laplacian, Matern])
-def test_bandwidth_name(cls: Any) -> None:
-    message = f"{cls.__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got 'medain'"
+def test_bandwidth_name(cls: Any, given: str) -> None:
+    message = (
+        f"{cls.__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as "
+        f"'4*median'; got {given!r}"
+    )
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        cls(gamma="medain")(X)
+        cls(gamma=given)(X)
+
+
+@pytest.mark.parametrize("rule", ["median", "scale", "1/d"])
+@pytest.mark.parametrize("cls", [Gaussian, Laplacian, Matern])
+def test_bandwidth_of_a_multiple(cls: Any, rule: str) -> None:
+    data = torch.randn(20, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert cls(gamma=f"2.5*{rule}").resolve(data).gamma == pytest.approx(2.5 * cls(gamma=rule).resolve(data).gamma)
 
 
 @pytest.mark.parametrize("gamma", BANDWIDTHS)

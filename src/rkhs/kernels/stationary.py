@@ -32,6 +32,21 @@ def _blocks(n: int) -> Iterator[slice]:
         yield slice(start, min(start + ROWS, n))
 
 
+def _read_rule(given: str, name: str) -> tuple[float, str]:
+    """Factor and rule of a bandwidth such as ``"median"`` or ``"4*median"``."""
+    factor, star, rule = given.rpartition("*")
+    try:
+        number = float(factor) if star else 1.0
+    except ValueError:
+        number = math.nan
+    if rule.strip() not in ("median", "scale", "1/d") or not 0.0 < number < math.inf:
+        raise InputError(
+            f"{name} must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as '4*median'; "
+            f"got {given!r}"
+        )
+    return number, rule.strip()
+
+
 def _typical(X: Tensor) -> float:
     """Squared distance of a typical row from the middle of the data."""
     norms = ((X - X.median(dim=0).values) ** 2).sum(1)
@@ -85,7 +100,8 @@ class Stationary(VectorKernel):
         name = f"{type(self).__name__}.gamma"
         gamma = self.gamma
         if isinstance(gamma, str):
-            gamma = self._bandwidth(gamma, X, weights)
+            factor, rule = _read_rule(gamma, name)
+            gamma = factor * self._bandwidth(rule, X, weights)
         else:
             check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
         if gamma > 1e300 ** (self._power / 2):  # its square, or it, would overflow
@@ -105,10 +121,8 @@ class Stationary(VectorKernel):
             spread = float((w @ (centred * centred)).mean()) * X.shape[1]
             # The rule is for squared distances; kernels of the plain distance take its root.
             return 1.0 if spread <= 0.0 else (1.0 / spread) ** (0.5 * self._power)
-        if rule == "median":
-            middle = self._median_distance(X) if weights is None else 0.0
-            return 1.0 / middle if middle > 0.0 else median_bandwidth(self._distances(X), weights)
-        raise InputError(f"{type(self).__name__}.gamma must be > 0 or one of 'median', 'scale', '1/d'; got {rule!r}")
+        middle = self._median_distance(X) if weights is None else 0.0
+        return 1.0 / middle if middle > 0.0 else median_bandwidth(self._distances(X), weights)
 
     _power = 1
     """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
@@ -239,7 +253,7 @@ class Gaussian(Radial):
     gamma : float or {"median", "scale", "1/d"}, default="median"
         Inverse squared length. ``"median"``: one over the median squared distance of all ordered pairs (weighted by
         the sample weights if there are any); ``"scale"``: one over ``d`` times the mean variance of a column;
-        ``"1/d"``: one over the number of columns.
+        ``"1/d"``: one over the number of columns; ``"4*median"``: four times the first, and so on.
 
     Raises
     ------
