@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from rkhs._core.errors import InputError
 from rkhs.kernels import (
@@ -46,7 +47,9 @@ def test_bandwidth(cls: Any, gamma: Any) -> None:
         cls(gamma=gamma)(X)
 
 
-@pytest.mark.parametrize("given", ["medain", "*median", "0*median", "-1*scale", "inf*median", "x*1/d", "median*4", "4*"])
+@pytest.mark.parametrize(
+    "given", ["medain", "*median", "0*median", "-1*scale", "inf*median", "x*1/d", "median*4", "4*"]
+)
 @pytest.mark.parametrize("cls", [Gaussian, Laplacian, Matern])
 def test_bandwidth_name(cls: Any, given: str) -> None:
     message = (
@@ -156,7 +159,7 @@ def test_names() -> None:
         assert as_kernel(name) == kernel_from_name(name) == cls()
     for name in ("laplacian", "matern", "linear", "polynomial", "arccosine", "ntk", "tanimoto", "minmax"):
         assert kernel_from_name(name).domain == "vectors"
-    names = "'gaussian', 'rbf', 'laplacian', 'matern', 'linear', 'polynomial', 'poly', 'arccosine', 'ntk', 'tanimoto', 'minmax', 'precomputed'"
+    names = "'gaussian', 'rbf', 'laplacian', 'matern', 'linear', 'polynomial', 'poly', 'arccosine', 'ntk', 'tanimoto', 'minmax', 'mean_embedding', 'mixed_table', 'precomputed'"
     with pytest.raises(InputError) as caught:
         kernel_from_name("gausian")
     assert str(caught.value) == f"kernel must be one of {names}; got 'gausian'. Did you mean 'gaussian'?"
