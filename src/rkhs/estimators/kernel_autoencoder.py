@@ -40,8 +40,8 @@ class KernelAutoencoder(FittedAutoencoder):
         takes the Gram matrix (n, n) and every other method rows of kernel values with the training items (m, n).
     decoder_kernel : Kernel, str, tuple or "auto", default="auto"
         Acts on codes: one, or one for each of the layers 2..L. ``"auto"``: ``0.8 Matern(1.5, 2**-0.5) +
-        0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()``, for more layers ``Matern(1.5, 2**-0.5) + 0.1 Linear()``. Bandwidths must be numbers: the codes have no scale of their own
-        before the fit.
+        0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()``, for more layers ``Matern(1.5, 2**-0.5) + 0.1 Linear()``.
+        Bandwidths must be numbers: the codes have no scale of their own before the fit.
     output_kernel : None, "same", str or Kernel, default=None
         None rebuilds vectors (for Gram and object inputs: the features of ``kernel``); a kernel rebuilds its features
         ``phi(x)``; ``"same"`` those of ``kernel``.
