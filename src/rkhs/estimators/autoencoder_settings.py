@@ -38,7 +38,7 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
         return Matern(1.5, 2**-0.5)
     if layers > 2:
         return Matern(1.5, 2**-0.5) + 0.1 * Linear()
-    return 0.8 * Matern(1.5, 2**-0.5) + 0.2 * Matern(0.5, 2**-0.5) + 0.1 * Linear()
+    return Matern(1.5, 2**-0.5) * 0.8 + 0.2 * Matern(0.5, 2**-0.5) + 0.1 * Linear()
 
 
 @dataclass(frozen=True)
