@@ -190,8 +190,9 @@ class KernelEstimator(BaseEstimator):
         return K
 
     def _cross_gram(self, items: Any) -> Tensor:
-        """``k(new items, training items)``, shape (m, n)."""
-        return self.kernel_._gram(items, self._support())
+        """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""
+        features = getattr(self, "map_", None)
+        return self.kernel_._gram(items, self._support()) if features is None else features.raw(items)
 
     def _support(self) -> Any:
         """The training items in the form that the kernel reads."""
@@ -199,6 +200,12 @@ class KernelEstimator(BaseEstimator):
         if isinstance(support, np.ndarray) and self.kernel_.domain != "objects":
             return to_tensor(support, **self._options)
         return support
+
+    def _own_items(self) -> Any:
+        """The training items as candidates."""
+        if getattr(self, "map_", None) is not None:
+            raise InputError("candidates must be given: a model in finite features keeps no training items")
+        return self._support()
 
     def _store_support(self, items: Any) -> None:
         # A Gram matrix is its own support: new rows arrive as kernel values with the training items.

@@ -6,29 +6,30 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
-from rkhs.estimators.base import Ranking, rank, take
-from rkhs.estimators.preimages import PreimageMixin
+from rkhs.estimators.base import take
+from rkhs.estimators.fitted_pca import FittedPCA
+from rkhs.estimators.pca_features import fit_features, partial_fit_features
 from rkhs.estimators.robust_pca import fit_robust
-from rkhs.grams import Dense, Gram
+from rkhs.estimators.storage import announce_dense, as_storage, check_blocked, resolve_thinned
+from rkhs.features import Features
+from rkhs.grams import Blocked, Dense, Gram
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Matern
 from rkhs.outputs import Euclidean
-from rkhs.problems.preimage import Preimage
-from rkhs.solvers.preimage import PreimageDescent
 
 __all__ = ["KernelPCA"]
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
+class KernelPCA(FittedPCA):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
@@ -58,6 +59,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         Regulariser of the ridge regression, relative to the variance of the inputs.
     n_init, random_state : int and (int, RandomState or None), default=1 and None
         Starts of a loss that is not squared; the first is kernel PCA, the others are random.
+    storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
+        How the Gram matrix is kept: whole; recomputed tile by tile, exact in O(n) memory; in the span of ``m``
+        landmarks or random features (:mod:`rkhs.features`), linear in n and reading files block by block.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -75,7 +79,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
     dual_coef_ : ndarray of shape (n, p)
         Codes are ``k(x, X) dual_coef_ + intercept_``.
     intercept_ : ndarray of shape (p,)
+        In finite features: ``raw features of x`` in place of ``k(x, X)``, those of the landmarks for Nystroem.
     n_components_ : int
+    announced_bytes_ : int
+        Memory that the fit was expected to take.
     kernel_ : Kernel
         Resolved: every bandwidth a number.
     n_iter_ : int
@@ -119,6 +126,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         reg: float = 1e-5,
         n_init: int = 1,
         random_state: Any = None,
+        storage: Any = "dense",
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -132,18 +140,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         self.reg = reg
         self.n_init = n_init
         self.random_state = random_state
+        self.storage = storage
         self.psd = psd
         self.device = device
         self.dtype = dtype
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
         """Find the components.
@@ -151,9 +151,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         Parameters
         ----------
         X : array (n, d), Gram matrix (n, n), or list of n objects
+            With finite features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
         y : ignored
         sample_weight : array of shape (n,), optional
-            Not negative. Rows of weight zero are dropped.
+            Not negative. Rows of weight zero are dropped (with finite features they count nothing and keep codes).
 
         Returns
         -------
@@ -161,6 +162,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         """
         kernel = self._input_kernel()
         self._check_parameters()
+        storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
+        self.anchor_codes_, self.map_, self.moments_ = None, None, None
+        if isinstance(storage, Features):
+            fit_features(self, storage, X, sample_weight)
+            return self
         items = self._read_training(X, kernel, at_least=1)
         n_given = len(items)
         kept, weights = self._read_weights(sample_weight, n_given)
@@ -169,16 +175,48 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         if not isinstance(self.n_components, float) and self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=n, why=" (the number of samples)")
         self._kept_rows, self._n_training = kept, n_given
-        self.kernel_ = kernel.resolve(items, weights)
-        K = self._training_gram(self.kernel_, items)
-        self.train_diag_ = K.diagonal().cpu().numpy().copy()
-        self._fit_components(K, weights)
         self.n_iter_ = 1
-        fit_robust(self, K, weights)
-        del K
+        if storage == "blocked":
+            check_blocked(self, kernel, n)
+            self.kernel_ = resolve_thinned(kernel, items, weights)
+            gram: Gram = Blocked(self.kernel_, items)
+            self._fit_components(gram, weights)
+        else:
+            announce_dense(self, n, 2.6)
+            self.kernel_ = kernel.resolve(items, weights)
+            K = self._training_gram(self.kernel_, items)
+            gram = Dense(K)
+            self._fit_components(gram, weights)
+            fit_robust(self, K, weights)
+            del K
+        self.train_diag_ = gram.diag().cpu().numpy().copy()
+        del gram
         self._store_support(items)
         if kernel.domain == "vectors":
-            self._fit_ridge(items, weights)
+            self._fit_ridge(items, weights, blocked=storage == "blocked")
+        return self
+
+    @available_if(lambda self: isinstance(self.storage, Features))
+    def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
+        """Add rows to the moments of the features; the components are those of all rows so far.
+
+        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows choose bandwidths and landmarks; with
+        these given the result is exactly that of one fit. Moments only are kept: ``codes_`` are those of the last
+        rows, and there is no ridge pre-image.
+
+        Parameters
+        ----------
+        X : array (n, d), or list of n objects
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        storage = as_storage(self.storage, "KernelPCA.partial_fit", ("Nystroem", "RandomFeatures"))
+        assert isinstance(storage, Features)
+        partial_fit_features(self, storage, X)
         return self
 
     def _check_parameters(self) -> None:
@@ -194,16 +232,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         if self.n_components is not None and not isinstance(self.n_components, float):
             check_count(self.n_components, "n_components")
 
-    def _fit_components(self, K: Tensor, weights: Tensor | None) -> None:
-        n, gram = K.shape[0], Dense(K)
-        mean = K.new_full((n,), 1.0 / n) if weights is None else weights
+    def _fit_components(self, gram: Gram, weights: Tensor | None) -> None:
+        n, diagonal = gram.shape[0], gram.diag()
+        mean = diagonal.new_full((n,), 1.0 / n) if weights is None else weights
         root = mean.sqrt()
-        gram_mean = K @ mean if self.center else K.new_zeros(n)
+        gram_mean = gram.matmul(mean) if self.center else diagonal.new_zeros(n)
         total = float(gram_mean @ mean)
-        spread = float(K.diagonal().abs().mean())
-        variance = max(float(mean @ K.diagonal()) - total, 0.0)
+        spread = float(diagonal.abs().mean())
+        variance = max(float(mean @ diagonal) - total, 0.0)
         values, vectors = self._leading(gram, weights, variance)
-        floor = n * torch.finfo(K.dtype).eps * max(float(values[0]), spread)
+        floor = n * torch.finfo(diagonal.dtype).eps * max(float(values[0]), spread)
         positive = values > floor
         if self.n_components is None:
             keep = max(1, int(positive.sum()))
@@ -251,150 +289,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
             raise InputError(f"decoder_kernel must be a kernel on vectors; got {kernel!r}")
         return kernel
 
-    def _fit_ridge(self, X: Tensor, weights: Tensor | None) -> None:
+    def _fit_ridge(self, X: Tensor, weights: Tensor | None, *, blocked: bool = False) -> None:
         """Kernel ridge regression from codes to inputs: ``(K + reg W^-1) Phi = T``."""
         self.output_, U = Euclidean.fit(X, weights, center=True, scale=True)
         Z = to_tensor(self.codes_, **self._options)
         with naming("decoder_kernel"):
-            self.decoder_kernel_ = self._decoder_kernel().resolve(Z, weights)
+            decoder = self._decoder_kernel()
+            self.decoder_kernel_ = resolve_thinned(decoder, Z, weights) if blocked else decoder.resolve(Z, weights)
         self.decoder_coef_: np.ndarray | None = None
         if self.preimage != "ridge":
             return
+        ridge = self.reg * len(Z) if weights is None else self.reg / weights
+        if blocked:
+            self.decoder_coef_ = Blocked(self.decoder_kernel_, Z).solve(U, ridge)[0].cpu().numpy()
+            return
         K = self.decoder_kernel_._gram(Z)
-        K.diagonal().add_(self.reg * len(Z) if weights is None else self.reg / weights)
+        K.diagonal().add_(ridge)
         self.decoder_coef_ = solve_positive(K, U, name="the pre-image system K + n reg I").cpu().numpy()
-
-    def transform(self, X: Any) -> Any:
-        """Encode items.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-
-        Returns
-        -------
-        ndarray of shape (m, p)
-            A tensor if ``X`` is one.
-        """
-        items = self._read_new(X)
-        return give_back(self._to_output(self._scores(self._cross_gram(items))), X)
-
-    def _scores(self, K: Tensor) -> Tensor:
-        return K @ to_tensor(self.dual_coef_, **self._options) + to_tensor(self.intercept_, **self._options)
-
-    def _feature_weights(self, codes: Tensor) -> Tensor:
-        """Weights on the training features of the projections with the given codes, shape (m, n)."""
-        W = codes @ to_tensor(self.dual_coef_, **self._options).mT
-        if self.mean_weights_ is None:
-            return W
-        return W + to_tensor(self.mean_weights_, **self._options)
-
-    def inverse_transform(self, codes: Any) -> Any:
-        """Return to the input space.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-            Vectors; for Gram and object inputs weights ``b`` of shape (m, n) on the training items, with which the
-            projection is ``sum_i b_i phi(x_i)``.
-        """
-        Z = self._read_codes(codes)
-        if self.kernel_.domain != "vectors":
-            result = self._feature_weights(Z)
-        elif self.preimage == "ridge":
-            result = self._ridge_preimage(Z)
-        else:
-            result = self._feature_preimage(Z)
-        return give_back(self._to_output(result), codes)
-
-    def _ridge_preimage(self, Z: Tensor) -> Tensor:
-        assert self.decoder_coef_ is not None
-        K = self.decoder_kernel_._gram(Z, to_tensor(self.codes_, **self._options))
-        return self.output_.decode(K @ to_tensor(self.decoder_coef_, **self._options))
-
-    def _feature_preimage(self, Z: Tensor) -> Tensor:
-        problem = Preimage(self.kernel_, self._support(), self._feature_weights(Z))
-        start = problem.X[problem.nearest()]
-        return start if self.preimage == "nearest" else PreimageDescent().solve(problem, start)
-
-    def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
-        """Rank candidates by the distance of their features to the projections with the given codes.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-        candidates : items, default=None
-            Vectors (c, d), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
-            the training items themselves (not for ``kernel="precomputed"``).
-        diag : float or array of shape (c,), optional
-            ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
-            matrix if it is constant.
-        n_best : int, optional
-            Number of candidates to return for each code; default all.
-
-        Returns
-        -------
-        Ranking
-            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
-        """
-        Z = self._read_codes(codes)
-        if self.kernel_.domain == "gram":
-            if candidates is None:
-                raise InputError(
-                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
-                )
-            K = self._cross_gram(self._check_rows(candidates))
-            diagonal = self._gram_diagonal(diag, K)
-        else:
-            items = self._support() if candidates is None else self._read_new(candidates)
-            K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
-        scores = self._scores(K)
-        outside = self._centred_norms(K, diagonal) - (scores * scores).sum(1)
-        D = (Z * Z).sum(1)[:, None] - 2.0 * Z @ scores.mT + (scores * scores).sum(1)[None, :] + outside[None, :]
-        return rank(D.clamp_min(0.0), n_best)
-
-    def _centred_norms(self, K: Tensor, diagonal: Tensor) -> Tensor:
-        """``||phi(x) - mean||^2`` from rows of kernel values and ``k(x, x)``, shape (m,)."""
-        if self.mean_weights_ is None:
-            return diagonal
-        return diagonal - 2.0 * K @ to_tensor(self.mean_weights_, **self._options) + self.total_
-
-    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
-            of ``phi(x)`` from its projection; ``"auto"``: input for vectors, feature otherwise.
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        check_choice(space, "space", ("auto", "input", "feature"))
-        items = self._read_new(X)
-        vectors = self.kernel_.domain == "vectors"
-        if space == "input" and not vectors:
-            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        K = self._cross_gram(items)
-        Z = self._scores(K)
-        if vectors and space != "feature":
-            back = self._ridge_preimage(Z) if self.preimage == "ridge" else self._feature_preimage(Z)
-            errors = ((items - back) ** 2).sum(1)
-        else:
-            gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
-            errors = (self._centred_norms(K, diagonal) - (Z * Z).sum(1)).clamp_min(0.0)
-        return self._finite(errors)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
-        return -float(self.reconstruction_error(X).mean())

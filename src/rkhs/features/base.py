@@ -21,7 +21,7 @@ from rkhs.kernels.registry import as_kernel
 
 __all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap"]
 
-_RESOLVE = 5000  # bandwidths are resolved on at most this many rows: a median takes all pairs
+_RESOLVE = 3000  # bandwidths are resolved on at most this many rows: a median takes all pairs
 _TILE = 4096
 
 
@@ -102,6 +102,39 @@ class LinearMap(FeatureMap):
         """Shifted and scaled columns."""
         shifted = items if self.offset is None else items - torch.as_tensor(self.offset).to(items)
         return shifted * self.scale**0.5
+
+
+class EvaluatedMap(FeatureMap):
+    """A map whose raw features are at hand: its items are rows of them, so that slow kernels are evaluated once."""
+
+    def __init__(self, base: FeatureMap) -> None:
+        self.base = base
+
+    @property
+    def width(self) -> int:
+        """As the base map."""
+        return self.base.width
+
+    @property
+    def dim(self) -> int:
+        """As the base map."""
+        return self.base.dim
+
+    def raw(self, items: Tensor) -> Tensor:
+        """A copy of the items."""
+        return items.clone()
+
+    def whiten(self, V: Tensor) -> Tensor:
+        """As the base map."""
+        return self.base.whiten(V)
+
+    def whiten_adjoint(self, G: Tensor) -> Tensor:
+        """As the base map."""
+        return self.base.whiten_adjoint(G)
+
+    def unwhiten(self, B: Tensor) -> Tensor:
+        """As the base map."""
+        return self.base.unwhiten(B)
 
 
 class ConcatenatedMap(FeatureMap):
@@ -243,7 +276,7 @@ def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | N
 
 
 def thinned(items: Tensor) -> Tensor:
-    """At most 5000 rows, evenly spaced, to resolve bandwidths on."""
+    """At most 3000 rows, evenly spaced, to resolve bandwidths on: a median takes all pairs."""
     n = len(items)
     return items if n <= _RESOLVE else items[torch.arange(_RESOLVE) * n // _RESOLVE]
 

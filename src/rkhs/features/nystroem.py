@@ -109,7 +109,7 @@ class Nystroem(Features):
     ----------
     map_ : LandmarkMap
     kernel_ : Kernel
-        Resolved, on 5000 rows at most.
+        Resolved, on 3000 rows at most.
 
     Raises
     ------

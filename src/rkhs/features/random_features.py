@@ -37,7 +37,7 @@ class RandomFeatures(Features):
     ----------
     map_ : FeatureMap
     kernel_ : Kernel
-        Resolved, on 5000 rows at most.
+        Resolved, on 3000 rows at most.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class RandomFeatures(Features):
 
     def sample_size(self, n: int) -> int:
         """Rows that bandwidths are resolved on; the features see their number of columns only."""
-        return min(n, 5000)
+        return min(n, 3000)
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:
         """Draw the features.

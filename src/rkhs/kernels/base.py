@@ -188,6 +188,10 @@ class Kernel(Configurable):
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")
 
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Gradients with respect to both sides of ``K = k(X, Y)``; may overwrite ``S``."""
+        return self._cross_pullback(X, Y, S), self._cross_pullback(Y, X, S.mT)
+
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")
 

@@ -125,6 +125,10 @@ class Sum(_Many):
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return torch.stack([term._cross_pullback(X, Y, S) for term in self.parts]).sum(0)
 
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self.parts]
+        return torch.stack([left for left, _ in parts]).sum(0), torch.stack([right for _, right in parts]).sum(0)
+
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return torch.stack([term._diag_pullback(X, s) for term in self.parts]).sum(0)
 
@@ -247,6 +251,9 @@ class Scaled(Composite):
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return self.base._cross_pullback(X, Y, S).mul_(self.scale)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        return self.base._pair_pullback(X, Y, S.mul_(self.scale), None)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return self.base._diag_pullback(X, s) * self.scale

@@ -106,3 +106,8 @@ class Laplacian(Radial):
         M = self._gram(X, Y).mul_(S)
         columns = [(torch.sign(X[:, j, None] - Y[None, :, j]) * M).sum(1) for j in range(X.shape[1])]
         return torch.stack(columns, 1).mul_(-self._gamma)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        if self.norm == "l2":
+            return super()._pair_pullback(X, Y, S, K)
+        return self._cross_pullback(X, Y, S), self._cross_pullback(Y, X, S.mT)

@@ -64,6 +64,15 @@ def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tenso
     return (P[:, -1:] * A).sub_(P[:, :-1])
 
 
+def _pair_laplacian(X: Tensor, Y: Tensor, M: Tensor, factor: float) -> tuple[Tensor, Tensor]:
+    """``diag(M 1) X - M Y`` and ``diag(M^T 1) Y - M^T X``, times a factor, by two products."""
+    center = Y.mean(dim=0)
+    A, B = X - center, Y - center
+    right = M @ torch.cat([B, B.new_ones(len(B), 1)], 1)
+    left = M.mT @ torch.cat([A, A.new_ones(len(A), 1)], 1)
+    return (right[:, -1:] * A - right[:, :-1]).mul_(factor), (left[:, -1:] * B - left[:, :-1]).mul_(factor)
+
+
 class Stationary(VectorKernel):
     """A kernel of the difference ``x - y`` with a bandwidth ``gamma`` that multiplies the distance.
 
@@ -239,6 +248,9 @@ class Radial(Stationary):
             total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
         return total / (self._power * self._gamma)
 
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        return _pair_laplacian(X, Y, self._slope(squared_distances(X, Y)).mul_(S), 2.0)
+
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         M = self._slope(squared_distances(X, Y)) * S
         center = Y.mean(dim=0)
@@ -317,6 +329,9 @@ class Gaussian(Radial):
             for rows in _blocks(A.shape[0])
         )
         return _graph_laplacian(A, halves).mul_(-2.0 * self._gamma)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        return _pair_laplacian(X, Y, S.mul_(self._gram(X, Y) if K is None else K), -2.0 * self._gamma)
 
 
 class Matern(Radial):

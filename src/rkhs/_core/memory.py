@@ -1,0 +1,136 @@
+"""How much memory a fit will take, how much there is, and a refusal before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rkhs._core.errors import InputError
+
+__all__ = ["SHARE", "Estimate", "available_bytes", "check_memory", "readable"]
+
+SHARE = 0.6
+"""A fit may ask for this share of what there is: the rest is for the data, other programs and what was overlooked."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The largest amount of memory that a fit holds at one time, beside its input.
+
+    Parameters
+    ----------
+    what : str
+        Which fit, for messages: ``"KernelPCA on n=1000 rows with storage='dense'"``.
+    n_bytes : int
+    parts : str
+        What it is made of, in words.
+    """
+
+    what: str
+    n_bytes: int
+    parts: str
+
+
+def readable(n_bytes: float) -> str:
+    """Bytes in the largest unit that leaves a number of one or more."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if n_bytes < 1024.0 or unit == "PiB":
+            break
+        n_bytes /= 1024.0
+    return f"{n_bytes:.0f} {unit}" if n_bytes >= 10 or unit == "B" else f"{n_bytes:.1f} {unit}"
+
+
+def available_bytes() -> int:
+    """Memory that this process may still take: the least of free memory, cgroup limits and the address-space limit."""
+    known = [_free(), *_cgroups(), _address_space()]
+    found = [value for value in known if value is not None]
+    return min(found) if found else 8 * 2**30
+
+
+def check_memory(estimate: Estimate, advice: str, *, available: int | None = None) -> None:
+    """Refuse a fit that asks for more than 60 % of the memory there is.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    advice : str
+        What to do instead, a sentence.
+    available : int, optional
+        Default: :func:`available_bytes`.
+
+    Raises
+    ------
+    InputError
+        Naming the fit, what it needs, what there is and what to do.
+    """
+    there = available_bytes() if available is None else available
+    if estimate.n_bytes > SHARE * there:
+        raise InputError(
+            f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); there are "
+            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {advice}"
+        )
+
+
+def _free() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _cgroups() -> list[int]:
+    """What the control groups of this process leave, version 2 and version 1, and all that contain them."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, limit, usage = Path("/sys/fs/cgroup"), "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            root, limit, usage = Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        relative = Path(path.lstrip("/"))
+        for folder in (root / relative, *(root / parent for parent in relative.parents), root):
+            left = _left(folder / limit, folder / usage)
+            if left is not None:
+                found.append(left)
+    return found
+
+
+def _left(limit: Path, usage: Path) -> int | None:
+    """Limit minus what is used and cannot be dropped; None without a limit."""
+    try:
+        text = limit.read_text().strip()
+        if text == "max" or int(text) > 2**60:
+            return None
+        used = int(usage.read_text())
+        cache = [line for line in (usage.parent / "memory.stat").read_text().splitlines() if "inactive_file" in line]
+        dropped = max((int(line.split()[1]) for line in cache), default=0)
+        return max(int(text) - used + dropped, 0)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _address_space() -> int | None:
+    """What a limit of the address space leaves."""
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return max(soft - pages * os.sysconf("SC_PAGE_SIZE"), 0)
+    except (ImportError, OSError, ValueError):
+        return None

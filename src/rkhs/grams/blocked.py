@@ -1,0 +1,219 @@
+"""A Gram matrix that is never held: its tiles are computed again whenever they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Factor, fix_signs
+from rkhs.grams.base import Gram
+from rkhs.kernels.base import Kernel
+
+__all__ = ["Blocked"]
+
+
+class Blocked(Gram):
+    """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results.
+
+    Products with many columns cost hardly more than with one, since the tiles dominate: eigenpairs come from a block
+    Krylov iteration, linear systems from conjugate gradients on all right-hand sides at once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    items : Tensor of shape (n, d), or list of n objects
+    max_bytes : int, default=2**28
+        Of the tile that is held at one time.
+
+    Raises
+    ------
+    InputError
+        From :meth:`factor`: an exact factor is as large as the matrix.
+
+    References
+    ----------
+    Musco and Musco (2015), algorithm 2 (block Krylov); Frangella, Tropp and Udell (2023), algorithm 2.1
+    (preconditioned conjugate gradients).
+    """
+
+    def __init__(self, kernel: Kernel, items: Any, max_bytes: int = 2**28) -> None:
+        self._kernel, self._items = kernel, items
+        n = len(items)
+        self._step = max(1, min(n, max_bytes // (8 * n)))
+        first = kernel._diag(items[:1])
+        self._like = first.new_empty(0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, n)``."""
+        return (len(self._items), len(self._items))
+
+    def _tiles(self) -> Iterator[slice]:
+        n = len(self._items)
+        for start in range(0, n, self._step):
+            yield slice(start, min(start + self._step, n))
+
+    def matmul(self, V: Tensor) -> Tensor:
+        """``K V``, one tile of rows at a time."""
+        out = torch.empty(len(self._items), *V.shape[1:], dtype=V.dtype, device=V.device)
+        for rows in self._tiles():
+            out[rows] = self.block(rows).to(V) @ V
+        return out
+
+    def diag(self) -> Tensor:
+        """Diagonal, shape (n,)."""
+        return self._kernel._diag(self._items)
+
+    def block(self, rows: slice) -> Tensor:
+        """Rows of the matrix."""
+        return self._kernel._gram(self._items[rows], self._items)
+
+    def dense(self) -> Tensor:
+        """The matrix itself, formed on demand."""
+        return self._kernel._gram(self._items)
+
+    def factor(self) -> Factor:
+        """Refused: see :class:`Blocked`."""
+        raise InputError("storage='blocked' has no factor of the Gram matrix; use storage=Nystroem(m) or 'dense'")
+
+    def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
+        """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. Some ten sweeps over the tiles."""
+        n = len(self._items)
+        mean = self._like.new_full((n,), 1.0 / n) if weights is None else weights
+        root = mean.sqrt()[:, None]
+
+        def product(V: Tensor) -> Tensor:
+            U = root * V
+            if center:
+                U = U - mean[:, None] * U.sum(0)
+            U = self.matmul(U)
+            if center:
+                U = U - mean @ U
+            return root * U
+
+        return block_krylov(product, n, k, self._like)
+
+    def solve(self, B: Tensor, ridge: Tensor | float, *, rank: int = 500, tol: float = 1e-10) -> tuple[Tensor, int]:
+        """Solve ``(K + ridge) X = B`` by conjugate gradients, preconditioned by landmarks.
+
+        Parameters
+        ----------
+        B : Tensor of shape (n, q)
+        ridge : float or Tensor of shape (n,)
+            Positive; added to the diagonal.
+        rank : int, default=500
+            Landmarks of the preconditioner.
+        tol : float, default=1e-10
+            Relative residual at which to stop.
+
+        Returns
+        -------
+        X : Tensor of shape (n, q)
+        sweeps : int
+            Products with the matrix.
+
+        Raises
+        ------
+        InputError
+            If it does not converge in 1000 steps.
+        """
+        apply = _preconditioner(self._kernel, self._items, ridge, rank, B)
+        added = ridge[:, None] if isinstance(ridge, Tensor) else ridge
+        X, R = torch.zeros_like(B), B.clone()
+        Z = apply(R)
+        P, rho = Z.clone(), (R * Z).sum(0)
+        goal = tol * torch.linalg.vector_norm(B, dim=0).clamp_min(1e-300)
+        for sweep in range(1, 1001):
+            Q = self.matmul(P).add_(added * P)
+            alpha = rho / (P * Q).sum(0).clamp_min(1e-300)
+            X += alpha * P
+            R -= alpha * Q
+            if bool((torch.linalg.vector_norm(R, dim=0) <= goal).all()):
+                return X, sweep
+            Z = apply(R)
+            rho, before = (R * Z).sum(0), rho
+            P = Z + (rho / before.clamp_min(1e-300)) * P
+        raise InputError(
+            "conjugate gradients did not converge in 1000 steps with storage='blocked'; use a larger reg, or "
+            "storage=Nystroem(m)"
+        )
+
+
+def _preconditioner(
+    kernel: Kernel, items: Any, ridge: Tensor | float, rank: int, like: Tensor
+) -> Callable[[Tensor], Tensor]:
+    """Inverse of the matrix in the span of landmarks, and of the ridge outside it."""
+    n = len(items)
+    rows = torch.arange(min(rank, n)) * n // min(rank, n)
+    chosen = [items[i] for i in rows] if isinstance(items, list) else items[rows]
+    small = kernel._gram(chosen).to(torch.float64)
+    small.diagonal().add_(1e-10 * float(small.diagonal().abs().max()) + 1e-300)
+    L = torch.linalg.cholesky(small)
+    F = torch.linalg.solve_triangular(L, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
+    d = ridge.to(torch.float64)[:, None] if isinstance(ridge, Tensor) else ridge
+    S = F.mT @ (F / d)
+    S.diagonal().add_(1.0)
+    C = torch.linalg.cholesky(S)
+
+    def apply(R: Tensor) -> Tensor:
+        scaled = R.to(torch.float64) / d
+        return (scaled - (F @ torch.cholesky_solve(F.mT @ scaled, C)) / d).to(like)
+
+    return apply
+
+
+def block_krylov(
+    product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor, *, tol: float = 1e-10, sweeps: int = 60
+) -> tuple[Tensor, Tensor]:
+    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole.
+
+    Parameters
+    ----------
+    product : callable
+        Maps (n, b) to (n, b).
+    n, k : int
+    like : Tensor
+        Gives dtype and device.
+    tol : float, default=1e-10
+        Of the residuals, relative to the largest eigenvalue.
+    sweeps : int, default=60
+        Largest number of products.
+
+    Returns
+    -------
+    values : Tensor of shape (k,)
+    vectors : Tensor of shape (n, k)
+    """
+    width = min(n, k + 8)
+    steps = torch.arange(n, dtype=torch.float64)
+    start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)
+    Q, _ = torch.linalg.qr(start)
+    basis, images = Q, product(Q)
+    goal = max(tol, 50.0 * torch.finfo(like.dtype).eps)
+    for _ in range(sweeps):
+        H = basis.mT @ images
+        values, turns = torch.linalg.eigh((H + H.mT) / 2)
+        values, turns = values.flip(0)[:k], turns.flip(1)[:, :k]
+        vectors = basis @ turns
+        residual = images @ turns - vectors * values
+        sizes = torch.linalg.vector_norm(residual, dim=0)
+        if basis.shape[1] >= n or bool((sizes <= goal * float(values[0].abs().clamp_min(1e-300))).all()):
+            break
+        new = images[:, -width:]
+        for _ in range(2):  # twice is enough
+            new = new - basis @ (basis.mT @ new)
+        new, R = torch.linalg.qr(new)
+        kept = R.diagonal().abs() > 1e-12 * R.diagonal().abs().max().clamp_min(1e-300)
+        new = new[:, kept][:, : n - basis.shape[1]]
+        new, _ = torch.linalg.qr(new - basis @ (basis.mT @ new))
+        if not new.shape[1]:
+            break
+        width = new.shape[1]
+        basis, images = torch.cat([basis, new], 1), torch.cat([images, product(new)], 1)
+    vectors, _ = torch.linalg.qr(vectors)
+    return values, fix_signs(vectors)

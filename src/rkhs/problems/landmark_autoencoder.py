@@ -1,0 +1,262 @@
+"""A two-layer kernel autoencoder in finite features: sums over blocks of rows, never an n x m matrix.
+
+The encoder is ``Z = F V`` with the features ``F = raw W`` of a :class:`~rkhs.features.FeatureMap`, the decoder a
+function ``g(z) = k(z, A) C`` on the codes ``A`` of anchors (the landmarks). For given ``V`` the best ``C`` solves
+normal equations, and the rest is the reduced objective
+
+``J(V) = min_C sum_i w_i 1/2 |t_i - k(z_i, A) C|^2 + reg_2 / 2 <C, G C> + reg_1 / 2 |V|^2``, ``G = k(A, A) + ridge I``.
+
+One sweep sums the normal equations; at the optimal ``C`` the envelope theorem makes the gradient one more sweep, in
+which every tile is computed again instead of kept. With all training items as landmarks this is the exact problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
+from rkhs.engines import Block, Engine, Rows
+from rkhs.features import FeatureMap
+from rkhs.kernels.base import Kernel
+from rkhs.problems.feature_sums import Sweep, block_codes, block_gradient, block_moments, block_normal
+
+__all__ = ["FeatureMoments", "LandmarkAutoencoder", "LastLayer", "feature_moments", "solve_normal"]
+
+_RIDGES = {torch.float64: 1e-12, torch.float32: 4e-6}
+"""What keeps the normal equations positive definite in spite of rounding; 1e-5 of the objective or less."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, in blocks, and who computes them.
+
+    Parameters
+    ----------
+    rows : Rows
+    blocks : tuple of Block
+    engine : Engine
+    progress : callable, optional
+        Called with the number of blocks done and of all blocks.
+    """
+
+    rows: Rows
+    blocks: tuple[Block, ...]
+    engine: Engine
+    progress: Callable[[int, int], None] | None = None
+
+    def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
+        """Sum of a block function."""
+        return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
+
+    def codes(self, sweep: Sweep) -> Tensor:
+        """Codes of all rows, shape (n, p)."""
+        parts = self.engine.map(block_codes, self.blocks, self.rows, sweep)
+        out: np.ndarray | None = None
+        for block, part in zip(self.blocks, parts, strict=True):
+            if out is None:
+                out = np.empty((self.blocks[-1].stop, part.shape[1]), part.dtype)
+            out[block.start : block.stop] = part
+        assert out is not None
+        return torch.from_numpy(out)
+
+
+@dataclass(frozen=True)
+class FeatureMoments:
+    """Mean and covariance of whitened features.
+
+    Parameters
+    ----------
+    mean : Tensor of shape (dim,)
+    covariance : Tensor of shape (dim, dim)
+        Around the mean, or around zero.
+    raw_mean : Tensor of shape (width,)
+        Of the raw features.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    raw_mean: Tensor
+
+
+def feature_moments(features: FeatureMap, first: Any, second: Any, *, center: bool = True) -> FeatureMoments:
+    """Moments of the features from the sums that :func:`~rkhs.problems.feature_sums.block_moments` gives.
+
+    Parameters
+    ----------
+    features : FeatureMap
+    first : array of shape (width,)
+    second : array of shape (width, width)
+    center : bool, default=True
+
+    Returns
+    -------
+    FeatureMoments
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
+    """
+    raw_mean, M = torch.as_tensor(first), torch.as_tensor(second)
+    mean = features.whiten_adjoint(raw_mean[:, None])[:, 0]
+    C = features.whiten_adjoint(features.whiten_adjoint(M).mT.contiguous())
+    C = (C + C.mT) / 2
+    return FeatureMoments(mean, C - torch.outer(mean, mean) if center else C, raw_mean)
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """The best last layer at given codes.
+
+    Parameters
+    ----------
+    anchors : Tensor of shape (a, p)
+    coefficients : Tensor of shape (a, q)
+    value : float
+        Loss and penalty of the last layer.
+    """
+
+    anchors: Tensor
+    coefficients: Tensor
+    value: float
+
+
+def solve_normal(
+    kernel: Kernel, anchors: Tensor, sums: tuple[np.ndarray, ...], reg: float, ridge: float
+) -> tuple[LastLayer, Tensor]:
+    """Solve the normal equations of the last layer.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    anchors : Tensor of shape (a, p)
+        In float64.
+    sums : tuple of ndarray
+        From :func:`~rkhs.problems.feature_sums.block_normal`.
+    reg : float
+    ridge : float
+        Added to ``reg k(A, A)``, in units of the largest ``k(z, z)``.
+
+    Returns
+    -------
+    LastLayer
+    Tensor of shape (a, a)
+        ``k(A, A)``.
+
+    Raises
+    ------
+    InputError
+        If the system is not positive definite.
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), equation 8.
+    """
+    N, c, total = (torch.as_tensor(part) for part in sums)
+    G = kernel._gram(anchors)
+    system = torch.add(N, G, alpha=reg)
+    system.diagonal().add_(ridge * float(G.diagonal().max()))
+    L, info = torch.linalg.cholesky_ex(system)
+    if int(info) != 0:
+        raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
+    C = torch.cholesky_solve(c, L)
+    return LastLayer(anchors, C, 0.5 * (float(total) - float((c * C).sum()))), G
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkAutoencoder:
+    """Reduced objective of a two-layer autoencoder in finite features.
+
+    Parameters
+    ----------
+    data : Data
+    sweep : Sweep
+        What the blocks need, without parameters.
+    anchors_raw : Tensor of shape (a, width)
+        Raw features of the anchors, in float64.
+    reg : tuple of float
+        Regularisers of the two layers.
+    factor : float, default=1.0
+        Of the ridge, where the usual one is too small for these data.
+
+    Raises
+    ------
+    InputError
+        If the normal equations are not positive definite.
+
+    References
+    ----------
+    Laforgue et al. (2019), equation 8, section 4.2, in the span of landmarks (Williams and Seeger, 2001).
+    """
+
+    data: Data
+    sweep: Sweep
+    anchors_raw: Tensor
+    reg: tuple[float, float]
+    factor: float = 1.0
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return self.sweep.features.dim
+
+    @property
+    def ridge(self) -> float:
+        """A fixed part of the objective, so that its gradient is exact."""
+        return self.factor * _RIDGES[self.sweep.dtype]
+
+    def with_safe_ridge(self, V: Tensor) -> LandmarkAutoencoder:
+        """The problem with the least ridge, by powers of ten, at which a point has a value."""
+        for power in range(4):
+            problem = replace(self, factor=self.factor * 10.0**power)
+            try:
+                problem.value(V)
+            except InputError:
+                continue
+            return problem
+        raise InputError(
+            "the normal equations of the decoder are not positive definite in this dtype; use dtype='float64' or a "
+            "larger reg"
+        )
+
+    def moments(self) -> FeatureMoments:
+        """Mean and covariance of the features of the rows."""
+        return feature_moments(self.sweep.features, *self.data.sum(block_moments, self.sweep))
+
+    def last_layer(self, V: Tensor) -> tuple[LastLayer, Sweep, Tensor]:
+        """Best last layer for an encoder; also the sweep that found it, and ``k(A, A)``."""
+        B = self.sweep.features.whiten(V)
+        anchors = self.anchors_raw @ B
+        sweep = self.sweep.cast(maps=B, anchors=anchors)
+        assert sweep.kernel is not None
+        sums = self.data.sum(block_normal, sweep)
+        layer, G = solve_normal(sweep.kernel, anchors, sums, self.reg[1], self.ridge)
+        return layer, sweep, G
+
+    def value(self, V: Tensor) -> float:
+        """Reduced objective; one sweep."""
+        V = V.reshape(self.dim, -1)
+        return self.last_layer(V)[0].value + 0.5 * self.reg[0] * float((V * V).sum())
+
+    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
+        """Reduced objective and gradient, shape of ``point``; two sweeps."""
+        V = point.reshape(self.dim, -1)
+        layer, sweep, G = self.last_layer(V)
+        value = layer.value + 0.5 * self.reg[0] * float((V * V).sum())
+        sweep = sweep.cast(coefficients=layer.coefficients)
+        dB, dA = (torch.as_tensor(part) for part in self.data.sum(block_gradient, sweep))
+        assert sweep.kernel is not None
+        C = layer.coefficients
+        dA = dA + sweep.kernel._pullback(layer.anchors, Outer(C, C), G).mul_(0.5 * self.reg[1])
+        grad = self.sweep.features.whiten_adjoint(dB + self.anchors_raw.mT @ dA).add_(V, alpha=self.reg[0])
+        return value, grad.reshape(point.shape)
+
+    def codes(self, V: Tensor) -> Tensor:
+        """Codes of all rows, shape (n, p), in the dtype of the sweep."""
+        return self.data.codes(self.sweep.cast(maps=self.sweep.features.whiten(V)))
