@@ -38,8 +38,10 @@ __all__ = [
     "fit_outputs",
     "prepare_encoder",
     "previous_layers",
+    "principal_axes",
     "solve_autoencoder",
     "store_layers",
+    "warn_on_collapse",
 ]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
@@ -305,12 +307,17 @@ def _warn_on_collapse(model: Any, coordinates: Tensor, weights: Tensor | None, l
             CollapseWarning,
             stacklevel=4,
         )
+    warn_on_collapse(model, trivial)
+
+
+def warn_on_collapse(model: Any, trivial: float) -> None:
+    """Warn if the objective is that of predicting the mean, ``trivial``."""
     if trivial > 0.0 and model.objective_ > 0.999 * trivial:
         warnings.warn(
             f"the codes collapsed to a point: the objective {model.objective_:.4g} is that of predicting the mean. "
             f"Lower reg (now {model.reg_}) or choose another kernel",
             CollapseWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

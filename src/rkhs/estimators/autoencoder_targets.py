@@ -90,7 +90,8 @@ def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
 def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:
     predicted = model.output_.decode(U)
     if candidates is None:
-        if model.support_items_ is None or not model._own_targets or model._noisy:
+        stored = getattr(model, "map_", None) is None and model.support_items_ is not None
+        if not stored or not model._own_targets or model._noisy:
             raise InputError("candidates must be given: this model keeps no training targets to choose from")
         goal = model._support()
     else:
@@ -104,12 +105,13 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
     if kernel.domain == "gram":
         if candidates is None:
             raise InputError("candidates must be kernel values (c, n) with the training items for kernel='precomputed'")
-        K = kernel._gram(model._check_rows(candidates))
+        K = model._cross_gram(model._check_rows(candidates))
         return K, model._gram_diagonal(diag, K)
     support = model._support() if model.target_items_ is None else model.target_items_
     if isinstance(support, np.ndarray) and kernel.domain == "vectors":
         support = to_tensor(support, **model._options)
     if candidates is None:
+        model._own_items()
         items = support
     elif kernel.domain == "objects":
         items = kernel.read(check_items(candidates, "candidates"))

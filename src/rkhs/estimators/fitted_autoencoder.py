@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
@@ -15,6 +16,7 @@ from rkhs.estimators.base import Ranking, rank
 from rkhs.estimators.constrained_parts import renormalized
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
+from rkhs.estimators.tiles import encode_tiles
 from rkhs.outputs import Euclidean
 
 __all__ = ["FittedAutoencoder"]
@@ -75,10 +77,11 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         InputError
             For a layer that does not exist.
         """
-        items = self._read_new(X)
-        codes = self._codes_of(items, self._cross_gram(items))
-        index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=len(codes)) - 1
-        return give_back(self._to_output(codes[index]), X)
+        check_is_fitted(self)
+        depth = len(self.layer_codes_)
+        index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=depth) - 1
+        codes = encode_tiles(self, X, lambda items: self._codes_of(items, self._cross_gram(items))[index])
+        return give_back(codes, X)
 
     def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""

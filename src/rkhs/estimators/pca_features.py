@@ -27,7 +27,7 @@ from rkhs.features.base import EvaluatedMap, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.problems.feature_sums import Sweep, block_moments, block_normal
-from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, feature_moments, solve_normal
+from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, feature_moments, least_ridge, solve_normal
 
 __all__ = ["fit_features", "partial_fit_features", "store_components"]
 
@@ -169,7 +169,7 @@ def _fit_ridge(model: Any, source: Source, passes: Data, sweep: Sweep) -> None:
     full = sweep.cast(anchors=anchors, **{k: torch.as_tensor(v) for k, v in parts.items()})
     full = replace(full, kernel=model.decoder_kernel_, space=model.output_)
     sums = passes.sum(block_normal, full)
-    ridge = 1e-12 if sweep.dtype == torch.float64 else 4e-6
+    ridge = least_ridge(sweep.dtype, len(anchors))
     model.decoder_coef_ = solve_normal(model.decoder_kernel_, anchors, sums, model.reg, ridge)[0].coefficients.numpy()
 
 

@@ -22,8 +22,9 @@ _STEPS, _TOL = 10, 1e-4  # Gauss-Newton steps: four do nearly all
 
 
 def can_refine(model: Any) -> bool:
-    """Whether codes can be refined: one hidden layer, no operator or constraint, own targets."""
-    plain = len(model.layer_codes_) == 1 and model.constraint == "none" and model.noise_std == 0.0
+    """Whether codes can be refined: exact, one hidden layer, no operator or constraint, own targets."""
+    exact = getattr(model, "map_", None) is None and len(model.layer_codes_) == 1
+    plain = exact and model.constraint == "none" and model.noise_std == 0.0
     identity = model.operators is None or model.operators[0] is None
     gram = model.kernel_.domain == "gram"
     known = not gram or (model.output_kernel_ == model.kernel_ and model._constant_diagonal() is not None)

@@ -29,8 +29,10 @@ from rkhs.problems.feature_sums import Sweep, block_codes, block_gradient, block
 
 __all__ = ["FeatureMoments", "LandmarkAutoencoder", "LastLayer", "feature_moments", "solve_normal"]
 
-_RIDGES = {torch.float64: 1e-12, torch.float32: 4e-6}
-"""What keeps the normal equations positive definite in spite of rounding; 1e-5 of the objective or less."""
+
+def least_ridge(dtype: torch.dtype, anchors: int) -> float:
+    """What keeps the normal equations positive definite in spite of rounding; 1e-5 of the objective or less."""
+    return max(1e-12, 4.0 * torch.finfo(dtype).eps * anchors**0.5)
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,7 @@ class LandmarkAutoencoder:
     @property
     def ridge(self) -> float:
         """A fixed part of the objective, so that its gradient is exact."""
-        return self.factor * _RIDGES[self.sweep.dtype]
+        return self.factor * least_ridge(self.sweep.dtype, len(self.anchors_raw))
 
     def with_safe_ridge(self, V: Tensor) -> LandmarkAutoencoder:
         """The problem with the least ridge, by powers of ten, at which a point has a value."""
@@ -247,7 +249,10 @@ class LandmarkAutoencoder:
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and gradient, shape of ``point``; two sweeps."""
         V = point.reshape(self.dim, -1)
-        layer, sweep, G = self.last_layer(V)
+        try:
+            layer, sweep, G = self.last_layer(V)
+        except InputError:  # too long a step of a line search: not positive definite in this dtype
+            return float("inf"), torch.zeros_like(point)
         value = layer.value + 0.5 * self.reg[0] * float((V * V).sum())
         sweep = sweep.cast(coefficients=layer.coefficients)
         dB, dA = (torch.as_tensor(part) for part in self.data.sum(block_gradient, sweep))

@@ -10,9 +10,9 @@ from rkhs.grams import Dense
 from rkhs.kernels.medians import median_squared_distance
 from rkhs.problems.autoencoder import Autoencoder
 
-__all__ = ["apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]
+__all__ = ["SCALES", "apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]
 
-_SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 # Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that
 # interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
@@ -77,13 +77,13 @@ def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) 
     if not search:
         return _at_scale(problem, targets, 1.0), 0
     best, best_value = None, float("inf")
-    for scale in _SCALES:
+    for scale in SCALES:
         point = _at_scale(problem, targets, scale)
         value = problem.value(point)
         if value < best_value or best is None:
             best, best_value = point, value
     assert best is not None
-    return best, len(_SCALES)
+    return best, len(SCALES)
 
 
 def _at_scale(problem: Autoencoder, targets: list[Tensor], scale: float) -> Tensor:

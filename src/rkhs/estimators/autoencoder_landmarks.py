@@ -1,0 +1,285 @@
+"""Fitting a two-layer autoencoder in finite features: linear in the rows, which are read block by block."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_seed
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import factorize
+from rkhs.engines import ArrayRows, Rows, row_blocks
+from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
+from rkhs.estimators.autoencoder_settings import Settings, read_settings
+from rkhs.estimators.autoencoder_targets import read_targets
+from rkhs.estimators.constrained_parts import noisy_copies
+from rkhs.estimators.pca_features import fit_euclidean
+from rkhs.estimators.storage import (
+    BLOCK,
+    Source,
+    announce_features,
+    gather_rows,
+    make_data_engine,
+    open_source,
+    read_row_weights,
+    read_rows,
+)
+from rkhs.features import Features, LandmarkMap
+from rkhs.features.base import sample_rows
+from rkhs.outputs import RKHS
+from rkhs.outputs.base import scale_factor
+from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, LandmarkAutoencoder
+from rkhs.problems.start import SCALES, normalise_scale
+from rkhs.protocols import Monitor, Solution
+from rkhs.solvers import LBFGS
+
+__all__ = ["fit_landmarks"]
+
+
+def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_weight: Any) -> None:
+    """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
+    kernel = model._input_kernel()
+    settings = read_settings(model, kernel)
+    data = read_rows(model, X, kernel)
+    _refuse(model, storage, settings, data, targets)
+    n = data.shape[0] if isinstance(data, Rows) else len(data)
+    weights = read_row_weights(model, sample_weight, n)
+    goal: Tensor | None = None
+    model._own_targets = targets is None
+    clean = data
+    if targets is not None or model._noisy:
+        goal = read_targets(model, targets, data, kernel, settings)
+        if model._noisy:
+            data, goal, weights = _noisy(model, data, goal, weights)
+    columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else storage.m
+    outputs = storage.m if settings.features else columns if goal is None else goal.shape[1]
+    announce_features(model, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
+    source = open_source(model, storage, kernel, data, weights, goal)
+    settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
+    model.kernel_, model.map_, model.reg_ = source.kernel, source.features, settings.reg
+    model._kept_rows, model._n_training = None, n
+    problem, total = _problem(model, settings, source, clean)
+    solution, V = _solve(model, settings, source, problem)
+    _store(model, settings, source, problem, V, data)
+    if model._noisy:
+        model.codes_ = model.transform(np.asarray(clean))
+    model._record(solution)
+    warn_on_collapse(model, 0.5 * total)
+
+
+def _refuse(model: Any, storage: Features, settings: Settings, data: Any, targets: Any) -> None:
+    """Refuse what needs an exact factor of the Gram matrix, and say what to use."""
+
+    def needs_dense(what: str, instead: str) -> InputError:
+        return InputError(f"{what} needs storage='dense'; {instead} with storage={storage!r}")
+
+    if len(settings.widths) > 1:
+        raise needs_dense("a deep autoencoder", "use one number of components")
+    if model.constraint != "none":
+        raise needs_dense(f"constraint={model.constraint!r}", "use constraint='none'")
+    if not (isinstance(model.loss, str) and model.loss == "squared"):
+        raise needs_dense(f"loss={model.loss!r}", "use loss='squared'")
+    if model.operators is not None:
+        raise needs_dense("operators", "use operators=None")
+    if model.solver != "lbfgs":
+        raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs'")
+    if isinstance(data, Rows) and (targets is not None or model._noisy):
+        raise InputError("targets and noise need inputs in memory; got rows that are read from a file")
+    if settings.features:
+        if type(storage).__name__ == "RandomFeatures":
+            raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")
+        if settings.output_kernel is not model._input_kernel() and settings.output_kernel != model._input_kernel():
+            raise needs_dense("an output_kernel that is not the input kernel", "use output_kernel='same'")
+        if targets is not None or model._noisy:
+            raise needs_dense("features of other targets as outputs", "leave targets out")
+
+
+def _noisy(model: Any, data: Tensor, goal: Tensor, weights: np.ndarray | None) -> tuple[Tensor, Tensor, Any]:
+    w = None if weights is None else torch.as_tensor(weights).to(data)
+    data, goal, copied = noisy_copies(model, data, goal, w)
+    return data, goal, None if copied is None else copied.to("cpu", torch.float64).numpy()
+
+
+def _problem(model: Any, settings: Settings, source: Source, clean: Any) -> tuple[LandmarkAutoencoder, float]:
+    """The reduced objective on all rows, and the total variance of the targets."""
+    engine = make_data_engine(model, source.blocks)
+    passes = Data(source.rows, source.blocks, engine, _progress(model, len(source.blocks)))
+    sweep = replace(source.sweep(model), kernel=settings.decoder_kernels[0])
+    anchors = _anchors(model, source)
+    plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
+    if settings.features:
+        space, total = _landmark_space(model, source, plain.moments())
+        sweep = replace(sweep, space=space, own_features=True)
+    else:
+        space = fit_euclidean(passes, source, center=bool(model.center), scale=bool(model.scale))
+        total = 1.0
+        sweep = replace(sweep, space=space)
+    model.output_, model.output_kernel_ = space, source.kernel if settings.features else None
+    return replace(plain, sweep=sweep), total
+
+
+def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
+    """Features of the kernel as targets, in coordinates of the span of the landmarks."""
+    features = source.features
+    assert isinstance(features, LandmarkMap)
+    L = torch.as_tensor(features.triangle)
+    K = L @ L.mT
+    center = bool(model.center)
+    gram_mean = moments.raw_mean if center else torch.zeros_like(moments.raw_mean)
+    total = float(moments.mean @ moments.mean) if center else 0.0
+    C = (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
+    variance = max(source.diag - total, 0.0)
+    factor = scale_factor(variance) if model.scale else 1.0
+    factored = factorize(C.div_(factor**2))
+    mean = features.whiten(moments.mean[:, None])[:, 0].numpy() if center else None
+    space = RKHS(mean, gram_mean.numpy(), total, factor, factored.triangle.numpy(), factored.pivots.numpy())
+    return space, variance / factor**2
+
+
+def _anchors(model: Any, source: Source) -> Tensor:
+    """Raw features of the anchors: the landmarks, or as many training rows for random features."""
+    features = source.features
+    if isinstance(features, LandmarkMap):
+        L = torch.as_tensor(features.triangle)
+        return L @ L.mT
+    chosen = sample_rows(source.n, min(model.storage.m, source.n), np.random.RandomState(0))
+    rows = gather_rows(source.rows, chosen)[:, : source.columns]
+    return source.evaluated.raw(torch.from_numpy(rows)).to(torch.float64)
+
+
+def _progress(model: Any, blocks: int) -> Any:
+    """Show how far a pass is and how long it will still take, where it takes long enough to ask."""
+    if not model.verbose or blocks < 16:
+        return None
+    clock = {"start": time.perf_counter(), "shown": 0.0}
+
+    def show(done: int, total: int) -> None:
+        now = time.perf_counter()
+        if done <= 1 or done < clock.get("done", 0):
+            clock["start"] = now
+        clock["done"] = done
+        if now - clock["shown"] > 0.5 and done > 1:
+            clock["shown"] = now
+            left = (now - clock["start"]) / max(done - 1, 1) * (total - done)
+            sys.stderr.write(f"\r  block {done} of {total}, {left:.0f} s left of this pass\x1b[K")
+            sys.stderr.flush()
+
+    return show
+
+
+def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
+    """Descend on a sample of the rows where there are many, then on all of them."""
+    small = _sampled_problem(model, source, problem)
+    first = problem if small is None else small
+    rng = check_seed(model.random_state)
+    best: tuple[float, Tensor] | None = None
+    history: list[dict[str, Any]] = []
+    evaluations = 0
+    previous = _previous(model, source, settings.widths[0])
+    for attempt in range(model.n_init):
+        if attempt == 0 and previous is not None:
+            V = previous
+        else:
+            V = _start(model, first, settings.widths[0], rng, random=attempt > 0 or model.init == "random")
+        first = first.with_safe_ridge(V)
+        if small is not None or model.n_init > 1:
+            label = f"{type(model).__name__}, {first.sweep.n} rows, start {attempt + 1}/{model.n_init}"
+            found = LBFGS(model.max_iter, model.tol).solve(first, V, Monitor(verbose=model.verbose, label=label))
+            history += [{**row, "rows": first.sweep.n} for row in found.history]
+            evaluations += found.n_evaluations
+            V, value = found.point.reshape(V.shape), found.value
+        else:
+            value = 0.0
+        if best is None or value < best[0]:
+            best = (value, V)
+    assert best is not None
+    whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(best[1])
+    monitor = Monitor(verbose=model.verbose, label=f"{type(model).__name__}, {problem.sweep.n} rows")
+    solution = LBFGS(model.max_iter, model.tol).solve(whole, best[1], monitor)
+    history += [{**row, "rows": problem.sweep.n} for row in solution.history]
+    solution = replace(solution, history=tuple(history), n_evaluations=solution.n_evaluations + evaluations)
+    return solution, solution.point.reshape(best[1].shape)
+
+
+def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -> LandmarkAutoencoder | None:
+    """The problem on a sample of the rows; None where it would not be much smaller."""
+    size = max(4 * BLOCK, 16 * problem.dim)
+    if source.n < 3 * size:
+        return None
+    chosen = sample_rows(source.n, size, np.random.RandomState(1))
+    assert chosen is not None
+    weights = None if source.weights is None else source.weights[chosen] / source.weights[chosen].sum()
+    blocks = row_blocks(size, BLOCK)
+    rows = ArrayRows(gather_rows(source.rows, chosen))
+    data = Data(rows, blocks, make_data_engine(model, blocks))
+    return replace(problem, data=data, sweep=replace(problem.sweep, n=size, weights=weights))
+
+
+def _previous(model: Any, source: Source, p: int) -> Tensor | None:
+    """Parameters of the last fit, if it had the same features."""
+    coefs = getattr(model, "encoder_coefs_", None) if model.warm_start else None
+    if coefs is None or coefs[0].shape != (source.features.width, p):
+        return None
+    return source.features.unwhiten(torch.as_tensor(coefs[0]))
+
+
+def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random: bool) -> Tensor:
+    """Kernel PCA scores, or random codes, at the best of six scales."""
+    moments = problem.moments()
+    dim = problem.dim
+    if random:
+        V = torch.as_tensor(rng.standard_normal((dim, p)))
+    else:
+        values, vectors = torch.linalg.eigh(moments.covariance)
+        kept = min(p, dim)
+        V = torch.zeros(dim, p, dtype=torch.float64)
+        V[:, :kept] = vectors.flip(1)[:, :kept] * (values.flip(0)[:kept] > 1e-12 * float(values[-1]))
+        # Codes around zero: the features that come nearest to the constant 1 carry the mean.
+        second = moments.covariance + torch.outer(moments.mean, moments.mean)
+        second.diagonal().add_(1e-10 * float(second.diagonal().mean()) + 1e-300)
+        one = torch.linalg.solve(second, moments.mean)
+        V -= torch.outer(one, moments.mean @ V)
+    part = replace(problem, data=replace(problem.data, blocks=problem.data.blocks[:1]))
+    Z = part.codes(V)[: BLOCK // 2].to(torch.float64)
+    unit = normalise_scale(Z)
+    size = float((unit * unit).sum() / (Z * Z).sum().clamp_min(1e-300)) ** 0.5
+    if not size > 0.0:
+        return V
+    best, best_value = V * size, float("inf")
+    for scale in SCALES:
+        try:
+            value = problem.value(V * (size * scale))
+        except InputError:
+            continue
+        if value < best_value:
+            best, best_value = V * (size * scale), value
+    return best
+
+
+def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder, V: Tensor, data: Any) -> None:
+    """Turn parameters into fitted attributes, the codes on principal axes."""
+    codes = problem.codes(V)
+    if settings.decoder_kernels[0].rotation_invariant:
+        w = None if source.weights is None else torch.as_tensor(source.weights).to(codes)
+        Q = principal_axes(codes, w)
+        V, codes = V @ Q.to(V), codes @ Q
+    problem = problem.with_safe_ridge(V)
+    layer = problem.last_layer(V)[0]
+    model.encoder_coefs_ = [source.features.whiten(V).numpy()]
+    model.decoder_kernels_ = settings.decoder_kernels
+    model.layer_codes_, model.decoder_coef_ = [layer.anchors.numpy()], layer.coefficients.numpy()
+    model.bottleneck_, model.gap_ = 0, 0.0
+    model.support_, model.saturated_ = np.arange(len(layer.anchors)), np.arange(0)
+    model.codes_ = model._to_output(codes)
+    model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
+    landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
+    gram = source.kernel.domain == "gram"
+    model.support_items_ = None if gram else landmarks
+    model.target_items_ = None
+    model.train_diag_ = source.kernel._diag(data).cpu().numpy() if gram else None
