@@ -15,6 +15,7 @@ __all__ = [
     "BatchSolution",
     "CanDiverge",
     "HasConstraint",
+    "HasCurvature",
     "HasDualityGap",
     "HasEigenbasis",
     "HasFrozenQuadratic",
@@ -70,6 +71,8 @@ class Solution:
         Duality gap, where the problem has one.
     history : tuple of dict
         One row an iteration: ``iteration``, ``value``, ``measure``, ``seconds``, and what the solver adds.
+    curvature : tuple
+        What a solver learned of the Hessian, for a similar problem to start from; see :class:`HasCurvature`.
     """
 
     point: Tensor
@@ -79,6 +82,7 @@ class Solution:
     n_evaluations: int
     gap: float | None = None
     history: tuple[dict[str, Any], ...] = ()
+    curvature: tuple[Any, ...] = ()
 
     @property
     def converged(self) -> bool:
@@ -132,6 +136,16 @@ class HasMetric(Protocol):
 
     def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
         """Return a symmetric positive definite map from gradients to preconditioned gradients."""
+        ...
+
+
+@runtime_checkable
+class HasCurvature(Protocol):
+    """A problem that comes with what a solver learned of the Hessian of a similar one."""
+
+    @property
+    def curvature(self) -> tuple[Any, ...]:
+        """:attr:`Solution.curvature` of that problem."""
         ...
 
 

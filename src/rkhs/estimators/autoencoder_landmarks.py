@@ -14,7 +14,7 @@ from torch import Tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
-from rkhs.engines import ArrayRows, Rows, row_blocks
+from rkhs.engines import ArrayRows, Engine, Rows, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
 from rkhs.estimators.autoencoder_settings import Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
@@ -64,9 +64,9 @@ def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_we
     settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
     model.kernel_, model.map_, model.reg_ = source.kernel, source.features, settings.reg
     model._kept_rows, model._n_training = None, n
-    problem, total = _problem(model, settings, source, clean)
-    solution, V = _solve(model, settings, source, problem)
-    _store(model, settings, source, problem, V, data)
+    engine = make_data_engine(model, source.blocks)
+    with thread_limit(None if model._options["device"].type != "cpu" else 1):  # the engine sets it once, not per pass
+        solution, total = _descend(model, settings, source, data, engine)
     if model._noisy:
         model.codes_ = model.transform(np.asarray(clean))
     model._record(solution)
@@ -106,9 +106,16 @@ def _noisy(model: Any, data: Tensor, goal: Tensor, weights: np.ndarray | None) -
     return data, goal, None if copied is None else copied.to("cpu", torch.float64).numpy()
 
 
-def _problem(model: Any, settings: Settings, source: Source, clean: Any) -> tuple[LandmarkAutoencoder, float]:
+def _descend(model: Any, settings: Settings, source: Source, data: Any, engine: Engine) -> tuple[Solution, float]:
+    """Solve, store, and return the solution and the total variance of the targets."""
+    problem, total = _problem(model, settings, source, engine)
+    solution, V = _solve(model, settings, source, problem)
+    _store(model, settings, source, problem, V, data)
+    return solution, total
+
+
+def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> tuple[LandmarkAutoencoder, float]:
     """The reduced objective on all rows, and the total variance of the targets."""
-    engine = make_data_engine(model, source.blocks)
     passes = Data(source.rows, source.blocks, engine, _progress(model, len(source.blocks)))
     sweep = replace(source.sweep(model), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
@@ -178,7 +185,7 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     small = _sampled_problem(model, source, problem)
     first = problem if small is None else small
     rng = check_seed(model.random_state)
-    best: tuple[float, Tensor] | None = None
+    best: tuple[float, Tensor, tuple[Any, ...]] | None = None
     history: list[dict[str, Any]] = []
     evaluations = 0
     previous = _previous(model, source, settings.widths[0])
@@ -193,13 +200,14 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
             found = LBFGS(model.max_iter, model.tol).solve(first, V, Monitor(verbose=model.verbose, label=label))
             history += [{**row, "rows": first.sweep.n} for row in found.history]
             evaluations += found.n_evaluations
-            V, value = found.point.reshape(V.shape), found.value
+            V, value, curvature = found.point.reshape(V.shape), found.value, found.curvature
         else:
-            value = 0.0
+            value, curvature = 0.0, ()
         if best is None or value < best[0]:
-            best = (value, V)
+            best = (value, V, curvature)
     assert best is not None
     whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(best[1])
+    whole = replace(whole, curvature=best[2])
     monitor = Monitor(verbose=model.verbose, label=f"{type(model).__name__}, {problem.sweep.n} rows")
     solution = LBFGS(model.max_iter, model.tol).solve(whole, best[1], monitor)
     history += [{**row, "rows": problem.sweep.n} for row in solution.history]
@@ -217,7 +225,7 @@ def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -
     weights = None if source.weights is None else source.weights[chosen] / source.weights[chosen].sum()
     blocks = row_blocks(size, BLOCK)
     rows = ArrayRows(gather_rows(source.rows, chosen))
-    data = Data(rows, blocks, make_data_engine(model, blocks))
+    data = Data(rows, blocks, problem.data.engine)
     return replace(problem, data=data, sweep=replace(problem.sweep, n=size, weights=weights))
 
 

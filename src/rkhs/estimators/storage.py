@@ -234,7 +234,7 @@ def check_blocked(estimator: Any, kernel: Kernel, n: int) -> None:
 def make_data_engine(estimator: Any, blocks: tuple[Block, ...]) -> Engine:
     """Who computes the blocks: threads where there are several blocks and cores."""
     device = estimator._options["device"].type
-    return Serial() if len(blocks) == 1 or device != "cpu" else Threads()
+    return Serial() if len(blocks) == 1 or device != "cpu" else Threads(torch.get_num_threads())
 
 
 def announce(estimator: Any, estimate: Estimate, advice: str) -> None:

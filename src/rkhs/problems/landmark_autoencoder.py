@@ -186,6 +186,8 @@ class LandmarkAutoencoder:
         Regularisers of the two layers.
     factor : float, default=1.0
         Of the ridge, where the usual one is too small for these data.
+    curvature : tuple, default=()
+        What L-BFGS learned on a sample of the rows.
 
     Raises
     ------
@@ -202,6 +204,7 @@ class LandmarkAutoencoder:
     anchors_raw: Tensor
     reg: tuple[float, float]
     factor: float = 1.0
+    curvature: tuple[Any, ...] = ()
 
     @property
     def dim(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs.protocols import CanDiverge, HasMetric, Monitor, Reason, Solution
+from rkhs.protocols import CanDiverge, HasCurvature, HasMetric, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
 __all__ = ["LBFGS"]
@@ -50,7 +50,8 @@ class LBFGS(Solver):
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         x = start.clone()
         value, grad = problem.value_and_grad(x)
-        pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=self.memory)
+        known = problem.curvature if isinstance(problem, HasCurvature) else ()
+        pairs: deque[tuple[Tensor, Tensor, float]] = deque(known, maxlen=self.memory)
         evaluations, stalled, iteration = 1, 0, 0
         reason = Reason.MAX_ITER
         while True:
@@ -94,7 +95,7 @@ class LBFGS(Solver):
                 monitor.row(iteration, value, measure, evaluations=evaluations)
                 reason = Reason.DECREASE
                 break
-        return Solution(x, value, reason, max(1, iteration), evaluations, history=monitor.finish())
+        return Solution(x, value, reason, max(1, iteration), evaluations, None, monitor.finish(), tuple(pairs))
 
 
 def _identity(gradient: Tensor) -> Tensor:
