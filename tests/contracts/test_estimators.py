@@ -27,7 +27,8 @@ from sklearn.utils import estimator_checks
 
 import rkhs.estimators
 from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, NotPositiveSemidefiniteWarning
-from rkhs.kernels import Gaussian, Polynomial
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import Gaussian, Linear, Polynomial
 
 CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, ConvergenceWarning)
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +42,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"kernel": Polynomial(2), "decoder_kernel": Gaussian(1.0), "n_components": 1, "operators": ([[2.0]], None)},
         {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
         {"loss": "huber"},
+        {"storage": Nystroem(200)},
+        {"storage": RandomFeatures(50), "kernel": Gaussian(0.1) + Linear()},
     ],
     "KernelPCA": [
         {"n_components": 0.9},
@@ -49,6 +52,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"preimage": "nearest", "kernel": Gaussian("scale")},
         {"preimage": "fixed_point", "n_components": 1},
         {"loss": "huber"},
+        {"storage": "blocked"},
+        {"storage": Nystroem(200), "n_components": 0.9},
+        {"storage": RandomFeatures(50), "n_components": 1},
     ],
 }
 

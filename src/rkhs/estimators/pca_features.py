@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import fix_signs
+from rkhs._core.linalg import fix_signs, top_eigenpairs
 from rkhs.engines import Rows, row_blocks
 from rkhs.estimators.storage import (
     BLOCK,
@@ -121,19 +121,18 @@ def store_components(model: Any, moments: FeatureMoments, diag: float, n: int) -
     features = model.map_
     mean = moments.mean if model.center else torch.zeros_like(moments.mean)
     total = float(mean @ mean)
-    values, vectors = torch.linalg.eigh(moments.covariance)
-    values, vectors = values.flip(0), vectors.flip(1)
+    asked, width = model.n_components, len(mean)
+    whole = asked is None or isinstance(asked, float)
+    count = width if whole else check_count(asked, "n_components", at_most=width, why=" (the number of features)")
+    values, vectors = top_eigenpairs(moments.covariance, count)
     variance = max(diag - total, float(values.clamp_min(0.0).sum()), 0.0)
     floor = n * torch.finfo(torch.float64).eps * max(float(values[0]), diag)
     positive = values > floor
-    asked = model.n_components
     if asked is None:
         count = max(1, int(positive.sum()))
     elif isinstance(asked, float):
         reached = torch.cumsum(values, 0) >= asked * variance
         count = int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else len(values)
-    else:
-        count = check_count(asked, "n_components", at_most=len(values), why=" (the number of features)")
     values, vectors = values[:count], vectors[:, :count]
     values = torch.where(positive[:count], values, torch.zeros_like(values))
     U = vectors * (values > 0.0)
