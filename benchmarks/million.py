@@ -88,7 +88,9 @@ def main() -> None:
     found = json.loads(done.stdout)
     print(f"{arguments.estimator}, n = {arguments.n}, m = {arguments.m}, {arguments.threads} threads: {found}")
     print(verdict("peak, GB", found["peak"] / 1e9, 2.0, 1.0))
-    print(verdict("peak above the start / announced", (found["peak"] - found["started"]) / found["announced"], 1.2, 1.0))
+    print(
+        verdict("peak above the start / announced", (found["peak"] - found["started"]) / found["announced"], 1.2, 1.0)
+    )
     print(verdict("fit, minutes", found["fit"] / 60, 15, 5))
 
 

@@ -85,6 +85,8 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
         raise needs_dense(f"constraint={model.constraint!r}", "use constraint='none'")
     if not (isinstance(model.loss, str) and model.loss == "squared"):
         raise needs_dense(f"loss={model.loss!r}", "use loss='squared'")
+    if model.linear_part != "kernel":
+        raise needs_dense(f"linear_part={model.linear_part!r}", "use linear_part='kernel'")
     if model.operators is not None:
         raise needs_dense("operators", "use operators=None")
     if model.solver != "lbfgs":
@@ -283,6 +285,7 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     model.decoder_kernels_ = settings.decoder_kernels
     model.layer_codes_, model.decoder_coef_ = [layer.anchors.numpy()], layer.coefficients.numpy()
     model.bottleneck_, model.gap_ = 0, 0.0
+    model.linear_coef_, model.decoder_linear_ = None, None
     model.support_, model.saturated_ = np.arange(len(layer.anchors)), np.arange(0)
     model.codes_ = model._to_output(codes)
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None

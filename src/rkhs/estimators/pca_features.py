@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, naming
+from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import fix_signs, top_eigenpairs
+from rkhs._core.linalg import fix_signs
 from rkhs.engines import Rows, row_blocks
 from rkhs.estimators.storage import (
     BLOCK,
