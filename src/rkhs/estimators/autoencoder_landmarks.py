@@ -18,6 +18,7 @@ from rkhs.engines import ArrayRows, Engine, Rows, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
 from rkhs.estimators.autoencoder_settings import Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
+from rkhs.estimators.base import take
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.pca_features import fit_euclidean
 from rkhs.estimators.storage import (
@@ -27,6 +28,7 @@ from rkhs.estimators.storage import (
     gather_rows,
     make_data_engine,
     open_source,
+    positive_rows,
     read_row_weights,
     read_rows,
 )
@@ -48,22 +50,20 @@ def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_we
     settings = read_settings(model, kernel)
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data, targets)
-    n = data.shape[0] if isinstance(data, Rows) else len(data)
-    weights = read_row_weights(model, sample_weight, n)
-    goal: Tensor | None = None
     model._own_targets = targets is None
+    given = None if targets is None and not model._noisy else read_targets(model, targets, data, kernel, settings)
+    data, weights = read_row_weights(model, sample_weight, data, kernel)
+    goal: Tensor | None = None if given is None else take(given, model._kept_rows)
+    n = data.shape[0] if isinstance(data, Rows) else len(data)
     clean = data
-    if targets is not None or model._noisy:
-        goal = read_targets(model, targets, data, kernel, settings)
-        if model._noisy:
-            data, goal, weights = _noisy(model, data, goal, weights)
+    if goal is not None and model._noisy:
+        data, goal, weights = _noisy(model, data, goal, weights)
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else storage.m
     outputs = storage.m if settings.features else columns if goal is None else goal.shape[1]
     announce_features(model, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
     source = open_source(model, storage, kernel, data, weights, goal)
     settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
     model.kernel_, model.map_, model.reg_ = source.kernel, source.features, settings.reg
-    model._kept_rows, model._n_training = None, n
     engine = make_data_engine(model, source.blocks)
     with thread_limit(None if model._options["device"].type != "cpu" else 1):  # the engine sets it once, not per pass
         solution, total = _descend(model, settings, source, data, engine)
@@ -157,7 +157,7 @@ def _anchors(model: Any, source: Source) -> Tensor:
     if isinstance(features, LandmarkMap):
         L = torch.as_tensor(features.triangle)
         return L @ L.mT
-    chosen = sample_rows(source.n, min(model.storage.m, source.n), np.random.RandomState(0))
+    chosen = positive_rows(source.n, model.storage.m, source.weights, np.random.RandomState(0))
     rows = gather_rows(source.rows, chosen)[:, : source.columns]
     return source.evaluated.raw(torch.from_numpy(rows)).to(torch.float64)
 

@@ -37,15 +37,13 @@ def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> N
     """Fit a :class:`KernelPCA` in the features of a storage."""
     kernel = model._input_kernel()
     _refuse(model, storage, kernel)
-    data = read_rows(model, X, kernel)
+    data, weights = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
     n = data.shape[0] if isinstance(data, Rows) else len(data)
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
     codes = model.n_components if isinstance(model.n_components, int) else storage.m
     announce_features(model, storage, n, columns, columns, codes, layers=2 if model.preimage == "ridge" else 1)
-    weights = read_row_weights(model, sample_weight, n)
     source = open_source(model, storage, kernel, data, weights)
     model.kernel_, model.map_ = source.kernel, source.features
-    model._kept_rows, model._n_training = None, n
     engine = make_data_engine(model, source.blocks)
     passes = Data(source.rows, source.blocks, engine)
     sweep = source.sweep(model)

@@ -15,6 +15,7 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs.engines import ArrayRows, Block, Engine, Rows, Serial, Threads, as_rows, row_blocks
+from rkhs.estimators.base import take
 from rkhs.features import FeatureMap, Features, RandomFeatures
 from rkhs.features.base import EvaluatedMap, sample_rows, thinned
 from rkhs.kernels.base import Kernel
@@ -32,6 +33,7 @@ __all__ = [
     "make_data_engine",
     "note_columns",
     "open_source",
+    "positive_rows",
     "read_row_weights",
     "read_rows",
     "resolve_thinned",
@@ -147,7 +149,7 @@ def open_source(
     if kernel.domain == "gram":
         sampled, sample = None, X
     else:
-        sampled = _sampled(n, storage.sample_size(n), weights, rng)
+        sampled = positive_rows(n, storage.sample_size(n), weights, rng)
         sample = _gather(X, sampled, estimator._options)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
     resolved = resolve_thinned(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
@@ -173,7 +175,7 @@ def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     return part / part.sum()
 
 
-def _sampled(n: int, size: int, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray | None:
+def positive_rows(n: int, size: int, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray | None:
     """Rows that the features are chosen from; rows of weight zero are none."""
     if weights is None or (weights > 0.0).all():
         return sample_rows(n, size, rng)
@@ -335,11 +337,15 @@ def note_columns(model: Any, rows: Rows, X: Any, *, reset: bool) -> None:
         )
 
 
-def read_row_weights(model: Any, sample_weight: Any, n: int) -> np.ndarray | None:
-    """Weights of all rows in float64, summing to one; zero ones stay and count nothing."""
+def read_row_weights(model: Any, sample_weight: Any, data: Any, kernel: Kernel) -> tuple[Any, np.ndarray | None]:
+    """Rows of positive weight, and their weights in float64; rows of a file all stay, zero ones count nothing."""
+    n = data.shape[0] if isinstance(data, Rows) else len(data)
     kept, weights = model._read_weights(sample_weight, n)
-    if kept is None:
-        return None if weights is None else weights.to("cpu", torch.float64).numpy()
+    w = None if weights is None else weights.to("cpu", torch.float64).numpy()
+    model._kept_rows, model._n_training = None, n
+    if kept is None or not isinstance(data, Rows):
+        model._kept_rows = kept
+        return take(data, kept, square=kernel.domain == "gram"), w
     full = np.zeros(n)
-    full[kept] = 1.0 / len(kept) if weights is None else weights.to("cpu", torch.float64).numpy()
-    return full
+    full[kept] = 1.0 / len(kept) if w is None else w
+    return data, full
