@@ -210,8 +210,7 @@ class KernelAutoencoder(FittedAutoencoder):
         self.loss = loss
         self.operators = operators
         self.reg = reg
-        self.center = center
-        self.scale = scale
+        self.center, self.scale = center, scale
         self.solver = solver
         self.learning_rate = learning_rate
         self.constraint = constraint
@@ -219,8 +218,7 @@ class KernelAutoencoder(FittedAutoencoder):
         self.renormalize = renormalize
         self.noise_std = noise_std
         self.n_copies = n_copies
-        self.init = init
-        self.n_init = n_init
+        self.init, self.n_init = init, n_init
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
