@@ -50,7 +50,9 @@ def same_results() -> None:
                 for device in ("cpu", "cuda")
             ]
             gap = float(np.abs(codes[0] - codes[1]).max() / np.abs(codes[0]).max())
-            print(f"codes on CPU and GPU, {name}, {dtype}: largest relative difference {gap:.1e} (at most {tolerance:g})")
+            print(
+                f"codes on CPU and GPU, {name}, {dtype}: largest relative difference {gap:.1e} (at most {tolerance:g})"
+            )
 
 
 def fits(n: int, rows: int) -> None:

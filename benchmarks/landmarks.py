@@ -2,7 +2,7 @@
 
 Run: ./dev bench landmarks [--n 100000] [--m 500] [--repeats 5] [--seconds 20]. One thread, float32.
 "Bare" are the same products, exp2 calls and sums of the same blocks, written out. The mini-batch contestant trains
-encoder and decoder coefficients of the same model jointly by Adam at three rates, in whitened coordinates; its codes are
+encoder and decoder coefficients of the same model jointly by Adam at three rates, the encoder whitened; its codes are
 then given their best decoder, so that both sides report the same objective.
 """
 
@@ -109,7 +109,7 @@ def adam_codes(problem: LandmarkAutoencoder, V: Tensor, rate: float, limit: floa
     features, gamma = problem.sweep.features, DECODER.gamma
     rng, clock = np.random.default_rng(0), time.perf_counter()
     L = torch.as_tensor(features.triangle).float()  # type: ignore[attr-defined]
-    layer, _, G = problem.last_layer(V)
+    layer, _, _ = problem.last_layer(V)
     v = V.float().clone().requires_grad_(True)
     c = layer.coefficients.float().clone().requires_grad_(True)
     optimiser = torch.optim.Adam([v, c], lr=rate)
@@ -121,7 +121,9 @@ def adam_codes(problem: LandmarkAutoencoder, V: Tensor, rate: float, limit: floa
         psi = torch.exp(-gamma * torch.cdist(Z, A) ** 2)
         K = torch.exp(-gamma * torch.cdist(A, A) ** 2)
         T = space.encode(rows)  # type: ignore[union-attr]
-        loss = 0.5 * ((psi @ c - T) ** 2).sum(1).mean() + 0.5 * REG[1] * (c * (K @ c)).sum() + 0.5 * REG[0] * (v * v).sum()
+        loss = (
+            0.5 * ((psi @ c - T) ** 2).sum(1).mean() + 0.5 * REG[1] * (c * (K @ c)).sum() + 0.5 * REG[0] * (v * v).sum()
+        )
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -1,6 +1,6 @@
 """Time, memory and error against n for every storage: cost curves, fitted exponents, and the table of the guide.
 
-Run: ./dev bench storage_curves [--largest 100000] [--estimators pca,autoencoder] [--output FILE.json] [--plot FILE.png].
+Run: ./dev bench storage_curves [--largest 100000] [--estimators pca,autoencoder] [--output FILE] [--plot FILE.png].
 Every fit runs in a process of its own with one thread, on the test problem of the benchmarks (d = 50, 10 components);
 finished ones are kept in the output file, so that a run that is cut off goes on from there. The error is that of 1,000
 held-out rows over their variance.
@@ -90,10 +90,14 @@ def plot(found: list[dict[str, float]], path: str) -> None:
     for axis, key, name in zip(axes, ("seconds", "MB"), ("fit, s", "peak memory of the fit, MB"), strict=True):
         for kind, style in (("pca", "-"), ("autoencoder", "--")):
             for colour, storage in zip(("C0", "C1", "C2", "C3"), LIMITS, strict=True):
-                rows = sorted((r for r in found if (r["estimator"], r["storage"]) == (kind, storage)), key=lambda r: r["n"])
+                rows = sorted(
+                    (r for r in found if (r["estimator"], r["storage"]) == (kind, storage)), key=lambda r: r["n"]
+                )
                 if rows:
                     label = f"{kind}, {storage}"
-                    axis.loglog([r["n"] for r in rows], [r[key] for r in rows], style + "o", color=colour, ms=3, label=label)
+                    axis.loglog(
+                        [r["n"] for r in rows], [r[key] for r in rows], style + "o", color=colour, ms=3, label=label
+                    )
         axis.set(xlabel="n", title=name)
         axis.grid(alpha=0.3)
     axes[0].legend(fontsize=7)

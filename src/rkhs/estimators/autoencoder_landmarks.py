@@ -285,7 +285,7 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     model.decoder_kernels_ = settings.decoder_kernels
     model.layer_codes_, model.decoder_coef_ = [layer.anchors.numpy()], layer.coefficients.numpy()
     model.bottleneck_, model.gap_ = 0, 0.0
-    model.linear_coef_, model.decoder_linear_ = None, None
+    model.linear_coef_, model.decoder_linear_, model._row_weights = None, None, source.weights
     model.support_, model.saturated_ = np.arange(len(layer.anchors)), np.arange(0)
     model.codes_ = model._to_output(codes)
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
