@@ -277,3 +277,44 @@ def test_several_gram_matrices_in_one_file(folder: Path, capsys: pytest.CaptureF
     assert run("fit", "odd.npz", "--gram", "-o", "odd.rkhs") == 2
     assert "must have one shape" in capsys.readouterr().err
     assert run("fit", "train.csv", "--estimator", "GramTransformer", "-o", "odd.rkhs") == 2
+
+
+def test_candidates_are_streamed_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--codes", "z.csv") == 0
+    model = rkhs.load("m.rkhs")
+    library = np.load("rows.npy")
+    write("library.csv", "name,c,a,b", [[f"c{i}", r[2], r[0], r[1]] for i, r in enumerate(library.tolist())])
+    for name in ("library.csv", "rows.npy"):
+        words = ["decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", name, "--n-best", "4"]
+        assert run(*words, "--chunk-rows", "7") == 0
+        found = table("best.csv")
+        expected = model.decode(read_table("z.csv").X, library, n_best=4)
+        assert [int(row["candidate"]) for row in found] == expected.indices.ravel().tolist()
+        np.testing.assert_allclose([float(row["squared_distance"]) for row in found], expected.distances.ravel())
+        if name == "library.csv":
+            assert all(row["name"] == f"c{row['candidate']}" for row in found)
+    Path("bad.csv").write_text("name,a,b,c\n" + "x,1,2,3\n" * 9 + "y,1,2,oops\n")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "bad.csv", "--chunk-rows", "4") == 2
+    assert "row 10" in capsys.readouterr().err
+
+
+def test_molecules_are_streamed_with_their_names(folder: Path) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = [f"C{'C' * i}O" for i in range(12)] + ["c1ccccc1", "CCN"]
+    Path("train.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles[:9])))
+    Path("library.smi").write_text("".join(f"{s} m{i}\n" for i, s in enumerate(smiles)))
+    assert run("fit", "train.smi", "-o", "m.rkhs", "--codes", "z.csv") == 0
+    assert run("decode", "m.rkhs", "z.csv", "-o", "a.csv", "--candidates", "library.smi", "--chunk-rows", "3") == 0
+    assert run("decode", "m.rkhs", "z.csv", "-o", "b.csv", "--candidates", "library.smi") == 0
+    chunked, whole = table("a.csv"), table("b.csv")
+    assert [row["name"] for row in chunked] == [row["name"] for row in whole]
+    assert all(row["smiles"] == smiles[int(row["candidate"])] for row in chunked)
+
+
+def test_evaluate_says_how_high_rows_rank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet") == 0
+    assert run("evaluate", "m.rkhs", "test.csv", "--index-column", "name", "--top-k", "1,10") == 0
+    said = capsys.readouterr().out
+    assert "top 1" in said
+    assert "100.0%" in said  # there are ten rows
+    assert run("evaluate", "m.rkhs", "test.csv", "--index-column", "name", "--top-k", "many") == 2

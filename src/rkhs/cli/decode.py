@@ -7,9 +7,11 @@ import csv
 from collections.abc import Sequence
 from typing import Any
 
-from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+from rkhs.cli.inputs import add_input_options, chunks_for_model, user_errors
 
 __all__ = ["add_arguments", "run"]
+
+Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "training rows); default: vectors where the model has them, else the training items",
     )
     parser.add_argument("--n-best", type=int, metavar="K", help="how many candidates for each code (default 5)")
+    parser.add_argument(
+        "--chunk-rows",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)",
+    )
     parser.add_argument("--diag", type=float, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
     add_input_options(parser)
 
@@ -71,10 +80,16 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.output.lower().endswith(".csv"):
         raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
-    names, smiles, candidates = _candidates(args, model, file.notes)
+    names: Names
+    smiles: Names
+    options = {} if args.diag is None else {"diag": args.diag}
+    n_best = 5 if args.n_best is None else args.n_best
     with user_errors():
-        options = {} if args.diag is None else {"diag": args.diag}
-        ranking = model.decode(codes.X, candidates, n_best=5 if args.n_best is None else args.n_best, **options)
+        if args.candidates is None:
+            names, smiles = _training_names(model, file.notes)
+            ranking = model.decode(codes.X, None, n_best=n_best, **options)
+        else:
+            ranking, names, smiles = _stream(args, model, file.notes, codes.X, n_best, options)
     _write_ranking(args.output, ranking, codes.row_names, names, smiles)
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
@@ -86,23 +101,35 @@ def _gives_vectors(model: Any, known: dict[str, Any]) -> bool:
     return known.get("kind", "vectors") == "vectors" and isinstance(getattr(model, "output_", None), Euclidean)
 
 
-def _candidates(
-    args: argparse.Namespace, model: Any, notes: dict[str, Any]
-) -> tuple[Sequence[str] | None, Sequence[str] | None, Any]:
-    """Names, SMILES and items to choose from; items None: those of the training."""
-    if args.candidates is not None:
-        data = read_for_model(args, args.candidates, model, notes)
-        return data.row_names, data.smiles, data.X
+def _stream(
+    args: argparse.Namespace, model: Any, notes: dict[str, Any], codes: Any, n_best: int, options: dict[str, Any]
+) -> tuple[Any, Names, Names]:
+    """Rank a file chunk by chunk; of names and SMILES only those of the best are kept."""
+    from rkhs.estimators import BestCandidates
+
+    best = BestCandidates(n_best)
+    kept: dict[int, tuple[str, str]] = {}
+    for data in chunks_for_model(args, args.candidates, model, notes, args.chunk_rows):
+        start = best.seen
+        numbers = best.add(model, codes, data.X, **options).tolist()
+        names, texts = data.row_names or ("",) * len(data.X), data.smiles or ("",) * len(data.X)
+        new = {j: (names[j - start], texts[j - start]) for j in numbers if j >= start}
+        kept = {j: new.get(j) or kept[j] for j in numbers}
+    columns = [{j: pair[i] for j, pair in kept.items()} for i in (0, 1)]
+    named, smiles = (column if any(column.values()) else None for column in columns)
+    return best.ranking, named, smiles
+
+
+def _training_names(model: Any, notes: dict[str, Any]) -> tuple[Names, Names]:
+    """Names and SMILES of the training items that the model kept."""
     known = notes.get("input", {})
     kept = getattr(model, "_kept_rows", None)
     columns = [known.get("row_names"), known.get("smiles")]
     names, smiles = (c if c is None or kept is None else [c[i] for i in kept] for c in columns)
-    return names, smiles, None
+    return names, smiles
 
 
-def _write_ranking(
-    path: str, ranking: Any, rows: Sequence[str] | None, names: Sequence[str] | None, smiles: Sequence[str] | None
-) -> None:
+def _write_ranking(path: str, ranking: Any, rows: Sequence[str] | None, names: Names, smiles: Names) -> None:
     """One line a code and candidate, nearest first; row numbers count from 0."""
     from rkhs._core.files import atomic_path
 

@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure distances between vectors or between features (default: what the model rebuilds)",
     )
     parser.add_argument("--diag", type=float, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
+    parser.add_argument(
+        "--top-k",
+        metavar="K,K,...",
+        help="also how often decoding the code of a row ranks the row among the best K rows of the file",
+    )
     parser.add_argument("--errors", metavar="FILE", help="write the errors, a column a model (.csv, .parquet or .npy)")
     add_few_label_options(parser, (model, rows))
     add_input_options(parser)
@@ -82,9 +87,10 @@ def run(args: argparse.Namespace) -> int:
             space = "feature"  # reals between bits mean nothing
         with user_errors():
             found = reconstruction(file.estimator, data.X, space=space, diag=args.diag)
+            top = _top(args, file.estimator, data.X)
         names = data.row_names
         errors.append(found.errors)
-        rows.append(_row(path, file.estimator, found))
+        rows.append(_row(path, file.estimator, found) | top)
     print(f"{args.input}: {len(errors[0])} rows")
     _print_table(rows)
     if len({row["space"] for row in rows}) > 1:
@@ -95,6 +101,21 @@ def run(args: argparse.Namespace) -> int:
         table = np.stack(errors, axis=1)
         write_codes(args.errors, table, row_names=None if plain else names, column_names=columns)
     return 0
+
+
+def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, str]:
+    """Shares of rows among the best k, a column each."""
+    from rkhs._core.errors import InputError
+    from rkhs.evaluation import decoding_quality
+
+    if args.top_k is None:
+        return {}
+    parts = args.top_k.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise InputError(f"--top-k must be whole numbers with commas between; got {args.top_k!r}")
+    options = {} if args.diag is None else {"diag": args.diag}
+    top = decoding_quality(model, X, ks=[int(part) for part in parts], **options).top
+    return {f"top {k}": f"{share:.1%}" for k, share in top.items()}
 
 
 def _row(path: str, model: Any, found: Any) -> dict[str, str]:

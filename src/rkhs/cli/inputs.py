@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
-__all__ = ["add_input_options", "column", "input_notes", "read_for_model", "read_input", "user_errors"]
+__all__ = [
+    "add_input_options",
+    "chunks_for_model",
+    "column",
+    "input_notes",
+    "read_for_model",
+    "read_input",
+    "user_errors",
+]
 
 
 def column(text: str) -> str | int:
@@ -199,7 +207,77 @@ def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[
     return data
 
 
-def _read_molecules(args: argparse.Namespace, path: str, known: dict[str, Any]) -> Dataset:
+def chunks_for_model(
+    args: argparse.Namespace, path: str, model: Any, notes: dict[str, Any], rows: int
+) -> Iterator[Dataset]:
+    """Read a file as :func:`read_for_model` does, some rows at a time.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    path : str
+    model : estimator
+    notes : dict
+    rows : int
+        Of a chunk.
+
+    Yields
+    ------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        If the file does not fit the model.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_chunks
+
+    known = notes.get("input", {})
+    if not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
+        yield read_for_model(args, path, model, notes)
+        return
+    gram: dict[str, Any] = {"gram": "cross"} if model.kernel_.domain == "gram" else {}
+    if known.get("kind") == "molecules":
+        args = _molecule_arguments(args, path, known)
+    options = {**_options(args), **gram}
+    chunks = read_chunks(path, rows=rows, **options)
+    names = known.get("column_names")
+    if not gram and known.get("kind") != "molecules" and names is not None and args.columns is None:
+        chunks = _by_names(path, rows, options, names, chunks)
+    for data in chunks:
+        expected = getattr(model, "n_features_in_", data.X.shape[-1])
+        if data.X.shape[-1] != expected:
+            raise InputError(f"{path}: the model needs {expected} columns; got {data.X.shape[-1]}; see --columns")
+        yield _report_skipped(data)
+
+
+def _by_names(
+    path: str, rows: int, options: dict[str, Any], names: list[str], plain: Iterator[Dataset]
+) -> Iterator[Dataset]:
+    """Columns by their names; a file without names is taken by position."""
+    from itertools import chain
+
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_chunks
+
+    if not path.lower().endswith((".csv", ".tsv")):
+        return plain
+    named = read_chunks(path, rows=rows, **{**options, "columns": names})
+    try:
+        return chain([next(named)], named)
+    except InputError as error:
+        try:
+            first = next(plain)
+        except InputError:
+            raise error from None
+        if first.column_names is not None:
+            raise
+        return chain([first], plain)
+
+
+def _molecule_arguments(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
+    """The arguments with the column of SMILES of the training file, where the file is a table."""
     from rkhs._core.errors import InputError
 
     recipe = known.get("fingerprint")
@@ -210,7 +288,11 @@ def _read_molecules(args: argparse.Namespace, path: str, known: dict[str, Any]) 
         if known.get("smiles_column") is None:
             raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
         args = argparse.Namespace(**{**vars(args), "smiles": known["smiles_column"]})
-    return read_input(args, path)
+    return args
+
+
+def _read_molecules(args: argparse.Namespace, path: str, known: dict[str, Any]) -> Dataset:
+    return read_input(_molecule_arguments(args, path, known), path)
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:

@@ -5,6 +5,7 @@ for.
 """
 
 from rkhs.data.bundled import Molecules, load_molecules
+from rkhs.data.chunks import read_chunks
 from rkhs.data.dataset import Dataset, SkippedRow
 from rkhs.data.fingerprints import Fingerprints, molecular_fingerprints, morgan_fingerprints
 from rkhs.data.readers import read_table
@@ -18,6 +19,7 @@ __all__ = [
     "load_molecules",
     "molecular_fingerprints",
     "morgan_fingerprints",
+    "read_chunks",
     "read_table",
     "write_codes",
 ]

@@ -11,8 +11,10 @@ from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
+from rkhs.estimators.streamed import BestCandidates, decode_chunks
 
 __all__ = [
+    "BestCandidates",
     "DeepRKM",
     "Diagnostics",
     "FunctionalKernelRegressor",
@@ -25,5 +27,6 @@ __all__ = [
     "OperatorKernelRegressor",
     "OperatorKernelRegressorCV",
     "Ranking",
+    "decode_chunks",
     "diagnose",
 ]

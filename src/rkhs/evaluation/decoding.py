@@ -1,0 +1,80 @@
+"""How high decoding ranks the items that the codes came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.metrics import top_k_accuracy
+
+__all__ = ["DecodingQuality", "decoding_quality"]
+
+
+class DecodingQuality(NamedTuple):
+    """Ranks of the true items among the candidates.
+
+    Parameters
+    ----------
+    ranks : ndarray of shape (m,)
+        1 is best; ties count against the truth.
+    top : dict of int to float
+        Share of items among the best ``k``.
+    n_candidates : int
+        How many there were to choose from.
+    """
+
+    ranks: np.ndarray
+    top: dict[int, float]
+    n_candidates: int
+
+
+def decoding_quality(
+    model: Any, X: Any, candidates: Any = None, truth: Any = None, *, ks: Sequence[int] = (1, 5, 10), **options: Any
+) -> DecodingQuality:
+    """Encode items, decode the codes against candidates, and say how high the items themselves rank.
+
+    Parameters
+    ----------
+    model : estimator with ``transform`` and ``decode``
+    X : items, m of them
+        For an honest number none that the model was fitted on.
+    candidates : items, default=None
+        What to choose from, as ``model.decode`` takes it; None: ``X`` itself.
+    truth : array of shape (m,), default=None
+        Number of each item's own candidate; needed with ``candidates``.
+    ks : sequence of int, default=(1, 5, 10)
+    **options
+        More arguments of ``model.decode``, such as ``diag``.
+
+    Returns
+    -------
+    DecodingQuality
+
+    Raises
+    ------
+    InputError
+        For candidates without truth, numbers beyond them, or what the model refuses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.evaluation import decoding_quality
+    >>> X = np.random.default_rng(0).normal(size=(60, 3))
+    >>> decoding_quality(KernelPCA(2).fit(X[:40]), X[40:], ks=(5,)).top[5] > 0.5
+    True
+    """
+    if (candidates is None) != (truth is None):
+        raise InputError("truth numbers the candidate of each item: give it with candidates, and only then")
+    ranking = model.decode(model.transform(X), X if candidates is None else candidates, **options)
+    m, count = ranking.indices.shape
+    own = np.arange(m) if truth is None else np.asarray(truth)
+    if own.shape != (m,) or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= count:
+        raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one an item; got {truth!r}")
+    places = np.argmax(ranking.indices == own[:, None], axis=1)
+    reached = np.take_along_axis(ranking.distances, places[:, None], 1)
+    ranks = (ranking.distances <= reached).sum(axis=1).astype(float)
+    return DecodingQuality(ranks, {int(k): top_k_accuracy(ranks, k) for k in ks}, count)

@@ -1,0 +1,113 @@
+"""Candidates in chunks: the same ranking as at once, from iterables and files, in bounded memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs import KernelAutoencoder, KernelPCA
+from rkhs._core.errors import InputError
+from rkhs.data import read_chunks, read_table
+from rkhs.estimators import decode_chunks
+from rkhs.evaluation import decoding_quality
+from rkhs.kernels import FromFunction, Gaussian, Linear
+
+
+def data(n: int = 60) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("size", [1, 7, 60, 100])
+def test_chunks_rank_like_the_whole(size: int) -> None:
+    X = data()
+    X[50] = X[3]  # a tie goes to the earlier candidate
+    for model in (KernelPCA(2).fit(X[:20]), KernelAutoencoder(2, max_iter=2000).fit(X[:20])):
+        codes = model.transform(X[20:25])
+        whole = model.decode(codes, X, n_best=6)
+        chunks = decode_chunks(model, codes, (X[i : i + size] for i in range(0, 60, size)), n_best=6)
+        np.testing.assert_array_equal(chunks.indices, whole.indices)
+        np.testing.assert_allclose(chunks.distances, whole.distances, rtol=1e-9, atol=1e-12)
+
+
+def test_objects_and_gram_matrices_in_chunks() -> None:
+    words = ["kernel", "kennel", "matrix", "tricks", "colonel", "metric"]
+    model = KernelPCA(2, kernel=FromFunction(lambda x, y: float(len(set(x) & set(y))))).fit(words[:4])
+    codes = model.transform(words[4:])
+    found = decode_chunks(model, codes, [words[:2], words[2:]], n_best=3)
+    np.testing.assert_array_equal(found.indices, model.decode(codes, words, n_best=3).indices)
+    X = data()
+    views = [Gaussian()(X), Linear()(X)]
+    several = KernelPCA(2, kernel="precomputed").fit([K[:20, :20] for K in views])
+    joined = sum(m * K for m, K in zip(several.view_weights_, views, strict=True))
+    chunks = ([K[i : i + 8, :20] for K in views] for i in range(20, 60, 8))
+    got = decode_chunks(several, several.codes_[:3], chunks, n_best=4, diag=float(np.diag(joined).mean()))
+    whole = several.decode(
+        several.codes_[:3], [K[20:, :20] for K in views], n_best=4, diag=float(np.diag(joined).mean())
+    )
+    np.testing.assert_array_equal(got.indices, whole.indices)
+    with pytest.raises(InputError, match="at least one chunk"):
+        decode_chunks(model, codes, [])
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.npy", "b.csv", "a.npz"])
+def test_chunks_of_files_make_up_the_table(name: str, tmp_path: Path) -> None:
+    X = data(23)
+    path = tmp_path / name
+    mark = "\t" if name.endswith("tsv") else ","
+    if name.endswith(("csv", "tsv")):
+        lines = [mark.join(["name"] * (name[0] == "b") + ["x", "y", "z"])]
+        for i, row in enumerate(X.tolist()):
+            lines.append(mark.join([f"r{i}"] * (name[0] == "b") + [repr(v) for v in row]))
+        path.write_text("\n".join(lines) + "\n")
+    elif name.endswith("npy"):
+        np.save(path, X)
+    else:
+        np.savez(path, X)
+    whole = read_table(path)
+    parts = list(read_chunks(path, rows=5))
+    assert [len(part.X) for part in parts] == [5, 5, 5, 5, 3]
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), whole.X)
+    names = [n for part in parts for n in part.row_names or ()]
+    assert tuple(names) == (whole.row_names or ())
+    assert all(part.column_names == whole.column_names for part in parts)
+
+
+def test_bad_chunks_are_refused(tmp_path: Path) -> None:
+    X = data(20)
+    X[13, 1] = np.nan
+    np.save(tmp_path / "nan.npy", X)
+    with pytest.raises(InputError, match="NaN or infinity in row 14"):
+        list(read_chunks(tmp_path / "nan.npy", rows=6))
+    with pytest.raises(InputError, match="no option 'colums'"):
+        list(read_chunks(tmp_path / "nan.npy", colums=["a"]))
+    with pytest.raises(InputError, match="read_chunks reads rows"):
+        list(read_chunks(tmp_path / "nan.npy", gram=True))
+    with pytest.raises(InputError, match="rows must be"):
+        list(read_chunks(tmp_path / "nan.npy", rows=0))
+    (tmp_path / "empty.smi").write_text("# nothing\n")
+    with pytest.raises(InputError, match="empty file"):
+        list(read_chunks(tmp_path / "empty.smi"))
+
+
+def test_quality_counts_ranks() -> None:
+    X = data()
+    model = KernelPCA(3, kernel="linear").fit(X[:30])  # loses nothing: every row finds itself
+    found = decoding_quality(model, X[30:])
+    assert found.top == {1: 1.0, 5: 1.0, 10: 1.0}
+    library = np.concatenate([X, X[30:31]])
+    again = decoding_quality(model, X[30:], library, np.arange(30, 60))
+    assert again.n_candidates == 61
+    assert again.ranks[0] == 2.0  # its copy ties with it
+    assert (again.ranks[1:] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"), [(None, "give it with candidates"), ([70, 1], "from 0 to 59"), ([0], "2 numbers")]
+)
+def test_bad_truth(truth: Any, message: str) -> None:
+    X = data()
+    with pytest.raises(InputError, match=message):
+        decoding_quality(KernelPCA(2).fit(X), X[:2], X, truth)
