@@ -81,8 +81,8 @@ def test_bad_chunks_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "nan.npy", X)
     with pytest.raises(InputError, match="NaN or infinity in row 14"):
         list(read_chunks(tmp_path / "nan.npy", rows=6))
-    with pytest.raises(InputError, match="no option 'colums'"):
-        list(read_chunks(tmp_path / "nan.npy", colums=["a"]))
+    with pytest.raises(InputError, match="no option 'colour'"):
+        list(read_chunks(tmp_path / "nan.npy", colour=["a"]))
     with pytest.raises(InputError, match="read_chunks reads rows"):
         list(read_chunks(tmp_path / "nan.npy", gram=True))
     with pytest.raises(InputError, match="rows must be"):
