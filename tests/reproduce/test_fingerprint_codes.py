@@ -23,7 +23,7 @@ def test_table_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setattr(study, "load_fingerprints", lambda n: (drawn(60, 1), drawn(30, 2)))
     monkeypatch.setattr(study, "DIMENSIONS", (4,))
     monkeypatch.setattr(study, "_RATES", (3e-2,))
-    monkeypatch.setattr(study, "EPOCHS", 60)
+    monkeypatch.setattr(study, "STEPS", 100)
     command = ["--cells", str(tmp_path / "cells"), "--output", str(tmp_path / "numbers.json")]
     partial = study.main([*command, "--minutes", "0"])
     assert list(partial["msre"]) == ["PCA"]
