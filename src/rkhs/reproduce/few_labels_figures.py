@@ -47,7 +47,7 @@ _LOSSES = ("simple", "spectral")
 _SPHERES = {"Gaussian": Gaussian("median"), "Laplacian": Laplacian("l1", "median"), "ReLU": ArcCosine(1)}
 _DENOISERS = (*(f"sphere autoencoder, {k}" for k in _SPHERES), "autoencoder, default kernels", "linear PCA", "network")
 # Seconds a cell on one core, for the estimate that is printed: (figure, set).
-_SECONDS = {(1, "ionosphere"): 1.5, (2, "mnist"): 4.0, (2, "cifar10"): 9.0, (3, "mnist"): 4.0, (3, "cifar10"): 10.0}
+_SECONDS = {(1, "ionosphere"): 1.5, (2, "mnist"): 4.0, (2, "cifar10"): 9.0, (3, "mnist"): 5.0, (3, "cifar10"): 20.0}
 
 
 def load_set(name: str, *, n: int | None = None, n_classes: int | None = None, seed: int = 0) -> tuple[Any, Any]:
