@@ -87,6 +87,15 @@ def test_verdicts_name_the_winner() -> None:
     assert not any("paper" in line for line in study.claims(table, printed=False))
 
 
+def test_plans() -> None:
+    plan = study.cells("table3", trees=30, n_splits=3, molecules=800)
+    assert len(plan) == 3 * 6  # ridge, bits, and two models at two dimensions
+    assert {(c["molecules"], c["trees"], c["first"], c["last"]) for c in plan} == {(800, 30, 10, 59)}
+    assert {c["p"] for c in study.cells("figure8")} == {5, 25, 100}
+    assert {c["molecules"] for c in study.cells("lipophilicity")} == {1500}
+    assert len(study.cells("table1")) == 10 * 6
+
+
 def test_a_reduced_run_stops_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
     monkeypatch.setattr(study, "FIGURE_DIMENSIONS", (2, 10, 50))

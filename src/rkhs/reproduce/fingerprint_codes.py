@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         ``msre`` by method and dimension, ``verdicts``, ``n_train``.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reduced", action="store_true", help="200 training compounds, 2 dimensions: a minute")
+    parser.add_argument("--reduced", action="store_true", help="200 training compounds, 2 dimensions: minutes")
     parser.add_argument("--n-train", type=int, default=1000, help="training compounds, 1000 by default")
     parser.add_argument("--all", action="store_true", help="all 3145 training compounds: hours")
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")

@@ -48,7 +48,9 @@ _PAIRS = (
 )
 
 
-def cells(part: str, *, reduced: bool = False, trees: int = 100, n_splits: int = 10) -> list[dict[str, Any]]:
+def cells(
+    part: str, *, reduced: bool = False, trees: int = 100, n_splits: int = 10, molecules: int | None = None
+) -> list[dict[str, Any]]:
     """Settings of every cell of one part: a model, a dimension, a split and a block of lines.
 
     Parameters
@@ -59,6 +61,8 @@ def cells(part: str, *, reduced: bool = False, trees: int = 100, n_splits: int =
     reduced : bool, default=False
         400 molecules, 3 lines, 2 splits, 10 trees.
     trees, n_splits : int
+    molecules : int, optional
+        Another number of them.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def cells(part: str, *, reduced: bool = False, trees: int = 100, n_splits: int =
         lines = {"table1": (0, 2), "figure8": (0, 2), "table3": (2, 3)}.get(part, (0, 1))
     # The cost of codes grows with the cube of the molecules.
     n = 400 if reduced else {"esol": None, "lipophilicity": 1500}.get(part)
+    n = molecules or n
     dimensions = [p for p in FIGURE_DIMENSIONS if (p in (10, 50)) != (part == "figure8")]
     models = [] if part == "figure8" else [("ridge", 0), ("bits", 0)]
     models += [(model, p) for p in dimensions for model in ("KPCA", "K2AE")]
@@ -250,11 +255,13 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     parser.add_argument("--reduced", action="store_true", help="400 molecules, 3 lines, 2 splits, 10 trees: minutes")
     parser.add_argument("--trees", type=int, default=100, help="of every forest (100)")
     parser.add_argument("--splits", type=int, default=10, help="random 90/10 splits (10)")
+    parser.add_argument("--molecules", type=int, help="another number of molecules of each set")
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")
     parser.add_argument("--figures", type=Path, help="write figure 8 as a PNG file to this folder")
     add_cell_options(parser)
     options = parser.parse_args(arguments)
-    plans = {p: cells(p, reduced=options.reduced, trees=options.trees, n_splits=options.splits) for p in options.parts}
+    settings = {"reduced": options.reduced, "trees": options.trees, "n_splits": options.splits}
+    plans = {part: cells(part, molecules=options.molecules, **settings) for part in options.parts}
     blocks: dict[str, dict[str, np.ndarray]] = {}
     names: dict[str, list[str]] = {}
     for part, plan in plans.items():
