@@ -12,19 +12,21 @@ from rkhs.reproduce.shapes import SHAPES, sample_shape
 
 
 def main(n: int = 600, noise: float = 0.1) -> dict[str, float]:
-    figure, axes = plt.subplots(len(SHAPES), 5, figsize=(16, 3 * len(SHAPES)))
+    figure, axes = plt.subplots(len(SHAPES), 7, figsize=(22, 3 * len(SHAPES)))
     result = {}
     for row, shape in zip(axes, SHAPES, strict=True):
         clean, noisy = sample_shape(shape, n, noise, 0)
         kernel = Gaussian(1.0 / float(noisy.var(axis=0).sum()))
-        widths = (8, 2) if shape in ("square", "half circle") else (24, 4)  # more parts, more components
-        model = DeepRKM(widths, kernel=kernel, decoder_kernel=kernel, out_of_sample="paper", tol=1e-4).fit(noisy)
+        widths = (8, 4) if shape in ("square", "half circle") else (24, 8)  # more parts, more components
+        model = DeepRKM(widths, kernel=kernel, tol=1e-4).fit(noisy)
         views = {
             "noisy": noisy,
             "layer 1": model.denoise(noisy),
             "layer 1, component 1": model.denoise(noisy, components=[0]),
             "layer 1, component 2": model.denoise(noisy, components=[1]),
             "layer 2": model.denoise(noisy, layer=2),
+            "layer 2, component 1": model.denoise(noisy, layer=2, components=[0]),
+            "layer 2, component 2": model.denoise(noisy, layer=2, components=[1]),
         }
         for panel, (title, points) in zip(row, views.items(), strict=True):
             panel.plot(*noisy.T, "k.", markersize=1, alpha=0.4)

@@ -149,11 +149,11 @@ def cells(
 
 def expected_seconds(cell: dict[str, Any], *, reduced: bool) -> float:
     """What a cell takes on one core of an ordinary machine, measured on a few of them."""
-    scoring = 1.0 if reduced else 25.0  # 500 images and 3 rounds of boosting, or 4,000 and 20
+    scoring = 0.7 if reduced else 8.0  # 500 images and 3 rounds of boosting, or 4,000 and 20
     if cell["figure"] == "beta-VAE":
         return scoring + 75.0
-    fit = 0.02 * sum(cell["widths"]) * (cell["n"] / 100) ** 1.5 * len(cell["widths"])
-    return scoring + fit * (12.0 if cell.get("bandwidths") == "joint" else 1.0)
+    fit = 0.02 * sum(cell["widths"]) * len(cell["widths"]) * cell["n"] / 100
+    return scoring + fit * (8.0 if cell.get("bandwidths") == "joint" else 1.0)
 
 
 def run_cell(
