@@ -31,9 +31,10 @@ def main(n: int = 600, noise: float = 0.1) -> dict[str, float]:
         for panel, (title, points) in zip(row, views.items(), strict=True):
             panel.plot(*noisy.T, "k.", markersize=1, alpha=0.4)
             panel.plot(*points.T, ".", markersize=3)
-            panel.set(title=f"{shape}: {title}", xticks=[], yticks=[])
+            panel.set(title=title, xticks=[], yticks=[])
             panel.set_xlim(*np.quantile(noisy[:, 0], [0, 1]))
             panel.set_ylim(*np.quantile(noisy[:, 1], [0, 1]))
+        row[0].set_ylabel(shape)
         result[shape] = float(((views["layer 1"] - clean) ** 2).sum(1).mean()) / (2 * noise**2)
         print(f"{shape}: error over that of the noise {result[shape]:.2f}")
     figure.tight_layout()
