@@ -51,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the input is a square Gram matrix, or a .npz file of several of the same items",
     )
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_input_options(parser)
 
@@ -71,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     import rkhs
     from rkhs.data import write_codes
 
-    data = read_input(args, args.input, gram=args.gram)
+    data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
     started = time.perf_counter()
     with user_errors():
@@ -85,6 +90,17 @@ def run(args: argparse.Namespace) -> int:
         print(_summary(estimator, data, seconds))
         print(f"model: {args.output}" + (f"\ncodes: {args.codes}" if args.codes is not None else ""))
     return 0
+
+
+def _open_stream(args: argparse.Namespace) -> Dataset:
+    """Rows that are read block by block; nothing of them is in memory."""
+    from rkhs._core.errors import InputError
+    from rkhs.data import Dataset
+    from rkhs.engines import as_rows
+
+    if args.gram:
+        raise InputError("--stream reads rows of numbers; leave out --gram")
+    return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
 
 
 def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:

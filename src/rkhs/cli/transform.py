@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Any
 
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 
@@ -25,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="a .csv, .parquet or .npy file to write")
     parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
+    parser.add_argument(
+        "--stream", action="store_true", help="read a .npy or parquet file block by block and write .npy the same way"
+    )
     add_input_options(parser)
 
 
@@ -54,10 +59,22 @@ def run(args: argparse.Namespace) -> int:
     model = file.estimator
     if not hasattr(model, "transform"):
         raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
+    if args.stream:
+        return _stream(args, model)
     data = read_for_model(args, args.input, model, file.notes)
     with user_errors():
         codes = model.transform(data.X) if args.layer is None else model.transform(data.X, layer=args.layer)
     names = None if args.output.lower().endswith(".npy") else data.row_names
     write_codes(args.output, codes, row_names=names)
     print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
+    return 0
+
+
+def _stream(args: argparse.Namespace, model: Any) -> int:
+    """Encode a file that need not fit into memory."""
+    from rkhs.estimators.tiles import transform_file
+
+    with user_errors():
+        shape = transform_file(model, args.input, args.output, progress=sys.stderr.isatty(), layer=args.layer)
+    print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
     return 0

@@ -16,6 +16,7 @@ from rkhs._core.arrays import as_numpy, check_items, is_frame, read_numbers, res
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
+from rkhs._core.memory import Estimate, check_memory
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
@@ -176,6 +177,11 @@ class KernelEstimator(BaseEstimator):
 
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
+        n, size = len(items), 8 if self.dtype == "float64" else 4
+        advice = "Use fewer rows, or KernelPCA or KernelAutoencoder with storage=Nystroem(1000) of rkhs.features"
+        check_memory(
+            Estimate(f"{type(self).__name__} on n={n} rows", 3 * size * n * n, "3 matrices of n x n at least"), advice
+        )
         K = kernel._gram(items)
         if not bool(torch.isfinite(K.sum())):
             raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")

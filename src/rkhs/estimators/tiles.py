@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
-from rkhs.engines import Rows, as_rows
+from rkhs._core.errors import InputError
+from rkhs._core.files import atomic_path
+from rkhs.engines import ArrayRows, Rows, as_rows
 from rkhs.estimators.storage import is_stream, note_columns
 
-__all__ = ["TILE_BYTES", "encode_tiles", "tile_rows", "tiles", "transform_rows"]
+__all__ = ["TILE_BYTES", "encode_tiles", "tile_rows", "tiles", "transform_file", "transform_rows"]
 
 TILE_BYTES = 2**26
 """Kernel values of one tile."""
@@ -89,3 +94,50 @@ def transform_rows(rows: Any, function: Callable[[np.ndarray], np.ndarray], step
         out[tile] = part
     assert out is not None
     return out
+
+
+def transform_file(
+    model: Any, source: Any, path: str | os.PathLike[str], *, progress: bool = False, layer: int | None = None
+) -> tuple[int, int]:
+    """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; reads vectors.
+    source : path of a .npy or parquet file or folder, memory map, or Rows
+    path : str or path
+        Ends in ``.npy``; it is complete or the old one stays.
+    progress : bool, default=False
+        Show rows done and time left on standard error.
+    layer : int, optional
+        Of a deep autoencoder.
+
+    Returns
+    -------
+    tuple of int
+        Shape of the codes.
+    """
+    if not os.fspath(path).lower().endswith(".npy"):
+        raise InputError(f"codes are streamed to .npy files; got {os.fspath(path)!r}. Name a .npy file")
+    check_is_fitted(model)
+    if model.kernel_.domain != "vectors":
+        raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
+    rows, options = as_rows(source), {} if layer is None else {"layer": layer}
+    note_columns(model, rows, None, reset=False)
+    n, step, clock = rows.shape[0], tile_rows(support_size(model)), time.perf_counter()
+    out: np.ndarray | None = None
+    with atomic_path(path) as temporary:
+        for tile in tiles(n, step):
+            part = model.transform(ArrayRows(rows.read(tile.start, tile.stop)), **options)
+            if out is None:
+                out = np.lib.format.open_memmap(temporary, "w+", part.dtype, (n, part.shape[1]))
+            out[tile] = part
+            if progress:
+                left = (time.perf_counter() - clock) / tile.stop * (n - tile.stop)
+                sys.stderr.write(f"\r{tile.stop} of {n} rows, {left:.0f} s left\x1b[K")
+        assert out is not None
+        out.flush()  # type: ignore[attr-defined]
+    if progress:
+        sys.stderr.write("\n")
+    return n, out.shape[1]
