@@ -37,6 +37,18 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
         lambda r: r["kernel autoencoder, 10 components"] < r["kernel PCA, 10 components"],
     ),
     "gaussian_clusters": ({"n": 60}, lambda r: min(r.values()) > 0.5),
+    "growth": (
+        {"n": 60},
+        lambda r: r["share of variance not rebuilt"] < 0.1 and r["root mean squared error, cm"] < 3.0,
+    ),
+    "mixed_table": ({"n": 150}, lambda r: r["missing cells averaged over"] > 0.6),
+    "views": (
+        {"n": 250},
+        lambda r: (
+            r["all views"] > max(r["upper half alone"], r["lower half alone"])
+            and r["weight of noise"] < 0.7 * r["weight of upper half"]
+        ),
+    ),
     # every outlier is saturated, and the Huber loss halves what the outliers cost
     "lip": (
         {"n": 32},

@@ -145,4 +145,5 @@ def _decoder(graph: Graph, model: Any) -> str:
             U = graph.node("Add", U, graph.node("Add", graph.node("MatMul", before, linear[:-1]), linear[-1]))
     if output.basis is not None:
         U = graph.node("MatMul", U, np.asarray(output.basis))
-    return graph.node("Add", graph.node("Mul", U, np.array(output.factor)), np.asarray(output.mean))
+    root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
+    return graph.node("Add", graph.node("Mul", U, np.asarray(output.factor / root)), np.asarray(output.mean))

@@ -18,6 +18,8 @@ __all__ = [
     "as_numpy",
     "check_items",
     "give_back",
+    "is_curves",
+    "read_curves",
     "read_numbers",
     "resolve_device",
     "resolve_dtype",
@@ -27,7 +29,7 @@ __all__ = [
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
-    """Turn tensors and Dask collections into arrays and frames, refuse masked entries; the rest passes unchanged.
+    """Turn tensors, Dask collections and curves into arrays and frames, refuse masked entries; the rest passes.
 
     Raises
     ------
@@ -49,7 +51,28 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.data
     if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):  # frames and arrays of Dask: training needs all rows
         return X.compute()
-    return X
+    return read_curves(X, name)[0] if is_curves(X) else X
+
+
+def is_curves(X: Any) -> bool:
+    """Whether X carries curves with their grid, as scikit-fda's FDataGrid does."""
+    return hasattr(X, "data_matrix") and hasattr(X, "grid_points")
+
+
+def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:
+    """Values (n, T) and times (T,) of curves that carry their grid.
+
+    Raises
+    ------
+    InputError
+        If they are not real functions of one variable.
+    """
+    values, grids = np.asarray(X.data_matrix), X.grid_points
+    if len(grids) != 1 or values.ndim != 3 or values.shape[2] != 1:
+        raise InputError(
+            f"{name} must hold real functions of one variable; got values of shape {values.shape} on {len(grids)} axes"
+        )
+    return values[:, :, 0], np.asarray(grids[0], dtype=np.float64)
 
 
 def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = "(m, {q})") -> np.ndarray:

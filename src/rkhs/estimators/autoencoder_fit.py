@@ -19,6 +19,7 @@ from rkhs._core.linalg import Factor, factorize, fix_signs
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.constrained_parts import solve_constrained
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.functional import grid_weights
 from rkhs.losses import Loss, Squared
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
@@ -55,7 +56,8 @@ def fit_outputs(
     """Resolve the output kernel and put the targets in coordinates."""
     options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
     if settings.output_kernel is None:
-        space, U = Euclidean.fit(goal, weights, **options)
+        columns = grid_weights(estimator.kernel_, goal.shape[1]) if estimator._own_targets else None
+        space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
         return None, space, U
     own = settings.output_kernel is estimator._input_kernel() or estimator._own_targets
     resolved = settings.output_kernel.resolve(goal, weights)

@@ -74,7 +74,7 @@ def reconstruction_errors(model: Any, U: Tensor, items: Any, K: Tensor, targets:
     if isinstance(model.output_, Euclidean):
         goal = items if targets is None else model._read_matrix(targets, "targets", len(model.output_.mean))
         _check_pairs(goal, len(U))
-        return ((goal - model.output_.decode(U)) ** 2).sum(1)
+        return model.output_.squared_errors(goal, model.output_.decode(U))
     rows, diagonal = _error_rows(model, items, K, targets, diag)
     return model.output_.squared_distances(U, rows, diagonal, paired=True)
 
@@ -82,7 +82,8 @@ def reconstruction_errors(model: Any, U: Tensor, items: Any, K: Tensor, targets:
 def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
     """Squared distances of the items' own targets to the mean of the training targets, shape (m,)."""
     if isinstance(model.output_, Euclidean):
-        return ((items - torch.as_tensor(model.output_.mean, dtype=items.dtype, device=items.device)) ** 2).sum(1)
+        mean = torch.as_tensor(model.output_.mean, dtype=items.dtype, device=items.device)
+        return model.output_.squared_errors(items, mean)
     rows, diagonal = _error_rows(model, items, model._cross_gram(items), None, diag)
     return model.output_.squared_norms(rows, diagonal)
 
@@ -96,7 +97,8 @@ def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:
         goal = model._support()
     else:
         goal = model._read_matrix(candidates, "candidates", len(model.output_.mean))
-    return torch.cdist(predicted, goal, compute_mode="donot_use_mm_for_euclid_dist").square_()
+    root = model.output_.root(goal)
+    return torch.cdist(predicted * root, goal * root, compute_mode="donot_use_mm_for_euclid_dist").square_()
 
 
 def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:

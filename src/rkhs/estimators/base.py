@@ -19,6 +19,7 @@ from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.functional import check_grid, on_grid
 from rkhs.kernels.registry import as_kernel
 from rkhs.protocols import Solution
 
@@ -74,6 +75,10 @@ class KernelEstimator(BaseEstimator):
         """The kernel that the user asked for, not yet resolved."""
         return as_kernel(self.kernel)
 
+    def _kernel_for(self, X: Any) -> Kernel:
+        """The kernel that the user asked for, on the grid of the curves if X holds such; not yet resolved."""
+        return on_grid(self._input_kernel(), X)
+
     @property
     def _options(self) -> dict[str, Any]:
         return {"dtype": resolve_dtype(self.dtype), "device": resolve_device(self.device)}
@@ -104,6 +109,7 @@ class KernelEstimator(BaseEstimator):
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
+        check_grid(self.kernel_, X)
         if self.kernel_.domain == "objects":
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)

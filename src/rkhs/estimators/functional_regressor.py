@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
@@ -196,12 +195,8 @@ class FunctionalKernelRegressor(DualRegressor):
 
 
 def _curves(X: Any, times: Any) -> tuple[Any, Any]:
-    """Values (n, T) and times of curves; an FDataGrid is recognised by what it carries."""
-    if not (hasattr(X, "data_matrix") and hasattr(X, "grid_points")):
+    """Values (n, T) and times of curves; those of the data if they carry a grid and no times are given."""
+    if not is_curves(X):
         return X, times
-    values, grids = np.asarray(X.data_matrix), X.grid_points
-    if len(grids) != 1 or values.ndim != 3 or values.shape[2] != 1:
-        raise InputError(
-            f"curves must be real functions of one variable; got values of shape {values.shape} on {len(grids)} axes"
-        )
-    return values[:, :, 0], np.asarray(grids[0]) if times is None else times
+    values, grid = read_curves(X, "curves")
+    return values, grid if times is None else times

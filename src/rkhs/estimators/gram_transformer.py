@@ -103,7 +103,7 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     def _fit(self, X: Any) -> np.ndarray:
         check_choice(self.psd, "psd", ("clip", "raise"))
-        kernel = self._input_kernel()
+        kernel = self._kernel_for(X)
         items = self._read_training(X, kernel, at_least=1)
         self.kernel_ = kernel.resolve(items)
         K = self._training_gram(self.kernel_, items)

@@ -261,7 +261,7 @@ class KernelAutoencoder(FittedAutoencoder):
         if isinstance(storage, Features):
             fit_landmarks(self, storage, X, targets, sample_weight)
             return self
-        kernel = self._input_kernel()
+        kernel = self._kernel_for(X)
         settings = read_settings(self, kernel)
         items = self._read_training(X, kernel)
         n = len(items)

@@ -160,7 +160,7 @@ class KernelPCA(FittedPCA):
         -------
         self
         """
-        kernel = self._input_kernel()
+        kernel = self._kernel_for(X)
         self._check_parameters()
         storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
         self.anchor_codes_, self.map_, self.moments_ = None, None, None

@@ -9,14 +9,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import is_curves, read_curves
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.combine import Composite
 from rkhs.kernels.medians import median_bandwidth
 from rkhs.kernels.stationary import Gaussian
 
-__all__ = ["FunctionalGaussian", "FunctionalLaplacian", "quadrature_weights"]
+__all__ = [
+    "FunctionalGaussian",
+    "FunctionalLaplacian",
+    "check_grid",
+    "grid_weights",
+    "on_grid",
+    "quadrature_weights",
+]
 
 _BLOCK = 1 << 21  # entries of a block of differences
 
@@ -72,6 +81,11 @@ class _Functional(VectorKernel):
     gamma: float | str
     times: Any
     rule: str
+
+    def read(self, X: Any) -> Tensor:
+        """Values of curves on the grid; curves that carry another grid are refused."""
+        check_grid(self, X)
+        return super().read(X)
 
     def resolve(self, X: Tensor, weights: Tensor | None = None) -> _Functional:
         """Turn ``"median"`` into a number and check the grid.
@@ -240,3 +254,49 @@ def _by_blocks(X: Tensor, Y: Tensor, reduce: Any) -> Tensor:
     rows = max(1, _BLOCK // max(1, Y.numel()))
     parts = [reduce(X[i : i + rows, None, :] - Y[None, :, :]) for i in range(0, len(X), rows)]
     return torch.cat(parts)
+
+
+def _functional_parts(kernel: Any) -> list[_Functional]:
+    """The functional kernels that a kernel is made of."""
+    if isinstance(kernel, _Functional):
+        return [kernel]
+    inner = getattr(kernel, "parts", ()) if isinstance(kernel, Composite) else ()
+    return [part for term in inner for part in _functional_parts(term)]
+
+
+def grid_weights(kernel: Any, n_points: int) -> np.ndarray | None:
+    """Quadrature weights of the curves that a kernel reads, shape (T,); None if it reads plain vectors."""
+    parts = _functional_parts(kernel)
+    return quadrature_weights(parts[0].times, n_points, parts[0].rule) if parts else None
+
+
+def on_grid(kernel: Any, X: Any) -> Any:
+    """The kernel on the grid that curves carry, where it has none of its own."""
+    if not is_curves(X):
+        return kernel
+    times = read_curves(X)[1]
+    if isinstance(kernel, _Functional):
+        return kernel if kernel.times is not None else type(kernel)(kernel.gamma, times, kernel.rule)
+    if not isinstance(kernel, Composite):
+        return kernel
+    params = kernel.get_params(deep=False)
+    if "base" in params:
+        params["base"] = on_grid(kernel.parts[0], X)
+    elif "terms" in params:
+        params["terms"] = tuple(on_grid(term, X) for term in kernel.parts)
+    return type(kernel)(**params)
+
+
+def check_grid(kernel: Any, X: Any) -> None:
+    """Refuse curves on another grid than the kernel's."""
+    if not is_curves(X):
+        return
+    times = read_curves(X)[1]
+    for part in _functional_parts(kernel):
+        grid = np.linspace(0.0, 1.0, len(times)) if part.times is None else np.asarray(part.times, dtype=np.float64)
+        if grid.shape != times.shape or not np.allclose(grid, times, rtol=1e-9, atol=1e-12 * np.ptp(times)):
+            raise InputError(
+                f"{type(part).__name__} reads curves on its grid of {len(grid)} times from {grid[0]:g} to "
+                f"{grid[-1]:g}; got "
+                f"{len(times)} times from {times[0]:g} to {times[-1]:g}. Resample the curves, or pass times="
+            )

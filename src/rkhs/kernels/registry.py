@@ -15,6 +15,7 @@ from rkhs.kernels.borrowed import FromSklearn
 from rkhs.kernels.custom import FromFunction, Precomputed
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
+from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
 from rkhs.kernels.gaussian_process import SklearnKernel
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
@@ -38,6 +39,8 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "minmax": MinMax,
     "mean_embedding": MeanEmbedding,
     "mixed_table": MixedTable,
+    "functional_gaussian": FunctionalGaussian,
+    "functional_laplacian": FunctionalLaplacian,
     "precomputed": Precomputed,
 }
 
@@ -49,7 +52,8 @@ def kernel_from_name(name: str) -> Kernel:
     ----------
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "polynomial" or "poly", "arccosine", "ntk", "tanimoto",
-        "minmax", "mean_embedding", "mixed_table", "precomputed".
+        "minmax", "mean_embedding", "mixed_table", "functional_gaussian",
+        "functional_laplacian", "precomputed".
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,6 +26,9 @@ class Euclidean(OutputSpace):
         What is divided by, after the mean.
     basis : array of shape (r, q), optional
         Orthonormal rows that span the training targets; None: the coordinate axes.
+    column_weights : array of shape (q,), optional
+        Positive: distances are ``sum_t w_t (y_t - y'_t)^2``, those of curves in ``L2`` with quadrature weights ``w``;
+        None: ones.
 
     Raises
     ------
@@ -36,13 +40,16 @@ class Euclidean(OutputSpace):
     Laforgue et al. (2019), section 2.3.
     """
 
-    def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None) -> None:
+    def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None, column_weights: Any = None) -> None:
         self.mean = mean
         self.factor = factor
         self.basis = basis
+        self.column_weights = column_weights
 
     @classmethod
-    def fit(cls, Y: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:
+    def fit(
+        cls, Y: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool, column_weights: Any = None
+    ) -> tuple[Euclidean, Tensor]:
         """Choose mean, factor and basis on training targets.
 
         Parameters
@@ -52,6 +59,8 @@ class Euclidean(OutputSpace):
             Sample weights that sum to one.
         center, scale : bool
             Subtract the mean; divide by the root of the total variance ``sum_i w_i ||y_i - mean||^2``.
+        column_weights : array of shape (q,), optional
+            See the class.
 
         Returns
         -------
@@ -61,6 +70,8 @@ class Euclidean(OutputSpace):
         n, q = Y.shape
         mean = weighted_mean(Y, weights) if center else Y.new_zeros(q)
         U = Y - mean
+        if column_weights is not None:
+            U = U * like(np.sqrt(column_weights), Y)
         factor = scale_factor(float(weighted_mean((U * U).sum(1), weights))) if scale else 1.0
         U = U / factor
         basis = None
@@ -69,17 +80,25 @@ class Euclidean(OutputSpace):
             kept = s > s[0] * q * torch.finfo(s.dtype).eps
             kept[0] = True
             U, basis = left[:, kept] * s[kept], right[kept].cpu().numpy()
-        return cls(mean.cpu().numpy(), factor, basis), U
+        return cls(mean.cpu().numpy(), factor, basis, column_weights), U
 
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
-        U = (Y - like(self.mean, Y)) / self.factor
+        U = (Y - like(self.mean, Y)) * self.root(Y) / self.factor
         return U if self.basis is None else U @ like(self.basis, Y).mT
 
     def decode(self, U: Tensor) -> Tensor:
         """Targets of coordinates, shape (m, q)."""
         full = U if self.basis is None else U @ like(self.basis, U)
-        return (full * self.factor).add_(like(self.mean, U))
+        return (full * (self.factor / self.root(U))).add_(like(self.mean, U))
+
+    def root(self, like_tensor: Tensor) -> Any:
+        """Roots of the column weights, shape (q,), or 1.0."""
+        return 1.0 if self.column_weights is None else like(np.sqrt(self.column_weights), like_tensor)
+
+    def squared_errors(self, Y: Tensor, other: Tensor) -> Tensor:
+        """Squared distances row by row, shape (m,)."""
+        return (((Y - other) * self.root(Y)) ** 2).sum(1)
 
     def operator(self, A: Tensor) -> Tensor:
         """An operator on ``R^q`` in coordinates, shape (r, r); exact if the span of the targets is invariant."""
