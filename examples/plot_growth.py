@@ -23,7 +23,7 @@ def heights(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     adult = np.where(boy, 175.0, 163.5) + 6.0 * rng.normal(size=n)
     spurt = np.where(boy, 14.0, 12.0) + 0.9 * rng.normal(size=n)
     at_spurt = adult * (0.925 + 0.006 * rng.normal(size=n))
-    slow = 0.105 + 0.008 * rng.normal(size=n)
+    slow = 0.105 + 0.003 * rng.normal(size=n)
     fast = 1.1 + 0.12 * rng.normal(size=n)
     t = AGES[None, :] - spurt[:, None]
     sum_of_rates = np.exp(slow[:, None] * t) + np.exp(fast[:, None] * t)
@@ -31,7 +31,7 @@ def heights(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main(n: int = 120) -> dict[str, float]:
-    X, boy = heights(n, 0)
+    X, _ = heights(n, 0)
     new, new_boy = heights(80, 1)
     model = KernelAutoencoder(2, kernel=FunctionalGaussian(times=AGES)).fit(X)
     codes = model.transform(new)

@@ -46,7 +46,7 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
         {"n": 250},
         lambda r: (
             r["all views"] > max(r["upper half alone"], r["lower half alone"])
-            and r["weight of noise"] < 0.7 * r["weight of upper half"]
+            and r["weight of noise"] < 0.85 * r["weight of upper half"]
         ),
     ),
     # every outlier is saturated, and the Huber loss halves what the outliers cost
