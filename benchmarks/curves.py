@@ -31,7 +31,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     file = np.load(folder / "fda_tecator" / "tecator.npz")
     X = np.gradient(np.gradient(file["X"], axis=1), axis=1)  # second derivatives, as is usual for these spectra
     X = X / X.std()
-    fat = file["Y"][:, list(file["y_names"]).index("fat")]
+    fat = file["Y"][:, [str(name).lower() for name in file["y_names"]].index("fat")]
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:129], order[129:]
     return X[train], fat[train], X[test], fat[test]

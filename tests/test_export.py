@@ -14,6 +14,7 @@ import rkhs
 from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs.cli.main import main
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Tanimoto
 
 KERNELS = [
@@ -117,6 +118,8 @@ def test_it_says_what_it_cannot_write(data: Any, tmp_path: Path, monkeypatch: py
     rkhs.to_onnx(refined.set_params(refine=False), path)
     with pytest.raises(InputError, match=r"ONNX export knows .*; got ArcCosine\(\)"):
         rkhs.to_onnx(KernelPCA(2, kernel="arccosine").fit(X), path)
+    with pytest.raises(InputError, match="models of all training items; got storage=Nystroem"):
+        rkhs.to_onnx(KernelPCA(2, storage=Nystroem(10)).fit(X), path)
     with pytest.raises(InputError, match="decoders to vectors; this KernelContrastive has none"):
         rkhs.to_onnx(KernelContrastive(2).fit(X), path, part="decoder")
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)

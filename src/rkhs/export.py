@@ -76,6 +76,8 @@ def to_onnx(
             f"to_onnx writes models of vectors; got one that reads {model.kernel_.domain}. Compute kernel values "
             "outside and multiply them by the stored coefficients"
         )
+    if getattr(model, "map_", None) is not None:
+        raise InputError(f"to_onnx writes models of all training items; got storage={model.storage!r}. Use 'dense'")
     try:
         import onnx
         from onnx import helper, numpy_helper

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
+from rkhs.features import Nystroem
 from rkhs.kernels import (
     FromFunction,
     FunctionalGaussian,
@@ -101,6 +102,9 @@ def test_models_without_vectors_say_what_to_do() -> None:
     model = KernelPCA(1, kernel=FromFunction(lambda x, y: float(len(set(x) & set(y))))).fit(["ab", "bc", "cd"])
     with pytest.raises(InputError, match="features of this model are of objects. Use decode"):
         model.preimages(model.codes_)
+    few = KernelPCA(2, storage=Nystroem(10)).fit(counts())
+    with pytest.raises(InputError, match="needs all training items"):
+        few.preimages(few.codes_[:1])
     rough = KernelPCA(2, kernel=FromFunction(lambda x, y: float(np.exp(-((x - y) ** 2).sum())), inputs="vectors")).fit(
         counts()
     )

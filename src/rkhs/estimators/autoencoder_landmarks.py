@@ -46,7 +46,7 @@ __all__ = ["fit_landmarks"]
 
 def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_weight: Any) -> None:
     """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
-    kernel = model._input_kernel()
+    kernel = model._kernel_for(X)
     settings = read_settings(model, kernel)
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data, targets)

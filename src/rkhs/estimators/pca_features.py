@@ -35,7 +35,7 @@ __all__ = ["fit_features", "partial_fit_features", "store_components"]
 
 def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> None:
     """Fit a :class:`KernelPCA` in the features of a storage."""
-    kernel = model._input_kernel()
+    kernel = model._kernel_for(X)
     _refuse(model, storage, kernel)
     data, weights = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
     n = data.shape[0] if isinstance(data, Rows) else len(data)
@@ -64,7 +64,7 @@ def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> N
 
 def partial_fit_features(model: Any, storage: Features, X: Any) -> None:
     """Add rows to the moments of the features, which the first rows choose."""
-    kernel = model._input_kernel()
+    kernel = model._kernel_for(X)
     _refuse(model, storage, kernel)
     if kernel.domain == "gram":
         raise InputError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")

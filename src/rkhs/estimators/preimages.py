@@ -90,6 +90,10 @@ class PreimageMixin(KernelEstimator):
                 f"preimages makes vectors; the features of this model are of {kernel.domain}. Use decode, which ranks "
                 "candidates"
             )
+        if getattr(self, "map_", None) is not None:
+            raise InputError(
+                "preimages needs all training items, which this storage does not keep; use storage='dense'"
+            )
         items = getattr(self, "target_items_", None)
         X = self._support() if items is None else to_tensor(items, **self._options)
         return kernel, X, self._feature_weights(Z).to(X)
