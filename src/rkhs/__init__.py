@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
     from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV as OperatorKernelRegressorCV
+    from rkhs.estimators.robust_fit import fit_robust as fit_robust
     from rkhs.export import to_onnx as to_onnx
     from rkhs.persistence import load as load
     from rkhs.persistence import save as save
@@ -44,6 +45,7 @@ _NAMES = {
     "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",
     "OperatorKernelRegressorCV": "rkhs.estimators.operator_regressor_cv",
     "diagnose": "rkhs.estimators.diagnostics",
+    "fit_robust": "rkhs.estimators.robust_fit",
     "load": "rkhs.persistence",
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",

@@ -11,6 +11,7 @@ from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
+from rkhs.estimators.robust_fit import RobustFit, fit_robust
 from rkhs.estimators.streamed import BestCandidates, decode_chunks
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "OperatorKernelRegressor",
     "OperatorKernelRegressorCV",
     "Ranking",
+    "RobustFit",
     "decode_chunks",
     "diagnose",
+    "fit_robust",
 ]

@@ -167,9 +167,13 @@ def _equal(root: Tensor) -> Tensor:
     return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
 
 
-def leave_one_out_rows(model: Any) -> np.ndarray | None:
-    """Squared leave-one-out errors of the training items, shape (n,), in units of the scaled targets."""
-    rows = _autoencoder_facts(model, _training_kernel(model))[1]
+def leave_one_out_rows(model: Any, K: np.ndarray | None = None) -> np.ndarray | None:
+    """Squared leave-one-out errors of the training items, shape (n,), in units of the scaled targets.
+
+    ``K`` is the Gram matrix of the items in the fit, for ``kernel="precomputed"``, where a model does not keep it.
+    """
+    known = _training_kernel(model) if K is None else to_tensor(K, **model._options)
+    rows = _autoencoder_facts(model, known)[1]
     return None if rows is None else rows.cpu().numpy()
 
 

@@ -1,0 +1,200 @@
+"""An autoencoder fitted as if the outliers were not there: rounds of fits, each without what the last could not code.
+
+The first fit sees the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
+closed form (leave-one-out) for those in the fit, as any new item for the others. Items within ``trim`` times the upper
+quartile of these errors make the next fit, until they stay the same. Then the nearer ones of the others are taken in
+once, and stay if the model codes them from the rest.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from rkhs._core.checks import check_count, check_number
+from rkhs._core.errors import InputError
+from rkhs.estimators.diagnostics import leave_one_out_rows
+from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.losses import Squared, as_loss
+
+__all__ = ["RobustFit", "fit_robust"]
+
+_CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
+_DOUBT = 4.0  # items within so many thresholds get a second look, in the fit
+
+
+@dataclass(frozen=True)
+class RobustFit:
+    """A model of the items that belong together, and how far each item is from it.
+
+    Parameters
+    ----------
+    model : KernelAutoencoder
+        Fitted to the inliers alone.
+    inliers : ndarray of shape (n,), bool
+    outlier_score : ndarray of shape (n,)
+        Root of the error of each item by a model without it, over the largest that an inlier may have: above 1 for the
+        outliers.
+    threshold : float
+        That largest root, in the units of the data.
+    n_rounds : int
+    settled : bool
+        Whether the last two rounds had the same inliers.
+
+    Raises
+    ------
+    InputError
+        From :func:`fit_robust`.
+
+    References
+    ----------
+    Rousseeuw and Van Driessen (1999), "A fast algorithm for the minimum covariance determinant estimator": the rounds.
+    """
+
+    model: KernelAutoencoder
+    inliers: np.ndarray
+    outlier_score: np.ndarray
+    threshold: float
+    n_rounds: int
+    settled: bool
+
+    def score_items(self, X: Any, *, diag: Any = None) -> np.ndarray:
+        """Outlier scores of new items, shape (m,): above 1 for what is no nearer than the outliers were.
+
+        Parameters
+        ----------
+        X : items, as for ``transform`` of the model
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return np.sqrt(_plain_errors(self.model, X, diag)) / self.threshold
+
+
+def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_rounds: int = 20) -> RobustFit:
+    """Fit an autoencoder without the items that it cannot code when it has not seen them.
+
+    Parameters
+    ----------
+    model : KernelAutoencoder
+        Not changed. One hidden layer, the squared loss, no constraint, noise or operators.
+    X : array (n, d), Gram matrix (n, n), or list of n objects
+    trim : float, default=3
+        An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
+    max_rounds : int, default=20
+        Largest number of fits; two to eight are usual.
+
+    Returns
+    -------
+    RobustFit
+
+    Raises
+    ------
+    InputError
+        If the model has no closed form of the leave-one-out error, or ``trim`` is not above 1.
+
+    Notes
+    -----
+    Bad rows may be a quarter of all. With a tenth of them bad, in three ways, the error is that of the model of the
+    clean rows to a few percent, and without bad rows that of the usual fit (``./dev bench robust``). A tight group of
+    bad items near the middle is not seen. The time is that of two to eight fits.
+
+    References
+    ----------
+    Rousseeuw and Van Driessen (1999); Laforgue et al. (2020), section 4.2, for losses that bend instead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoder, fit_robust
+    >>> X = load_iris().data
+    >>> X[:10] = np.random.default_rng(0).uniform(-20.0, 20.0, (10, 4))
+    >>> bool(fit_robust(KernelAutoencoder(2), X).inliers[:10].any())
+    False
+    """
+    trim = check_number(trim, "trim", above=1.0)
+    rounds = check_count(max_rounds, "max_rounds")
+    _check_model(model)
+    inliers, K = _core(model, X)
+    fitted, settled, looked_again, done = clone(model), False, False, 0
+    roots, threshold = np.zeros(len(inliers)), 0.0
+    while done < rounds and not settled:
+        fitted = clone(model).set_params(refine=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted.fit(X, sample_weight=inliers.astype(np.float64))
+        done += 1
+        roots = np.sqrt(_errors(fitted, X, K, inliers))
+        threshold = trim * float(np.quantile(roots, 0.75))
+        found = roots <= threshold
+        settled = bool((found == inliers).all())
+        if settled and not looked_again and not found.all() and done < rounds:
+            # What lies at the edge of the data is far from a model that has not seen it, and near one that has.
+            settled, looked_again, found = False, True, roots <= _DOUBT * threshold
+            settled = bool((found == inliers).all())
+        inliers = found if done < rounds else inliers
+    if not settled:
+        warnings.warn(
+            f"fit_robust: the inliers still changed in round {done}; raise max_rounds or trim",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    final = clone(model).fit(X, sample_weight=inliers.astype(np.float64)) if model.refine else fitted
+    return RobustFit(final, inliers, roots / max(threshold, 1e-300), threshold, done, settled)
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, KernelAutoencoder):
+        raise InputError(f"model must be a KernelAutoencoder; got a {type(model).__name__}")
+    widths = model.n_components if isinstance(model.n_components, (tuple, list)) else (model.n_components,)
+    wanted = {
+        "one hidden layer": len(widths) == 1,
+        "loss='squared'": isinstance(as_loss(model.loss), Squared),
+        "constraint='none'": model.constraint == "none",
+        "no operators": model.operators is None,
+        "no noise": not model._noisy,
+    }
+    missing = [name for name, met in wanted.items() if not met]
+    if missing:
+        raise InputError(f"fit_robust needs a model with {', '.join(missing)}: there is no closed leave-one-out else")
+
+
+def _core(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The items nearest to the middle, by their median distance to all others; and the matrix, if X is one."""
+    kernel = model._input_kernel()
+    if kernel.domain == "vectors":
+        rows = np.asarray(X, dtype=np.float64)
+        distances = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
+        return distances <= np.quantile(distances, _CORE), None
+    precomputed = kernel.domain == "gram"
+    K = np.asarray(X, dtype=np.float64) if precomputed else kernel.resolve(list(X))._gram(list(X)).cpu().numpy()
+    diagonal = K.diagonal()
+    distances = np.median(diagonal[:, None] + diagonal[None, :] - 2.0 * K, axis=1)
+    return distances <= np.quantile(distances, _CORE), K if precomputed else None
+
+
+def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.ndarray) -> np.ndarray:
+    """Squared errors of all items by models that have not seen them, in the units of the data."""
+    errors = np.empty(len(kept))
+    inside = leave_one_out_rows(model, None if K is None else K[np.ix_(kept, kept)])
+    assert inside is not None
+    errors[kept] = inside * model.output_.factor**2
+    if not kept.all():
+        rows = np.flatnonzero(~kept)
+        others = [X[i] for i in rows] if model.kernel_.domain == "objects" else np.asarray(X)[rows]
+        errors[rows] = _plain_errors(model, others, None if K is None else K.diagonal()[rows])
+    return errors
+
+
+def _plain_errors(model: KernelAutoencoder, X: Any, diag: Any) -> np.ndarray:
+    return copy.copy(model).set_params(refine=False).reconstruction_error(X, diag=diag).clip(0.0)

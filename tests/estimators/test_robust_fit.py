@@ -1,0 +1,103 @@
+"""The robust fit: bad rows found, the model of the clean rows, on vectors, Gram matrices and objects."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from rkhs import KernelAutoencoder, fit_robust, load, save
+from rkhs._core.errors import InputError
+from rkhs.kernels import FromFunction, Gaussian
+from rkhs.losses import Huber
+
+
+def curve(n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(-1.5, 1.5, n)
+    return np.stack([t, np.sin(2 * t), t**2, np.cos(3 * t)], 1) + 0.05 * rng.standard_normal((n, 4))
+
+
+def spoiled(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    X, bad = curve(80, 0), np.zeros(80, dtype=bool)
+    bad[np.random.default_rng(1).permutation(80)[:8]] = True
+    rng = np.random.default_rng(2)
+    X[bad] = {
+        "noise": X[bad] + 6.0 * rng.standard_normal((8, 4)),
+        "group": 12.0 + 0.1 * rng.standard_normal((8, 4)),
+        "huge": 1e6 * rng.standard_normal((8, 4)),
+    }[kind]
+    return X, bad
+
+
+@pytest.mark.parametrize("kind", ["noise", "group", "huge"])
+@pytest.mark.parametrize("linear_part", ["kernel", "free"])
+def test_bad_rows_are_left_out(kind: str, linear_part: str) -> None:
+    X, bad = spoiled(kind)
+    model = KernelAutoencoder(2, linear_part=linear_part)
+    found = fit_robust(model, X)
+    assert found.settled
+    assert not found.inliers[bad].any()
+    assert found.inliers[~bad].sum() >= 70
+    np.testing.assert_array_equal(found.inliers, found.outlier_score <= 1.0)
+    # The model is that of the inliers, with what the user asked for.
+    twin = KernelAutoencoder(2, linear_part=linear_part).fit(X[found.inliers])
+    new = curve(40, 3)
+    np.testing.assert_allclose(found.model.transform(new), twin.transform(new), rtol=1e-6, atol=1e-8)
+    clean = KernelAutoencoder(2, linear_part=linear_part).fit(X[~bad])
+    assert found.model.reconstruction_error(new).mean() < 1.05 * clean.reconstruction_error(new).mean()
+    assert not hasattr(model, "codes_")
+
+
+def test_clean_rows_stay_and_new_ones_are_scored() -> None:
+    X = curve(80, 0)
+    found = fit_robust(KernelAutoencoder(2), X)
+    assert found.inliers.mean() > 0.97
+    assert found.score_items(curve(40, 4)).mean() < 1.0
+    assert found.score_items(100.0 + X[:3]).min() > 1.0
+
+
+def test_gram_matrices_and_objects() -> None:
+    X, bad = spoiled("noise")
+    K = np.asarray(Gaussian(0.3)(X))
+    gram = fit_robust(KernelAutoencoder(2, kernel="precomputed"), K)
+    vectors = fit_robust(KernelAutoencoder(2, kernel=Gaussian(0.3), output_kernel="same"), X)
+    assert not gram.inliers[bad].any()
+    assert gram.inliers[~bad].mean() > 0.9
+    both = gram.inliers & vectors.inliers
+    assert both.sum() >= 0.95 * gram.inliers.sum()
+    kernel = FromFunction(lambda a, b: float(np.exp(-0.3 * ((a - b) ** 2).sum())))
+    objects = fit_robust(KernelAutoencoder(2, kernel=kernel), list(X))
+    np.testing.assert_array_equal(objects.inliers, gram.inliers)
+    np.testing.assert_allclose(objects.outlier_score, gram.outlier_score, rtol=1e-4)
+
+
+def test_the_model_is_an_ordinary_one(tmp_path: Any) -> None:
+    X, _ = spoiled("noise")
+    model = fit_robust(KernelAutoencoder(2), X).model
+    save(model, tmp_path / "model.rkhs")
+    np.testing.assert_array_equal(load(tmp_path / "model.rkhs").transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [({"loss": Huber(0.1)}, "loss='squared'"), ({"n_components": (3, 2)}, "one hidden layer")],
+)
+def test_what_has_no_closed_form_is_refused(options: dict[str, Any], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        fit_robust(KernelAutoencoder(**options), curve(20, 0))
+
+
+def test_bad_arguments_and_too_few_rounds() -> None:
+    with pytest.raises(InputError, match="trim"):
+        fit_robust(KernelAutoencoder(), curve(20, 0), trim=0.5)
+    X, _ = spoiled("noise")
+    with pytest.warns(ConvergenceWarning, match="max_rounds"):
+        found = fit_robust(KernelAutoencoder(2), X, max_rounds=1)
+    assert not found.settled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_robust(KernelAutoencoder(2), X)
