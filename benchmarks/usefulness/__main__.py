@@ -60,14 +60,15 @@ def _arguments() -> argparse.Namespace:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All cells that were measured; a line that was cut off by a stop is left out."""
-    cells = []
+    """All cells that were measured, the last of those measured twice; a line that a stop cut off is left out."""
+    cells = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
-            cells.append(json.loads(line))
+            cell = json.loads(line)
         except json.JSONDecodeError:
             continue
-    return cells
+        cells[cell["set"], cell["level"], cell["seed"], cell["method"]] = cell
+    return list(cells.values())
 
 
 def measure_all(

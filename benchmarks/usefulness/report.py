@@ -148,7 +148,10 @@ def _sign(a: dict[int, float], b: dict[int, float]) -> int:
 def heads(cells: Cells) -> str:
     """Mean rank of every method a head, over the sets on which all of them were measured, with what would differ."""
     vectors = [cell for cell in cells if not cell["gram"]]
-    names = _methods(cell for cell in vectors if "heads" in cell)
+    measured = [cell for cell in vectors if "heads" in cell]
+    total = len({cell["set"] for cell in measured})
+    # A method of which most cells are missing would leave few sets to rank on.
+    names = [n for n in _methods(measured) if 2 * len({c["set"] for c in measured if c["method"] == n}) > total]
     lines = [
         f"| mean rank (mean score) | {' | '.join(names)} | sets | critical difference |",
         "|---" * (len(names) + 3) + "|",

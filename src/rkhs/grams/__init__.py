@@ -4,5 +4,6 @@ from rkhs.grams.base import Gram
 from rkhs.grams.blocked import Blocked
 from rkhs.grams.dense import Dense
 from rkhs.grams.factored import Factored
+from rkhs.grams.views import Views
 
-__all__ = ["Blocked", "Dense", "Factored", "Gram"]
+__all__ = ["Blocked", "Dense", "Factored", "Gram", "Views"]
