@@ -103,7 +103,8 @@ def test_denoising_rebuilds_the_targets(X: np.ndarray) -> None:
 
 
 def test_denoising_without_noise_is_the_plain_model(small: np.ndarray) -> None:
-    first, second = fit(KernelAutoencoder(2), small), fit(KernelAutoencoder(2), small, targets=small)
+    first = fit(KernelAutoencoder(2, reg=1e-3), small)
+    second = fit(KernelAutoencoder(2, reg=1e-3), small, targets=small)
     np.testing.assert_array_equal(first.codes_, second.codes_)
 
 
@@ -236,10 +237,11 @@ def test_vectors_to_objects(small: np.ndarray) -> None:
 def test_weights_are_repeated_rows_bandwidth_included(small: np.ndarray, n_components: Any) -> None:
     w = np.arange(30) % 4
     few = 500 if n_components == 2 else 20  # a long path of a deep model amplifies rounding
-    scaled = fit(KernelAutoencoder(n_components, max_iter=few), small, sample_weight=0.3 * w)
-    weighted = fit(KernelAutoencoder(n_components, max_iter=few), small, sample_weight=w)
+    options: dict[str, Any] = {"n_components": n_components, "max_iter": few, "linear_part": "kernel"}
+    scaled = fit(KernelAutoencoder(**options), small, sample_weight=0.3 * w)
+    weighted = fit(KernelAutoencoder(**options), small, sample_weight=w)
     np.testing.assert_allclose(scaled.codes_, weighted.codes_, atol=1e-4)
-    repeated = fit(KernelAutoencoder(n_components, max_iter=few), np.repeat(small, w, 0))
+    repeated = fit(KernelAutoencoder(**options), np.repeat(small, w, 0))
     gamma = [model.kernel_.terms[0].gamma for model in (weighted, repeated)]
     assert gamma[0] == pytest.approx(gamma[1], rel=1e-12)
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-7)
@@ -295,7 +297,8 @@ def test_operators_agree_with_their_definition(small: np.ndarray) -> None:
     back = silent.inverse_transform(silent.transform(small))
     np.testing.assert_allclose(back[:, 1], small[:, 1].mean(), atol=1e-9)
     plain = fit(KernelAutoencoder(2, operators=(np.eye(2), np.eye(4)), reg=1e-3), small)
-    assert plain.objective_ == pytest.approx(fit(KernelAutoencoder(2, reg=1e-3), small).objective_, rel=1e-4)
+    same = KernelAutoencoder(2, reg=1e-3, linear_part="kernel")
+    assert plain.objective_ == pytest.approx(fit(same, small).objective_, rel=1e-4)
 
 
 def test_more_starts_are_never_worse_and_repeatable(small: np.ndarray) -> None:
@@ -321,7 +324,7 @@ def test_collapse_is_reported(small: np.ndarray) -> None:
     with pytest.warns(
         CollapseWarning, match=r"the codes collapsed to a point: .* Lower reg \(now \(1000.0, 1000.0\)\)"
     ):
-        model = KernelAutoencoder(2, reg=1000.0).fit(small)
+        model = KernelAutoencoder(2, reg=1000.0, linear_part="kernel").fit(small)
     np.testing.assert_allclose(model.inverse_transform(model.codes_), np.tile(small.mean(0), (30, 1)), atol=0.05)
 
 

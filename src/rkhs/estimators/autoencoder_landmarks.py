@@ -47,7 +47,7 @@ __all__ = ["fit_landmarks"]
 def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_weight: Any) -> None:
     """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
     kernel = model._kernel_for(X)
-    settings = read_settings(model, kernel)
+    settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data, targets)
     model._own_targets = targets is None
@@ -85,7 +85,7 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
         raise needs_dense(f"constraint={model.constraint!r}", "use constraint='none'")
     if not (isinstance(model.loss, str) and model.loss == "squared"):
         raise needs_dense(f"loss={model.loss!r}", "use loss='squared'")
-    if model.linear_part != "kernel":
+    if settings.linear_part != "kernel":
         raise needs_dense(f"linear_part={model.linear_part!r}", "use linear_part='kernel'")
     if model.operators is not None:
         raise needs_dense("operators", "use operators=None")
@@ -93,6 +93,8 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
         raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs'")
     if isinstance(data, Rows) and (targets is not None or model._noisy):
         raise InputError("targets and noise need inputs in memory; got rows that are read from a file")
+    if settings.candidates:
+        raise needs_dense("reg='auto'", "use reg=None or numbers")
     if settings.features:
         if type(storage).__name__ == "RandomFeatures":
             raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")

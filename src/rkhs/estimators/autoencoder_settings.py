@@ -63,6 +63,8 @@ class Settings:
         Of the reconstructions.
     linear_part : {"kernel", "free"}
         Whether encoder and decoder have linear parts that are free.
+    candidates : tuple of tuple of float
+        Regularisers to choose among, the strongest first; empty: ``reg`` is known.
     """
 
     widths: tuple[int, ...]
@@ -73,6 +75,7 @@ class Settings:
     operators: tuple[np.ndarray | None, ...]
     loss: Loss
     linear_part: str
+    candidates: tuple[tuple[float, ...], ...] = ()
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -83,8 +86,31 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def read_settings(estimator: Any, kernel: Kernel) -> Settings:
-    """Check the parameters of a :class:`KernelAutoencoder` before its data are touched."""
+def form(estimator: Any) -> str:
+    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
+    if estimator.linear_part != "auto":
+        return str(estimator.linear_part)
+    widths = estimator.n_components
+    plain = (
+        all(isinstance(given, str) and given == "auto" for given in (estimator.kernel, estimator.decoder_kernel))
+        and estimator.output_kernel is None
+        and (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
+        and (estimator.loss == "squared" or isinstance(estimator.loss, Squared))
+        and estimator.operators is None
+        and estimator.constraint == "none"
+        and estimator.solver in ("lbfgs", "adam")
+        and not (estimator.noise_std or estimator.n_copies != 1)
+        and isinstance(estimator.storage, str)
+        and estimator.storage == "dense"
+    )
+    return "free" if plain else "kernel"
+
+
+def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
+    """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
+
+    ``refined`` says whether codes of new items will be refined, which allows a looser encoder.
+    """
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
     if not widths:
@@ -92,7 +118,8 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     widths = tuple(check_count(p, "n_components") for p in widths)
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
-    check_choice(estimator.linear_part, "linear_part", ("kernel", "free"))
+    check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
+    linear_part = form(estimator)
     check_choice(estimator.psd, "psd", ("clip", "raise"))
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
     for flag in ("center", "refine", "scale", "warm_start"):
@@ -108,15 +135,20 @@ def read_settings(estimator: Any, kernel: Kernel) -> Settings:
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features = output_kernel is not None
+    if isinstance(estimator.reg, str):
+        check_choice(estimator.reg, "reg", ("auto",))
+    automatic = isinstance(estimator.reg, str) or (estimator.reg is None and linear_part == "free")
+    candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
     settings = Settings(
         widths,
-        _decoder_kernels(estimator.decoder_kernel, layers, estimator.linear_part),
+        _decoder_kernels(estimator.decoder_kernel, layers, linear_part),
         output_kernel,
         features,
-        _read_reg(estimator, widths, features),
+        candidates[0] if automatic else _read_reg(estimator.reg, layers, candidates),
         _read_operators(estimator.operators, layers, widths, features),
         _read_loss(estimator),
-        estimator.linear_part,
+        linear_part,
+        candidates[1:] if automatic else (),
     )
     _check_linear_part(estimator, settings)
     check_constraint(estimator, settings, kernel.domain)
@@ -186,10 +218,32 @@ def _read_loss(estimator: Any) -> Loss:
     return loss
 
 
-def _read_reg(estimator: Any, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:
-    given, layers = estimator.reg, len(widths) + 1
+def default_regs(
+    estimator: Any, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
+) -> tuple[tuple[float, ...], ...]:
+    """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first.
+
+    Measured: see the docstring of the estimator.
+    """
+    if linear_part == "free" and not refined:
+        return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
+    if linear_part == "free":
+        last = 1e-2 if min(widths) <= 2 else 1e-3
+        return (1e-4, last), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
+    middle = (1e-3,) * (len(widths) - 1)
+    if features:
+        first, last = 1e-3 if min(widths) <= 5 else 1e-5, 1e-3
+    else:
+        clean = estimator.constraint == "none" and estimator.noise_std == 0.0 and estimator.n_copies == 1
+        few, many = (1e-4, 1e-6) if estimator.refine and len(widths) == 1 and clean else (1e-3, 1e-5)
+        first, last = 1e-2, few if min(widths) <= 2 else many
+    path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))
+    return (first, *middle, last), *path
+
+
+def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
     if given is None:
-        return _default_reg(estimator, widths, features)
+        return default[0]
     many = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,) * layers
     if len(many) != layers:
         raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")
@@ -197,18 +251,6 @@ def _read_reg(estimator: Any, widths: tuple[int, ...], features: bool) -> tuple[
     if values[-1] == 0.0:
         raise InputError("reg of the last layer must be > 0: its system K + n reg I is singular at 0; try 1e-8")
     return tuple(values)
-
-
-def _default_reg(estimator: Any, widths: tuple[int, ...], features: bool) -> tuple[float, ...]:
-    """Measured: see the docstring of the estimator."""
-    if estimator.linear_part == "free":
-        return 1e-3, 1e-3
-    if features:
-        return 1e-3 if min(widths) <= 5 else 1e-5, *(1e-3,) * len(widths)
-    clean = estimator.constraint == "none" and estimator.noise_std == 0.0 and estimator.n_copies == 1
-    refined = estimator.refine and len(widths) == 1 and clean
-    few, many = (1e-4, 1e-6) if refined else (1e-3, 1e-5)
-    return 1e-2, *(1e-3,) * (len(widths) - 1), few if min(widths) <= 2 else many
 
 
 def _read_operators(given: Any, layers: int, widths: tuple[int, ...], features: bool) -> tuple[np.ndarray | None, ...]:

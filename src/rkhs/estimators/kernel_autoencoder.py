@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rkhs.estimators.autoencoder_choice import settle
 from rkhs.estimators.autoencoder_fit import (
     certify,
     fit_outputs,
@@ -13,7 +14,7 @@ from rkhs.estimators.autoencoder_fit import (
     store_layers,
 )
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
-from rkhs.estimators.autoencoder_settings import default_kernel, read_settings
+from rkhs.estimators.autoencoder_settings import default_kernel, form, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets, store_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.constrained_parts import noisy_copies
@@ -48,13 +49,14 @@ class KernelAutoencoder(FittedAutoencoder):
     output_kernel : None, "same", str or Kernel, default=None
         None rebuilds vectors (for Gram and object inputs: the features of ``kernel``); a kernel rebuilds its features
         ``phi(x)``; ``"same"`` those of ``kernel``.
-    linear_part : {"kernel", "free"}, default="kernel"
+    linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: beside their kernel parts the encoder has a linear part in the ``n_components`` principal
         coordinates of the inputs (for Gram and object inputs, of their features) and the decoder one in the codes,
-        both practically without penalty. Principal component analysis is then in the model, and the kernels pay for
-        what they add: the form for few rows and for smooth, nearly linear data. The kernels ``"auto"`` are
-        then ``Gaussian("median")`` and ``Matern(1.5, 2**-0.5)``. For one hidden layer and the squared loss.
-        ``"kernel"``: linear parts are those of the kernels and pay like the rest.
+        at next to no price. Principal component analysis is then in the model, and the kernels pay for what they add.
+        For one hidden layer and the squared loss; the kernels ``"auto"`` are then ``Gaussian("median")`` and
+        ``Matern(1.5, 2**-0.5)``. ``"kernel"``: linear parts are those of the kernels and pay like the rest.
+        ``"auto"``: free for vectors if both kernels are ``"auto"`` and nothing else that was asked for needs
+        ``"kernel"``.
     loss : str or Loss, default="squared"
         Of the reconstruction, in place of ``1/2 ||.||^2``: ``"huber"``, ``"epsilon_insensitive"``,
         ``"squared_epsilon_insensitive"``, or an object such as ``Huber(0.5)``. Its parameters are in units of the
@@ -62,12 +64,16 @@ class KernelAutoencoder(FittedAutoencoder):
     operators : sequence of (array or None), default=None
         Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
         The last one acts on the outputs (vector outputs only).
-    reg : float or sequence of float, default=None
-        Regulariser, one number or one a layer, encoder first. None: ``1e-2`` for the first layer and for the
-        last ``1e-6`` (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for
-        features as outputs ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between,
-        and for both with a free linear part. Relative to the variance of the targets while ``scale=True``. Measured,
-        as the kernels ``"auto"``, on tables and images: ``./dev bench default_kernels``.
+    reg : "auto", float or sequence of float, default=None
+        Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
+        ``scale=True``. ``"auto"``: the best of three to five on held-out rows (20 %, three parts in turns below 200
+        rows, at most 600 rows train), each fit started at the one before; all rows then train. Below 40 rows nothing
+        is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one
+        or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear part; else
+        ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
+        refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
+        ``1e-3``; ``1e-3`` for the layers between. Measured on tables, images and curves: ``./dev bench defaults``, and
+        the kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
@@ -130,6 +136,8 @@ class KernelAutoencoder(FittedAutoencoder):
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
         Resolved kernels: every bandwidth a number.
     reg_ : tuple of float
+    candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
+        What ``reg="auto"`` compared, and the held-out errors.
     objective_, gap_ : float
         ``gap_`` is the duality gap of the last layer, zero for the squared loss.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
@@ -176,7 +184,7 @@ class KernelAutoencoder(FittedAutoencoder):
         kernel: Any = "auto",
         decoder_kernel: Any = "auto",
         output_kernel: Any = None,
-        linear_part: str = "kernel",
+        linear_part: str = "auto",
         loss: Any = "squared",
         operators: Any = None,
         reg: Any = None,
@@ -231,7 +239,7 @@ class KernelAutoencoder(FittedAutoencoder):
         self.verbose = verbose
 
     def _input_kernel(self) -> Kernel:
-        return default_kernel(self.linear_part) if self.kernel == "auto" else super()._input_kernel()
+        return default_kernel(form(self)) if self.kernel == "auto" else super()._input_kernel()
 
     def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoder:
         """Fit the layers.
@@ -262,7 +270,7 @@ class KernelAutoencoder(FittedAutoencoder):
             fit_landmarks(self, storage, X, targets, sample_weight)
             return self
         kernel = self._kernel_for(X)
-        settings = read_settings(self, kernel)
+        settings = read_settings(self, kernel, refined=bool(self.refine) and targets is None)
         items = self._read_training(X, kernel)
         n = len(items)
         goal = read_targets(self, targets, items, kernel, settings)
@@ -270,6 +278,7 @@ class KernelAutoencoder(FittedAutoencoder):
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
+        settings, start = settle(self, settings, items, goal, weights, previous_layers(self, len(items), settings))
         clean = items
         if self._noisy:
             items, goal, weights = noisy_copies(self, items, goal, weights)
@@ -278,7 +287,6 @@ class KernelAutoencoder(FittedAutoencoder):
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
-        start = previous_layers(self, len(items), settings)
         encoder = prepare_encoder(self, settings, K, weights, items, resumed=start is not None)
         diagonal = K.diagonal().clone()
         del K  # n x n numbers that the solver does not need

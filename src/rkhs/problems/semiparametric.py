@@ -34,7 +34,7 @@ __all__ = ["LinearFactor", "PrincipalCoordinates", "semiparametric_decoder"]
 # Penalties beside a total variance of one: of the slopes of the decoder, where any small number does, and of the slopes
 # of the encoder on coordinates of unit variance. The latter sets the scale of the codes beside the kernel of the
 # decoder: far lower, the codes spread until every item is alone and the kernels interpolate.
-FREE, PRICE = 1e-6, 1e-2
+FREE, PRICE = 1e-6, 3e-2
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Parts of the training rows on which settings are compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rkhs._core.checks import check_count
+
+__all__ = ["held_out_parts"]
+
+# Below this many rows one held-out part is too small to tell settings apart: three take turns.
+_FEW = 200
+_MOST_TRAINING, _MOST_HELD_OUT = 600, 300
+
+
+def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out row numbers for choosing among a few settings at a bounded cost.
+
+    One part of 20 % is held out; for fewer than 200 rows three parts of a third take turns. At most 600 rows train
+    and 300 are held out, so that a choice costs a bounded number of operations however many rows there are.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows, at least 2.
+    seed : int, default=0
+        Of the permutation.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Training and held-out rows, each in ascending order.
+
+    Raises
+    ------
+    InputError
+        For fewer than two rows.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions.
+
+    Examples
+    --------
+    >>> from rkhs.selection import held_out_parts
+    >>> [(len(train), len(test)) for train, test in held_out_parts(1000)]
+    [(800, 200)]
+    """
+    check_count(n, "n", at_least=2)
+    order = np.random.default_rng(seed).permutation(n)
+    if n < _FEW:
+        parts = np.array_split(order, min(3, n))
+        return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
+    cut = n // 5
+    return [(np.sort(order[cut : cut + _MOST_TRAINING]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]

@@ -1,0 +1,91 @@
+"""KernelAutoencoder(reg="auto") and the defaults that it serves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian
+
+
+def table() -> np.ndarray:
+    X = load_wine().data
+    return (X - X.mean(0)) / X.std(0)
+
+
+def noise(n: int = 60) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, 8))
+
+
+def test_the_choice_is_the_least_held_out_error_and_the_fit_is_that_of_it() -> None:
+    X = table()[::2]
+    model = KernelAutoencoder(3, reg="auto").fit(X)
+    assert model.candidates_.shape == (5, 2)
+    assert model.reg_ == tuple(model.candidates_[np.argmin(model.candidate_errors_)])
+    given = KernelAutoencoder(3, reg=model.reg_, tol=1e-7).fit(X)
+    assert given.candidates_ is None
+    assert model.objective_ == pytest.approx(given.objective_, rel=0.05)
+
+
+def test_pure_noise_gets_strong_regularisers_and_structure_weak_ones() -> None:
+    free = KernelAutoencoder(2).fit(noise())
+    t = np.random.default_rng(1).uniform(0.0, 6.0, 150)
+    curve = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)
+    bent = KernelAutoencoder(2).fit(curve)
+    assert bent.reg_[1] < free.reg_[1]
+
+
+def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -> None:
+    assert KernelAutoencoder(2).fit(noise(20)).reg_ == (1e-4, 1e-2)
+    assert KernelAutoencoder(2, refine=False).fit(noise(20)).reg_ == (1e-2, 1e-3)
+    assert KernelAutoencoder(2, reg=0.1).fit(noise()).reg_ == (0.1, 0.1)
+    assert KernelAutoencoder(2, linear_part="kernel").fit(noise()).reg_ == (1e-2, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("params", "free"),
+    [
+        ({}, True),
+        ({"n_components": (2,)}, True),
+        ({"n_components": (4, 2)}, False),
+        ({"kernel": Gaussian(0.1)}, False),
+        ({"decoder_kernel": Gaussian(1.0)}, False),
+        ({"output_kernel": "same"}, False),
+        ({"loss": "huber"}, False),
+        ({"constraint": "ball"}, False),
+        ({"solver": "gradient_descent", "max_iter": 5, "tol": 1.0}, False),
+        ({"noise_std": 0.1}, False),
+    ],
+)
+def test_the_linear_part_is_free_where_nothing_speaks_against_it(params: dict[str, Any], free: bool) -> None:
+    model = KernelAutoencoder(**{"n_components": 2, **params}).fit(noise(20))
+    assert (model.decoder_linear_ is not None) == free
+
+
+def test_every_kind_of_input_can_choose() -> None:
+    X = table()[::3]
+    K = Gaussian(0.05)(X)
+    gram = KernelAutoencoder(2, kernel="precomputed", reg="auto").fit(K)
+    objects = KernelAutoencoder(2, kernel=lambda a, b: float(np.exp(-0.05 * ((a - b) ** 2).sum())), reg="auto")
+    objects.fit(list(X))
+    np.testing.assert_allclose(gram.candidate_errors_, objects.candidate_errors_, rtol=1e-3)
+    deep = KernelAutoencoder((3, 2), reg="auto", max_iter=30, tol=1e-2).fit(X)
+    assert len(deep.reg_) == 3
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, len(X))
+    assert KernelAutoencoder(2).fit(X, sample_weight=weights).candidates_ is not None
+    aimed = KernelAutoencoder(2).fit(X, targets=X[:, :3] ** 2)
+    assert all(reg[0] == 1e-2 for reg in aimed.candidates_)
+
+
+def test_refuses_other_words_and_survives_files(tmp_path: Any) -> None:
+    with pytest.raises(InputError, match="reg"):
+        KernelAutoencoder(reg="best").fit(noise())
+    model = KernelAutoencoder(2).fit(noise())
+    rkhs.save(model, tmp_path / "m.rkhs")
+    np.testing.assert_array_equal(rkhs.load(tmp_path / "m.rkhs").candidate_errors_, model.candidate_errors_)

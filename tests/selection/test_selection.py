@@ -1,0 +1,75 @@
+"""Closed-form errors against refits; parts of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs._core.errors import InputError
+from rkhs.kernels import Gaussian
+from rkhs.selection import held_out_parts, ridge_path
+
+REGS = [1e-4, 1e-2, 1.0]
+
+
+def data(n: int = 15) -> tuple[torch.Tensor, torch.Tensor]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    T = np.stack([np.sin(X[:, 0]), X[:, 1] ** 2], 1) + 0.1 * rng.normal(size=(n, 2))
+    return Gaussian(0.5)._gram(torch.as_tensor(X)), torch.as_tensor(T)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_is_that_of_refits(weighted: bool) -> None:
+    K, T = data()
+    n = len(K)
+    w = torch.linspace(1.0, 2.0, n, dtype=torch.float64) if weighted else torch.ones(n, dtype=torch.float64)
+    w /= w.sum()
+    path = ridge_path(K, T, REGS, w if weighted else None)
+    for k, reg in enumerate(REGS):
+        total = 0.0
+        for i in range(n):
+            rest = torch.tensor([j for j in range(n) if j != i])
+            # The penalty stays beside the weights as they are: the objective without one of its terms.
+            system = K[rest][:, rest] + torch.diag(reg / w[rest])
+            said = K[i][rest] @ torch.linalg.solve(system, T[rest])
+            total += float(w[i] * ((T[i] - said) ** 2).sum())
+        assert path.leave_one_out[k] == pytest.approx(total, rel=1e-8)
+
+
+def test_gcv_and_degrees_of_freedom_are_their_definitions() -> None:
+    K, T = data()
+    n = len(K)
+    path = ridge_path(K, T, REGS)
+    for k, reg in enumerate(REGS):
+        H = K @ torch.linalg.inv(K + n * reg * torch.eye(n, dtype=torch.float64))
+        dof = float(H.trace())
+        assert path.degrees_of_freedom[k] == pytest.approx(dof, rel=1e-9)
+        residual = float(((T - H @ T) ** 2).sum()) / n
+        assert path.gcv[k] == pytest.approx(residual / (1 - dof / n) ** 2, rel=1e-8)
+
+
+def test_best_and_edges() -> None:
+    K, T = data(40)
+    path = ridge_path(K, T, [1e-8, 1e-4, 1e-2, 10.0])
+    assert path.best() in (1e-4, 1e-2)
+    assert path.best("gcv") in (1e-4, 1e-2)
+    assert path.at_edge(10.0)
+    assert not path.at_edge(1e-2)
+    with pytest.raises(InputError, match="regs"):
+        ridge_path(K, T, [])
+    with pytest.raises(InputError, match="criterion"):
+        path.best("aic")
+
+
+@pytest.mark.parametrize("n", [2, 50, 199, 200, 1000, 9000])
+def test_parts_are_disjoint_and_bounded(n: int) -> None:
+    parts = held_out_parts(n)
+    assert len(parts) == (min(3, n) if n < 200 else 1)
+    for train, test in parts:
+        assert not set(train) & set(test)
+        assert len(train) <= 600
+        assert len(test) <= 300
+    if n < 200:
+        assert sorted(np.concatenate([test for _, test in parts])) == list(range(n))
