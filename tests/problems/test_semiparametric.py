@@ -128,7 +128,7 @@ def test_the_start_is_principal_component_analysis_at_no_price() -> None:
     s = torch.linalg.svdvals(X - X.mean(0))
     point = factor.solve(axes.of(X) * axes.scale).reshape(-1)
     expected = 0.5 * float((s[2:] ** 2).sum()) / 40
-    assert heavy.value(point) == pytest.approx(expected, rel=1e-2)
+    assert heavy.value(point) == pytest.approx(expected, rel=5e-2)
 
 
 def refinement(seed: int) -> CodeRefinement:
