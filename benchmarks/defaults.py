@@ -1,9 +1,9 @@
 """What the defaults of the autoencoder rest on: its forms and regularisers beside principal components.
 
 Run: RKHS_DATA=... ./dev bench defaults [--components 10] [--rows 200]. The sets of ``_development.py``, on which
-choices may be made; what scores the defaults uses others. Printed: held-out squared error over that of principal component
-analysis with as many components, by set, and for each row of the table the geometric mean and the worst. "chosen" is
-what `KernelAutoencoder(p)` does; "best of the path" sees the test rows and is what no choice can beat.
+choices may be made; what scores the defaults uses others. Printed: held-out squared error over that of principal
+component analysis with as many components, by set, and for each row of the table the geometric mean and the worst.
+"chosen" is what `KernelAutoencoder(p)` does; "best of the path" sees the test rows: no choice can beat it.
 """
 
 from __future__ import annotations
