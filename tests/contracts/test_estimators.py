@@ -43,6 +43,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
         {"loss": "huber"},
     ],
+    "OperatorKernelRegressor": [{"storage": Nystroem(200)}, {"storage": RandomFeatures(50)}],
     "KernelPCA": [
         {"n_components": 0.9},
         {"n_components": None},

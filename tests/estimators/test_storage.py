@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 
 import rkhs
-from rkhs import KernelAutoencoder, KernelPCA
+from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.features import Nystroem, RandomFeatures
@@ -201,6 +201,23 @@ def test_denoising_and_targets(X: np.ndarray) -> None:
     exact = KernelAutoencoder(2, refine=False).fit(X[:80], targets=X[:80, :2])
     near = KernelAutoencoder(2, storage=Nystroem(80)).fit(X[:80], targets=X[:80, :2])
     assert near.objective_ == pytest.approx(exact.objective_, rel=2e-2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ridge_regression_is_exact_with_all_landmarks(weighted: bool, X: np.ndarray) -> None:
+    w, y = weights() if weighted else None, np.stack([X[:, 0] * X[:, 1], X[:, 2]], 1)
+    options: dict[str, Any] = {"kernel": Gaussian(0.3), "reg": 1e-3}
+    exact, near, coarse, random = (
+        OperatorKernelRegressor(storage=s, **options).fit(X, y, sample_weight=w)
+        for s in ("dense", Nystroem(240), Nystroem(60), RandomFeatures(2000))
+    )
+    assert near.objective_ == pytest.approx(exact.objective_, rel=1e-8)
+    np.testing.assert_allclose(near.predict(X), exact.predict(X), atol=1e-7)
+    assert coarse.score(X, y) > exact.score(X, y) - 0.05
+    assert random.score(X, y) > exact.score(X, y) - 0.05
+    for refused in ({"loss": "huber"}, {"operator": np.eye(2)}):
+        with pytest.raises(InputError, match="storage='dense'"):
+            OperatorKernelRegressor(storage=Nystroem(5), **options, **refused).fit(X, y)
 
 
 STORED = [Nystroem(200), RandomFeatures(50)]

@@ -155,7 +155,8 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         return dual_problem(terms, U, losses, regs, None if weights is None else weights * len(U))
 
     def _cross_grams(self, items: Any) -> list[Tensor]:
-        return self.kernel_.grams(items, self._support())
+        features = getattr(self, "map_", None)
+        return self.kernel_.grams(items, self._support()) if features is None else [features.raw(items)]
 
     def predict(self, X: Any) -> Any:
         """Predict the outputs of new items.

@@ -10,6 +10,9 @@ from torch import Tensor
 from rkhs._core.checks import check_choice
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.ridge_features import fit_ridge
+from rkhs.estimators.storage import as_storage
+from rkhs.features import Features
 from rkhs.outputs import Euclidean
 
 __all__ = ["OperatorKernelRegressor"]
@@ -44,6 +47,10 @@ class OperatorKernelRegressor(DualRegressor):
         Relative duality gap: stop at ``tol`` times the objective of ``h = 0``.
     max_iter : int, default=None
         Largest number of iterations; None: the solver's own.
+    storage : "dense", Nystroem or RandomFeatures, default="dense"
+        The Gram matrix whole, or ridge regression in the span of ``m`` landmarks or random features
+        (:mod:`rkhs.features`), linear in n: squared loss, one kernel without an operator; ``gap_`` is zero, and
+        certificates sample by sample are not computed.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -107,6 +114,7 @@ class OperatorKernelRegressor(DualRegressor):
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: Any = None,
+        storage: Any = "dense",
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -120,10 +128,35 @@ class OperatorKernelRegressor(DualRegressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.storage = storage
         self.psd = psd
         self.device = device
         self.dtype = dtype
         self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRegressor:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : array of shape (n,) or (n, q)
+        sample_weight : array of shape (n,), optional
+            Not negative; the loss is the weighted mean.
+
+        Returns
+        -------
+        self
+        """
+        storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
+        self.map_ = None
+        if isinstance(storage, Features):
+            items = self._read_training(X, read_operator_kernel(self.kernel, self.operator), at_least=1)
+            Y, self._one_output = read_targets(self, y, len(items))
+            fit_ridge(self, storage, items, Y, sample_weight)
+            return self
+        super().fit(X, y, sample_weight)
+        return self
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
         """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""

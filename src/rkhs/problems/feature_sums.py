@@ -19,7 +19,15 @@ from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
 
-__all__ = ["Sweep", "block_codes", "block_gradient", "block_moments", "block_normal", "symmetric_product"]
+__all__ = [
+    "Sweep",
+    "block_codes",
+    "block_gradient",
+    "block_moments",
+    "block_normal",
+    "block_ridge",
+    "symmetric_product",
+]
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,28 @@ def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, .
     raw.mul_(root)
     first = raw.sum(0) * root if isinstance(root, float) else (raw * root).sum(0)
     return _array(first), symmetric_product(raw)
+
+
+def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+    """Sums of ``w raw raw^T``, ``w raw t^T`` and ``w |t|^2`` over a block.
+
+    Parameters
+    ----------
+    items : array of shape (b, columns)
+    block : Block
+    sweep : Sweep
+
+    Returns
+    -------
+    tuple of ndarray
+        Shapes (width, width), (width, q) and ().
+    """
+    rows = sweep.read(items)
+    raw = sweep.features.raw(sweep.inputs(rows))
+    root = sweep.root_weights(block)
+    T = sweep.targets(rows, raw) * root
+    raw.mul_(root)
+    return symmetric_product(raw), _array(raw.mT @ T), np.asarray(_square(T))
 
 
 def block_codes(items: Any, block: Block, sweep: Sweep) -> np.ndarray:

@@ -1,0 +1,71 @@
+"""Ridge regression of vectors in finite features: one pass over the rows, one small linear system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_choice, check_number
+from rkhs._core.errors import InputError
+from rkhs.estimators.base import take
+from rkhs.estimators.machine_parts import read_operator_kernel
+from rkhs.estimators.pca_features import fit_euclidean
+from rkhs.estimators.storage import announce_features, make_data_engine, open_source, read_row_weights
+from rkhs.features import Features, LandmarkMap
+from rkhs.kernels.operator_valued import Separable
+from rkhs.losses import Squared, as_loss
+from rkhs.problems.feature_sums import Sweep, block_ridge
+from rkhs.problems.landmark_autoencoder import Data
+from rkhs.protocols import Reason, Solution
+
+__all__ = ["fit_ridge"]
+
+
+def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: Any) -> None:
+    """Fit a regressor with the squared loss in the features of a storage.
+
+    Minimises ``sum_i w_i 1/2 |t_i - V^T F(x_i)|^2 + reg/2 |V|^2``.
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), equation 8.
+    """
+    kernel = _scalar_kernel(model, storage)
+    data, weights = read_row_weights(model, sample_weight, X, kernel)
+    Y = take(Y, model._kept_rows)
+    n, columns = len(data), data.shape[1] if isinstance(data, Tensor) else storage.m
+    announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
+    source = open_source(model, storage, kernel, data, weights, Y)
+    model.map_, model.kernel_ = source.features, Separable(source.kernel)
+    landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
+    model.support_items_ = None if kernel.domain == "gram" else landmarks
+    passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
+    model.output_ = fit_euclidean(passes, source, center=bool(model.center), scale=False)
+    sweep: Sweep = replace(source.sweep(model), space=model.output_)
+    second, cross, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
+    features = source.features
+    M = features.whiten_adjoint(features.whiten_adjoint(second).mT.contiguous())
+    M = (M + M.mT) / 2
+    M.diagonal().add_(model.reg)
+    c = features.whiten_adjoint(cross)
+    V = torch.cholesky_solve(c, torch.linalg.cholesky(M))
+    value = 0.5 * (float(total) - float((c * V).sum()))
+    model.dual_coef_ = features.whiten(V).numpy()
+    model.gap_, model.support_, model.saturated_ = 0.0, np.arange(len(model.dual_coef_)), np.arange(0)
+    model._record(Solution(V, value, Reason.CLOSED_FORM, 1, 1))
+
+
+def _scalar_kernel(model: Any, storage: Features) -> Any:
+    """The one scalar kernel; what needs the dual is refused."""
+    check_choice(model.psd, "psd", ("clip", "raise"))
+    check_number(model.reg, "reg", above=0.0)
+    if not isinstance(as_loss(model.loss), Squared):
+        raise InputError(f"loss={model.loss!r} needs storage='dense'; use loss='squared' with storage={storage!r}")
+    pairs = read_operator_kernel(model.kernel, model.operator).pairs
+    if len(pairs) != 1 or pairs[0].operator is not None:
+        raise InputError(f"operators need storage='dense'; use one kernel and operator=None with storage={storage!r}")
+    return pairs[0].kernel
