@@ -157,7 +157,7 @@ class Engine(Configurable):
             done = group[-1].index + 1
             if progress is not None:
                 progress(done, len(blocks))
-            if journal is not None and (journal.is_due() or done == len(blocks)):
+            if journal is not None and journal.is_due():
                 _keep(journal, stage, done, tree)
         return tree.total()
 

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,8 +149,9 @@ class _Running:
 class _Session:
     """A client, and the cluster and files that belong to us."""
 
-    def __init__(self, client: Any, cluster: Any, owned: bool) -> None:
+    def __init__(self, client: Any, cluster: Any, owned: bool, ending: ExitStack | None = None) -> None:
         self.client, self.cluster, self._owned = client, cluster, owned
+        self._ending = ending
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def spill(self, rows: ArrayRows) -> Rows:
@@ -171,14 +173,15 @@ class _Session:
         """Close what is ours."""
         if self._owned:
             self.client.close()
-        if self.cluster is not None:
-            self.cluster.close()
+        if self._ending is not None:
+            self._ending.close()
         if self._folder is not None:
             self._folder.cleanup()
 
 
 def _open_session(engine: Dask) -> _Session:
     try:
+        import dask
         import distributed
     except ImportError:
         raise missing_extra("distributed", "cluster") from None
@@ -188,8 +191,12 @@ def _open_session(engine: Dask) -> _Session:
             raise InputError(f"address must be a running, synchronous Client; got {address!r}")
         return _Session(address, None, owned=False)
     if address is None:
-        cluster = _start_cluster(engine)
-        return _Session(distributed.Client(cluster, set_as_default=False), cluster, owned=True)
+        with ExitStack() as stack:
+            # A worker that comes back later than after 15 s, as on a busy machine, would be given up for good.
+            stack.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}))
+            cluster = stack.enter_context(_start_cluster(engine))
+            client = distributed.Client(cluster, set_as_default=False)
+            return _Session(client, cluster, owned=True, ending=stack.pop_all())
     if not isinstance(address, str):
         raise InputError(f"address must be None, a scheduler's address or a Client; got {address!r}")
     try:

@@ -1,0 +1,118 @@
+"""Codes of rows of any number, block by block, into a folder of parquet files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.files import atomic_path
+from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
+from rkhs.estimators.long_fits import data_fingerprint
+
+__all__ = ["encode_to_parquet"]
+
+_MANIFEST = "_rkhs.json"
+
+
+def encode_to_parquet(
+    model: Any,
+    X: Any,
+    folder: Any,
+    *,
+    engine: Any = "serial",
+    address: Any = None,
+    n_jobs: int | None = None,
+    block_size: int = 16384,
+) -> int:
+    """Encode rows with a fitted model, block by block, into the parquet files of a folder.
+
+    Files are named in the order of the rows and hold one column a component, ``component0`` and so on. A file appears
+    complete or not at all: a run that was cut off is started again and goes on with the first block that is missing.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with a ``transform``.
+    X : array (n, d), or where to find one
+        See :func:`rkhs.engines.as_rows`: memory maps, names of ``.npy`` and parquet files, Dask collections.
+    folder : str or path
+        Made if it is not there.
+    engine : {"serial", "threads", "dask"} or Engine, default="serial"
+    address : str, distributed.Client or None, default=None
+        Scheduler for ``"dask"``; None starts workers on this machine.
+    n_jobs : int or None, default=None
+        Threads or worker processes.
+    block_size : int, default=16384
+        Rows of a file.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Raises
+    ------
+    InputError
+        If the folder holds codes of another model, other rows or another block size.
+    ClusterError
+        If the cluster cannot compute a block.
+
+    Notes
+    -----
+    Memory: a few blocks, and their kernel values with the model's supports.
+
+    References
+    ----------
+    ``docs/user/cluster.md``.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "tables") from None
+    rows = as_rows(X)
+    blocks = row_blocks(rows.shape[0], block_size)
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    _check_manifest(place, fingerprint(data_fingerprint(rows), model.transform(rows.read(0, 1)), block_size))
+    missing = [block for block in blocks if not _file(place, block).exists()]
+    running = make_engine(engine, address=address, n_jobs=n_jobs)
+    try:
+        placed = running.place(rows)
+        for block, codes in zip(missing, running.map(_encode_block, missing, placed, model), strict=True):
+            columns = {f"component{j}": codes[:, j] for j in range(codes.shape[1])}
+            with atomic_path(_file(place, block)) as temporary:
+                parquet.write_table(pa.table(columns), temporary)
+    finally:
+        if running is not engine:
+            running.close()
+    return rows.shape[0]
+
+
+def _file(folder: Path, block: Block) -> Path:
+    return folder / f"part-{block.index:08d}.parquet"
+
+
+def _check_manifest(folder: Path, task: str) -> None:
+    """Write what the files of a folder hold, or check it."""
+    path = folder / _MANIFEST
+    if path.exists():
+        if json.loads(path.read_text()).get("task") == task:
+            return
+        raise InputError(
+            f"{str(folder)!r} holds codes of another model, other rows or another block size; choose another folder, "
+            "or empty this one"
+        )
+    if any(folder.glob("*.parquet")):
+        raise InputError(f"{str(folder)!r} holds parquet files of something else; choose another folder")
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps({"task": task}))
+
+
+def _encode_block(items: np.ndarray, block: Block, model: Any) -> np.ndarray:
+    """Codes of a block."""
+    return np.ascontiguousarray(model.transform(items))

@@ -1,0 +1,140 @@
+"""The Dask engine on real clusters of processes: the bits of one process, whoever dies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import ClusterError, InputError
+from rkhs.engines import Dask, Journal, Serial, as_rows, row_blocks
+from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
+from tests.engines.processes import Cluster, Killer, assert_gone, environment, free_port
+
+distributed = pytest.importorskip("distributed")
+
+X = np.random.default_rng(3).normal(size=(3000, 6))
+A = np.random.default_rng(4).normal(size=(6, 6))
+BLOCKS = row_blocks(3000, 64)
+
+
+def serial_bits() -> str:
+    return bits(Serial().sum(moments, BLOCKS, as_rows(X), A))
+
+
+def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
+    da = pytest.importorskip("dask.array")
+    np.save(tmp_path / "x.npy", X)
+    rows = as_rows(str(tmp_path / "x.npy"))
+    with Dask(n_workers=2, patience=250.0) as engine:
+        client = engine._connect().client
+        processes = list(client.run(os.getpid).values())
+        for source in (rows, engine.place(as_rows(X)), as_rows(X), as_rows(da.from_array(X, chunks=(500, 6)))):
+            assert bits(engine.sum(moments, BLOCKS, source, A)) == serial_bits()
+        assert list(engine.map(describe, BLOCKS[:9], rows, 1.0)) == list(Serial().map(describe, BLOCKS[:9], rows, 1.0))
+        with pytest.raises(InputError, match="no good: block 0"):
+            engine.sum(refusing, BLOCKS, rows)
+        with pytest.raises(ClusterError, match=r"blocks? 0 .*failed on the cluster: KeyError: 'broken'"):
+            engine.sum(failing, BLOCKS, rows)
+        with Dask(client) as guest:
+            assert bits(guest.sum(moments, BLOCKS, rows, A)) == serial_bits()
+        assert client.status == "running"  # a client that is given is never closed
+    assert_gone(processes)
+
+
+@pytest.mark.slow
+def test_workers_killed_every_second_change_no_bit(tmp_path: Path) -> None:
+    with Dask(n_workers=3, patience=250.0) as engine:
+        rows = engine.place(as_rows(X))
+        client = engine._connect().client
+        expected = bits(Serial().sum(slow_moments, BLOCKS, rows, A))
+        with Killer(client, kills=10) as killer:
+            rounds = 0
+            while killer.done < 10:
+                assert bits(engine.sum(slow_moments, BLOCKS, rows, A)) == expected
+                rounds += 1
+        assert bits(engine.sum(deadly_once, BLOCKS[:9], rows, str(tmp_path))) == bits(
+            Serial().sum(moments, BLOCKS[:9], rows, np.eye(6))
+        )
+    assert rounds >= 1
+
+
+@pytest.mark.slow
+def test_a_block_that_fills_the_memory_is_named() -> None:
+    with Dask(n_workers=1, memory_limit="700MB", patience=250.0) as engine:
+        started = time.monotonic()
+        with pytest.raises(ClusterError, match=r"(blocks \d+ to \d+|block 3) \(rows .* needs more memory") as info:
+            engine.sum(greedy, BLOCKS[:6], engine.place(as_rows(X)))
+        assert time.monotonic() - started < 250.0
+    assert "lower block_size" in str(info.value)
+
+
+SCRIPT = """
+import os, sys, time
+import numpy as np
+from rkhs.engines import Dask, as_rows, row_blocks
+from tests.engines.blockwork import slow_moments
+if __name__ == "__main__":
+    with Dask(n_workers=2, patience=250.0) as engine:
+        client = engine._connect().client
+        print(*client.run(os.getpid).values(), flush=True)
+        X = np.ones((3000, 6))
+        engine.sum(slow_moments, row_blocks(3000, 1), engine.place(as_rows(X)), np.eye(6))
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_is_killed_leaves_no_workers(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SCRIPT)
+    with subprocess.Popen([sys.executable, "program.py"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as p:
+        assert p.stdout is not None
+        workers = [int(pid) for pid in p.stdout.readline().split()]
+        assert len(workers) == 2
+        time.sleep(2.0)
+        p.kill()
+    assert_gone(workers, 60.0)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    started = Cluster(free_port(), tmp_path)
+    yield started
+    started.close()
+
+
+@pytest.mark.slow
+def test_a_dead_scheduler_costs_one_interval(cluster: Cluster, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    rows = as_rows(str(tmp_path / "x.npy"))
+    expected = bits(Serial().sum(slow_moments, BLOCKS, rows, A))
+    done: list[int] = []
+
+    def progress(blocks: int, of: int) -> None:
+        done.append(blocks)
+        if blocks >= 20 and len(done) > 1:
+            cluster.kill_scheduler()
+
+    with Dask(cluster.address, timeout=60.0, patience=250.0) as engine, Journal(tmp_path / "j", "t", 0.0) as journal:
+        started = time.monotonic()
+        with pytest.raises(ClusterError, match="scheduler went away"):
+            engine.sum(slow_moments, BLOCKS, rows, A, journal=journal, progress=progress)
+        assert time.monotonic() - started < 120.0
+    cluster.close()
+    again = Cluster(cluster.port, tmp_path)
+    try:
+        with Dask(again.address, timeout=60.0, patience=250.0) as engine, Journal(tmp_path / "j", "t", 0.0) as journal:
+            entry = journal.last("sum")
+            assert entry is not None
+            assert entry[0]["done"] >= 8
+            first: list[int] = []
+            total = engine.sum(slow_moments, BLOCKS, rows, A, journal=journal, progress=lambda n, of: first.append(n))
+            assert bits(total) == expected
+            assert first[0] > entry[0]["done"]
+    finally:
+        again.close()
