@@ -7,13 +7,13 @@ import hashlib
 import pickle
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import metadata
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-import rkhs
 from rkhs._core.arrays import as_numpy
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError
@@ -93,8 +93,16 @@ def _open_journal(model: Any, data: tuple[Any, ...]) -> Journal | None:
     except InputError:  # functions of the user: their text has to do
         described = {name: repr(value) for name, value in parameters.items()}
     parts = [part for name in sorted(arrays) for part in (name, arrays[name])]
-    task = fingerprint(type(model).__name__, rkhs.__version__, described, *parts, *map(data_fingerprint, data))
+    task = fingerprint(type(model).__name__, _version(), described, *parts, *map(data_fingerprint, data))
     return Journal(model.checkpoint, task)
+
+
+def _version() -> str:
+    """Version of the library; the root package cannot be imported from here."""
+    try:
+        return metadata.version("rkhs")
+    except metadata.PackageNotFoundError:  # run from its sources
+        return "sources"
 
 
 def data_fingerprint(X: Any) -> str:
