@@ -78,7 +78,7 @@ class Cluster:
         self.port, self.address, self._folder = port, f"tcp://127.0.0.1:{port}", folder
         self._processes = [self._start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")]
         self._processes += [
-            self._start("worker", self.address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "60")
+            self._start("worker", self.address, "--nthreads", "1", "--no-dashboard", "--death-timeout", "600")
             for _ in range(workers)
         ]
 

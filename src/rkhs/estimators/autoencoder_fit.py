@@ -18,6 +18,7 @@ from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, fix_signs
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.constrained_parts import solve_constrained
+from rkhs.estimators.long_fits import recorded
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import grid_weights
 from rkhs.losses import Loss, Squared
@@ -182,6 +183,8 @@ def solve_autoencoder(
         weights,
         _last_layer(settings, estimator.tol, coordinates.dtype),
     )
+    if estimator.solver in ("lbfgs", "adam"):
+        problem = recorded(problem, estimator._journal)
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):

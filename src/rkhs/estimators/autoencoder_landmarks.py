@@ -20,6 +20,7 @@ from rkhs.estimators.autoencoder_settings import Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.constrained_parts import noisy_copies
+from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.pca_features import fit_euclidean
 from rkhs.estimators.storage import (
     BLOCK,
@@ -120,7 +121,8 @@ def _descend(model: Any, settings: Settings, source: Source, data: Any, engine: 
 
 def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> tuple[LandmarkAutoencoder, float]:
     """The reduced objective on all rows, and the total variance of the targets."""
-    passes = Data(source.rows, source.blocks, engine, _progress(model, len(source.blocks)))
+    progress = _progress(model, len(source.blocks))
+    passes = Data(engine.place(source.rows), source.blocks, engine, progress, model._journal)
     sweep = replace(source.sweep(model), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
@@ -201,7 +203,8 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
         first = first.with_safe_ridge(V)
         if small is not None or model.n_init > 1:
             label = f"{type(model).__name__}, {first.sweep.n} rows, start {attempt + 1}/{model.n_init}"
-            found = LBFGS(model.max_iter, model.tol).solve(first, V, Monitor(verbose=model.verbose, label=label))
+            kept = recorded(first, model._journal, "sample")
+            found = LBFGS(model.max_iter, model.tol).solve(kept, V, Monitor(verbose=model.verbose, label=label))
             history += [{**row, "rows": first.sweep.n} for row in found.history]
             evaluations += found.n_evaluations
             V, value, curvature = found.point.reshape(V.shape), found.value, found.curvature
@@ -213,7 +216,7 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(best[1])
     whole = replace(whole, curvature=best[2])
     monitor = Monitor(verbose=model.verbose, label=f"{type(model).__name__}, {problem.sweep.n} rows")
-    solution = LBFGS(model.max_iter, model.tol).solve(whole, best[1], monitor)
+    solution = LBFGS(model.max_iter, model.tol).solve(recorded(whole, model._journal), best[1], monitor)
     history += [{**row, "rows": problem.sweep.n} for row in solution.history]
     solution = replace(solution, history=tuple(history), n_evaluations=solution.n_evaluations + evaluations)
     return solution, solution.point.reshape(best[1].shape)
@@ -228,8 +231,8 @@ def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -
     assert chosen is not None
     weights = None if source.weights is None else source.weights[chosen] / source.weights[chosen].sum()
     blocks = row_blocks(size, BLOCK)
-    rows = ArrayRows(gather_rows(source.rows, chosen))
-    data = Data(rows, blocks, problem.data.engine)
+    rows = problem.data.engine.place(ArrayRows(gather_rows(source.rows, chosen)))
+    data = Data(rows, blocks, problem.data.engine, journal=model._journal)
     return replace(problem, data=data, sweep=replace(problem.sweep, n=size, weights=weights))
 
 

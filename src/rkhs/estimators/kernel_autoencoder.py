@@ -19,6 +19,7 @@ from rkhs.estimators.autoencoder_targets import read_targets, store_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
+from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.refined_codes import keep_factor
 from rkhs.estimators.storage import announce_dense, as_storage
 from rkhs.features import Features
@@ -117,6 +118,16 @@ class KernelAutoencoder(FittedAutoencoder):
         the decoder on the codes of these landmarks (:mod:`rkhs.features`): linear in n, reading memory maps and files
         block by block. For two layers, the squared loss and ``solver="lbfgs"``; codes are not refined. ``layer_codes_``
         are then those of the landmarks. With many rows the solver descends on a sample of them first.
+    engine : {None, "serial", "threads", "dask"} or Engine, default=None
+        Who computes the blocks of rows, with finite features as ``storage``: a Dask cluster, threads or one thread, all
+        with the same bits. None: threads where there are several blocks. Whatever it is, the model is the same.
+    address : str or distributed.Client, default=None
+        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
+    n_jobs : int, default=None
+        Threads, or worker processes to start; None: as many as torch uses, or one worker a core; -1: every core.
+    checkpoint : str or path, default=None
+        File that keeps what the fit has computed; a fit that was cut off goes on from it when it is called again with
+        the same data and parameters, and ends with the same bits. It is deleted in the end.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -204,6 +215,10 @@ class KernelAutoencoder(FittedAutoencoder):
         warm_start: bool = False,
         refine: bool = True,
         storage: Any = "dense",
+        engine: Any = None,
+        address: Any = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
         psd: str = "clip",
         random_state: Any = None,
         device: str = "cpu",
@@ -232,6 +247,10 @@ class KernelAutoencoder(FittedAutoencoder):
         self.warm_start = warm_start
         self.refine = refine
         self.storage = storage
+        self.engine = engine
+        self.address = address
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.psd = psd
         self.random_state = random_state
         self.device = device
@@ -259,6 +278,11 @@ class KernelAutoencoder(FittedAutoencoder):
         -------
         self
         """
+        with long_fit(self, X, targets, sample_weight):
+            return self._fit(X, targets, sample_weight)
+
+    def _fit(self, X: Any, targets: Any, sample_weight: Any) -> KernelAutoencoder:
+        """Fit within what the engine and the checkpoint need."""
         storage = as_storage(
             self.storage,
             "KernelAutoencoder",

@@ -15,6 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.estimators.base import take
 from rkhs.estimators.fitted_pca import FittedPCA
+from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.pca_features import fit_features, partial_fit_features
 from rkhs.estimators.robust_pca import fit_robust
 from rkhs.estimators.storage import announce_dense, as_storage, check_blocked, resolve_thinned
@@ -62,6 +63,16 @@ class KernelPCA(FittedPCA):
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept: whole; recomputed tile by tile, exact in O(n) memory; in the span of ``m``
         landmarks or random features (:mod:`rkhs.features`), linear in n and reading files block by block.
+    engine : {None, "serial", "threads", "dask"} or Engine, default=None
+        Who computes the blocks of rows, with finite features as ``storage``: a Dask cluster, threads or one thread, all
+        with the same bits. None: threads where there are several blocks. Whatever it is, the model is the same.
+    address : str or distributed.Client, default=None
+        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
+    n_jobs : int, default=None
+        Threads, or worker processes to start; None: as many as torch uses, or one worker a core; -1: every core.
+    checkpoint : str or path, default=None
+        File that keeps what the fit has computed; a fit that was cut off goes on from it when it is called again with
+        the same data and parameters, and ends with the same bits. It is deleted in the end.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -127,6 +138,10 @@ class KernelPCA(FittedPCA):
         n_init: int = 1,
         random_state: Any = None,
         storage: Any = "dense",
+        engine: Any = None,
+        address: Any = None,
+        n_jobs: int | None = None,
+        checkpoint: Any = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -141,6 +156,10 @@ class KernelPCA(FittedPCA):
         self.n_init = n_init
         self.random_state = random_state
         self.storage = storage
+        self.engine = engine
+        self.address = address
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.psd = psd
         self.device = device
         self.dtype = dtype
@@ -160,6 +179,11 @@ class KernelPCA(FittedPCA):
         -------
         self
         """
+        with long_fit(self, X, sample_weight):
+            return self._fit(X, sample_weight)
+
+    def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
+        """Fit within what the engine and the checkpoint need."""
         kernel = self._kernel_for(X)
         self._check_parameters()
         storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))

@@ -45,7 +45,7 @@ def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> N
     source = open_source(model, storage, kernel, data, weights)
     model.kernel_, model.map_ = source.kernel, source.features
     engine = make_data_engine(model, source.blocks)
-    passes = Data(source.rows, source.blocks, engine)
+    passes = Data(engine.place(source.rows), source.blocks, engine, journal=model._journal)
     sweep = source.sweep(model)
     first, second = passes.sum(block_moments, sweep)
     moments = feature_moments(source.features, first, second, center=model.center)

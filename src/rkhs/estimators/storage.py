@@ -234,7 +234,9 @@ def check_blocked(estimator: Any, kernel: Kernel, n: int) -> None:
 
 
 def make_data_engine(estimator: Any, blocks: tuple[Block, ...]) -> Engine:
-    """Who computes the blocks: threads where there are several blocks and cores."""
+    """Who computes the blocks: the engine that was asked for, or threads where there are several blocks and cores."""
+    if getattr(estimator, "_engine", None) is not None:
+        return estimator._engine
     device = estimator._options["device"].type
     return Serial() if len(blocks) == 1 or device != "cpu" else Threads(torch.get_num_threads())
 

@@ -14,7 +14,7 @@ import scipy.linalg.blas
 import torch
 from torch import Tensor
 
-from rkhs.engines import Block
+from rkhs.engines import Block, fingerprint
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
@@ -110,6 +110,11 @@ class Sweep:
             return float(self.n) ** -0.5
         part = torch.from_numpy(self.weights[block.start : block.stop])
         return part.sqrt().to(dtype=self.dtype, device=self.device)[:, None]
+
+    def digest(self) -> str:
+        """What tells this sweep from the others of one fit: its parameters."""
+        parts = (self.maps, self.shift, self.anchors, self.coefficients)
+        return fingerprint(self.n, *(None if part is None else part.cpu().numpy() for part in parts))
 
     def codes(self, raw: Tensor) -> Tensor:
         """``raw B + shift``."""

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.engines import Block, Engine, Rows
+from rkhs.engines import Block, Engine, Journal, Rows
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.problems.feature_sums import Sweep, block_codes, block_gradient, block_moments, block_normal
@@ -46,16 +46,24 @@ class Data:
     engine : Engine
     progress : callable, optional
         Called with the number of blocks done and of all blocks.
+    journal : Journal, optional
+        Keeps the sums, so that a fit that was cut off goes on from them.
     """
 
     rows: Rows
     blocks: tuple[Block, ...]
     engine: Engine
     progress: Callable[[int, int], None] | None = None
+    journal: Journal | None = None
 
     def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
         """Sum of a block function."""
-        return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
+        if self.journal is None:
+            return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
+        stage = f"{function.__name__} {sweep.digest()}"
+        return self.engine.sum(
+            function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage, progress=self.progress
+        )
 
     def codes(self, sweep: Sweep) -> Tensor:
         """Codes of all rows, shape (n, p)."""
