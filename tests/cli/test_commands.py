@@ -318,3 +318,20 @@ def test_evaluate_says_how_high_rows_rank(folder: Path, capsys: pytest.CaptureFi
     assert "top 1" in said
     assert "100.0%" in said  # there are ten rows
     assert run("evaluate", "m.rkhs", "test.csv", "--index-column", "name", "--top-k", "many") == 2
+
+
+def test_engines_and_checkpoints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    landmarks = ("--estimator", "kpca", "--set", "storage=nystroem(8)", "--quiet")
+    assert run("fit", "rows.npy", "-o", "a.rkhs", *landmarks, "--engine", "serial", "--checkpoint", "kept") == 0
+    assert run("fit", "rows.npy", "-o", "b.rkhs", *landmarks, "--engine", "threads", "--jobs", "2") == 0
+    a, b = rkhs.load("a.rkhs"), rkhs.load("b.rkhs")
+    np.testing.assert_array_equal(a.codes_, b.codes_)
+    assert not Path("kept").exists()
+    assert run("transform", "a.rkhs", "rows.npy", "-o", "codes/", "--engine", "threads") == 0
+    np.testing.assert_allclose(read_table(str(next(Path("codes").glob("*.parquet")))).X, a.codes_, atol=1e-10)
+    capsys.readouterr()
+    assert run("fit", "rows.npy", "-o", "a.rkhs", "--scheduler", "tcp://h:1") == 2
+    assert "--scheduler is the address of a Dask cluster; it needs --engine dask" in capsys.readouterr().err
+    assert run("transform", "a.rkhs", "rows.npy", "-o", "codes.csv", "--engine", "threads") == 2
+    assert "end it with /" in capsys.readouterr().err

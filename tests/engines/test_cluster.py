@@ -12,10 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import ClusterError, InputError
 from rkhs.engines import Dask, Journal, Serial, as_rows, row_blocks
+from rkhs.features import Nystroem
 from tests.engines.blockwork import bits, deadly_once, describe, failing, greedy, moments, refusing, slow_moments
 from tests.engines.processes import Cluster, Killer, assert_gone, environment, free_port
+from tests.reliability.cluster_kills import digest
 
 distributed = pytest.importorskip("distributed")
 
@@ -24,10 +27,18 @@ A = np.random.default_rng(4).normal(size=(6, 6))
 BLOCKS = row_blocks(3000, 64)
 
 
+Y = np.random.default_rng(5).normal(size=(9000, 4))
+FITS = (
+    lambda **o: KernelPCA(2, storage=Nystroem(20), **o).fit(Y),
+    lambda **o: KernelAutoencoder(2, storage=Nystroem(20), max_iter=2, **o).fit(Y),
+)
+
+
 def serial_bits() -> str:
     return bits(Serial().sum(moments, BLOCKS, as_rows(X), A))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
     da = pytest.importorskip("dask.array")
     np.save(tmp_path / "x.npy", X)
@@ -42,6 +53,7 @@ def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
             engine.sum(refusing, BLOCKS, rows)
         with pytest.raises(ClusterError, match=r"blocks? 0 .*failed on the cluster: KeyError: 'broken'"):
             engine.sum(failing, BLOCKS, rows)
+        assert digest(FITS[0](engine=engine)) == digest(FITS[0](engine="serial"))
         with Dask(client) as guest:
             assert bits(guest.sum(moments, BLOCKS, rows, A)) == serial_bits()
         assert client.status == "running"  # a client that is given is never closed
@@ -49,10 +61,13 @@ def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_workers_killed_every_second_change_no_bit(tmp_path: Path) -> None:
     with Dask(n_workers=3, patience=250.0) as engine:
         rows = engine.place(as_rows(X))
         client = engine._connect().client
+        for fit in FITS:
+            assert digest(fit(engine=engine)) == digest(fit(engine="serial"))
         expected = bits(Serial().sum(slow_moments, BLOCKS, rows, A))
         with Killer(client, kills=10) as killer:
             rounds = 0
@@ -138,3 +153,26 @@ def test_a_dead_scheduler_costs_one_interval(cluster: Cluster, tmp_path: Path) -
             assert first[0] > entry[0]["done"]
     finally:
         again.close()
+
+
+@pytest.mark.slow
+def test_the_command_line_fits_and_encodes_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    from rkhs.cli.main import main
+
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.normal(size=(9000, 4)))
+    table, model, codes = str(tmp_path / "x.npy"), str(tmp_path / "m.rkhs"), str(tmp_path / "codes") + os.sep
+    options = ["--estimator", "kpca", "--set", "storage=nystroem(20)", "--quiet"]
+    with Dask(cluster.address, timeout=120.0) as engine:
+        assert engine.width >= 1  # the scheduler is up
+    dask = ["--engine", "dask", "--scheduler", cluster.address]
+    assert main(["fit", table, "-o", model, *options, *dask]) == 0
+    assert main(["fit", table, "-o", str(tmp_path / "s.rkhs"), *options, "--engine", "serial"]) == 0
+    import rkhs
+
+    one, two = rkhs.load(model), rkhs.load(tmp_path / "s.rkhs")
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.codes_, two.codes_)
+    assert main(["transform", model, table, "-o", codes, *dask]) == 0
+    assert len(list((tmp_path / "codes").glob("*.parquet"))) == 1
+    assert main(["fit", table, "-o", model, *options, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) != 0

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ examples:
   rkhs fit table.parquet --kernel 'matern(nu=1.5)' --n-components 5 --set max_iter=1000 -o model.rkhs
   rkhs fit molecules.smi -o model.rkhs            (Tanimoto kernel on Morgan fingerprints)
   rkhs fit gram.npy --gram -o model.rkhs
+  rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
 
 
@@ -57,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    add_engine_options(parser)
+    parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
     add_input_options(parser)
 
 
@@ -80,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     estimator = build_estimator(args, data)
     started = time.perf_counter()
     with user_errors():
-        estimator.fit(data.X)
+        estimator.fit(data.X if args.engine is None else find_rows(args, args.input, data))
     seconds = time.perf_counter() - started
     if args.codes is not None:
         names = None if args.codes.lower().endswith(".npy") else data.row_names
@@ -144,6 +148,9 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
         given["verbose"] = 1
     if args.seed is not None and "random_state" in known:
         given["random_state"] = args.seed
+    given.update(engine_settings(args))
+    if args.checkpoint is not None:
+        given["checkpoint"] = args.checkpoint
     given.update(parse_setting(text) for text in args.set)
     unknown = sorted(given.keys() - known.keys())
     if unknown:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
+from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 
 __all__ = ["add_arguments", "run"]
@@ -25,11 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT",
         help="rows like those of the fit; for a Gram model kernel values with the training rows",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="a .csv, .parquet or .npy file to write")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="a .csv, .parquet or .npy file to write; FOLDER/ for parquet files written block by block",
+    )
     parser.add_argument("--layer", type=int, metavar="L", help="hidden layer of a deep autoencoder, from 1")
     parser.add_argument(
         "--stream", action="store_true", help="read a .npy or parquet file block by block and write .npy the same way"
     )
+    add_engine_options(parser)
     add_input_options(parser)
 
 
@@ -53,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes
+    from rkhs.estimators.encode_files import encode_to_parquet
     from rkhs.persistence import read_model
 
     file = read_model(args.model)
@@ -61,7 +71,15 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
     if args.stream:
         return _stream(args, model)
+    if args.engine is not None and not args.output.endswith(("/", os.sep)):
+        raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
     data = read_for_model(args, args.input, model, file.notes)
+    if args.output.endswith(("/", os.sep)):
+        options = {"engine": "serial", **engine_settings(args)}
+        with user_errors():
+            n = encode_to_parquet(model, find_rows(args, args.input, data), args.output, **options)
+        print(f"{n} codes: {args.output}")
+        return 0
     with user_errors():
         codes = model.transform(data.X) if args.layer is None else model.transform(data.X, layer=args.layer)
     names = None if args.output.lower().endswith(".npy") else data.row_names

@@ -184,7 +184,7 @@ def solve_autoencoder(
         _last_layer(settings, estimator.tol, coordinates.dtype),
     )
     if estimator.solver in ("lbfgs", "adam"):
-        problem = recorded(problem, estimator._journal)
+        problem = recorded(problem, getattr(estimator, "_journal", None))
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):

@@ -226,35 +226,25 @@ class KernelAutoencoder(FittedAutoencoder):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
-        self.kernel = kernel
-        self.decoder_kernel = decoder_kernel
+        self.kernel, self.decoder_kernel = kernel, decoder_kernel
         self.output_kernel = output_kernel
         self.linear_part = linear_part
         self.loss = loss
-        self.operators = operators
-        self.reg = reg
+        self.operators, self.reg = operators, reg
         self.center, self.scale = center, scale
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.constraint = constraint
-        self.softness = softness
+        self.solver, self.learning_rate = solver, learning_rate
+        self.constraint, self.softness = constraint, softness
         self.renormalize = renormalize
-        self.noise_std = noise_std
-        self.n_copies = n_copies
+        self.noise_std, self.n_copies = noise_std, n_copies
         self.init, self.n_init = init, n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.refine = refine
+        self.max_iter, self.tol = max_iter, tol
+        self.warm_start, self.refine = warm_start, refine
         self.storage = storage
-        self.engine = engine
-        self.address = address
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
+        self.engine, self.address = engine, address
+        self.n_jobs, self.checkpoint = n_jobs, checkpoint
         self.psd = psd
         self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
+        self.device, self.dtype = device, dtype
         self.verbose = verbose
 
     def _input_kernel(self) -> Kernel:

@@ -156,10 +156,8 @@ class KernelPCA(FittedPCA):
         self.n_init = n_init
         self.random_state = random_state
         self.storage = storage
-        self.engine = engine
-        self.address = address
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
+        self.engine, self.address = engine, address
+        self.n_jobs, self.checkpoint = n_jobs, checkpoint
         self.psd = psd
         self.device = device
         self.dtype = dtype
