@@ -167,11 +167,29 @@ def _pack(items: Sequence[Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]
     if all(type(item) is dict for item in items):
         keys = list(items[0])
         if all(list(item) == keys and all(isinstance(key, str) for key in keys) for item in items):
-            columns = [_column([item[key] for item in items]) for key in keys]
+            trial: dict[str, np.ndarray] = {}  # so that nothing is left behind if one column cannot be packed
+            columns = [_pack_column([item[key] for item in items], arrays, trial) for key in keys]
             if all(column is not None for column in columns):
-                names = [_add(column, arrays) for column in columns if column is not None]
-                return {"$table": [[key, name] for key, name in zip(keys, names, strict=True)], "rows": len(items)}
+                arrays.update(trial)
+                return {
+                    "$table": [[key, column] for key, column in zip(keys, columns, strict=True)],
+                    "rows": len(items),
+                }
     return None
+
+
+def _pack_column(values: list[Any], arrays: Mapping[str, np.ndarray], trial: dict[str, np.ndarray]) -> Any:
+    """Name of the array of a column of a table, or for a column of arrays how they are packed."""
+    column = _column(values)
+    shared = {**arrays, **trial}
+    if column is not None:
+        packed: Any = _add(column, shared)
+    elif all(type(value) is np.ndarray for value in values):
+        packed = _pack(values, shared)
+    else:
+        packed = None
+    trial.update({name: array for name, array in shared.items() if name not in arrays})
+    return packed
 
 
 def _column(values: list[Any]) -> np.ndarray | None:
@@ -259,7 +277,10 @@ def _decode_dict(value: dict[str, Any], arrays: Mapping[str, np.ndarray], find_c
 
 def _unpack(value: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Any]:
     if "$table" in value:
-        columns = {key: arrays[name].tolist() for key, name in value["$table"]}
+        columns = {
+            key: arrays[name].tolist() if isinstance(name, str) else _unpack(name, arrays)
+            for key, name in value["$table"]
+        }
         return [{key: column[i] for key, column in columns.items()} for i in range(value["rows"])]
     if "$numbers" in value:
         return [float(number) for number in arrays[value["$numbers"]].tolist()]

@@ -13,15 +13,18 @@ from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.kernels.gaussian_process import SklearnKernel
+from rkhs.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
 from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel, kernel_from_name
+from rkhs.kernels.series import DynamicTimeWarping, GlobalAlignment, ShiftInvariant
 from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.spectra import ProbabilityProduct
 from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
+from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
 from rkhs.kernels.views import OnColumns, Views
 
 __all__ = [
@@ -30,19 +33,23 @@ __all__ = [
     "Centered",
     "Composite",
     "DotProduct",
+    "DynamicTimeWarping",
     "FromFunction",
     "FromModule",
     "FromSklearn",
     "FunctionalGaussian",
     "FunctionalLaplacian",
+    "Gappy",
     "Gaussian",
     "GaussianOf",
+    "GlobalAlignment",
     "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
     "MeanEmbedding",
     "MinMax",
+    "Mismatch",
     "MixedTable",
     "MoleculeTanimoto",
     "Normalized",
@@ -54,14 +61,19 @@ __all__ = [
     "ProbabilityProduct",
     "Product",
     "Radial",
+    "RandomWalk",
     "Scaled",
     "Separable",
+    "ShiftInvariant",
+    "ShortestPath",
     "SklearnKernel",
+    "Spectrum",
     "Stationary",
     "Sum",
     "Tanimoto",
     "VectorKernel",
     "Views",
+    "WeisfeilerLehman",
     "alignment",
     "alignment_weights",
     "as_kernel",

@@ -1,0 +1,150 @@
+"""Graphs in files: the text format of the TU Dortmund collection, and the same as one npz file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+
+__all__ = ["Graphs", "read_graphs"]
+
+_ARRAYS = ("edges", "edge_ptr", "node_ptr")
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """Graphs of a file, ready for the graph kernels.
+
+    Parameters
+    ----------
+    graphs : list of tuple
+        n pairs ``(edges, labels)``: int64 arrays of shape (m, 2) and (number of nodes,); labels are zeros if the file
+        has none.
+    targets : ndarray of shape (n,) or None
+        Class of each graph, if the file has them.
+    labelled : bool
+        Whether the file has labels of nodes.
+    source : str
+        The path that was read.
+    """
+
+    graphs: list[tuple[np.ndarray, np.ndarray]]
+    targets: np.ndarray | None
+    labelled: bool
+    source: str
+
+
+def read_graphs(path: str | os.PathLike[str]) -> Graphs:
+    """Read a set of undirected graphs.
+
+    Parameters
+    ----------
+    path : str or path
+        A folder in the TU format (``DS_A.txt`` with one edge a line, ``DS_graph_indicator.txt`` with the graph of each
+        node, and if there are ``DS_node_labels.txt`` and ``DS_graph_labels.txt``; numbers from 1), its file
+        ``DS_A.txt``, or a ``.npz`` file with the arrays ``edges`` of shape (m, 2), node numbers within each graph,
+        ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), and if there are ``node_label`` and ``y``.
+
+    Returns
+    -------
+    Graphs
+
+    Raises
+    ------
+    InputError
+        If files are missing or damaged, or an edge joins two graphs.
+
+    Notes
+    -----
+    Source: Morris et al., TUDataset: a collection of benchmark datasets for learning with graphs (2020), for the
+    format.
+    """
+    file = Path(path)
+    if not file.exists():
+        raise InputError(
+            f"`path` must name a folder or file that exists; got {str(file)!r}, which does not; check the spelling"
+        )
+    if file.suffix == ".npz":
+        return _read_npz(file)
+    if file.is_dir():
+        found = sorted(file.glob("*_A.txt"))
+        if len(found) != 1:
+            raise InputError(
+                f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}; name the file itself"
+            )
+        file = found[0]
+    if not file.name.endswith("_A.txt"):
+        raise InputError(f"`path` must be a folder, a file NAME_A.txt or a .npz file; got {file.name!r}")
+    return _read_text(file)
+
+
+def _numbers(file: Path, columns: int) -> np.ndarray:
+    try:
+        array = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+    except (ValueError, UnicodeError) as error:
+        raise InputError(f"{file}: expected {columns} whole numbers a line, with commas between; {error}") from error
+    if array.size and array.shape[1] != columns:
+        raise InputError(f"{file}: expected {columns} whole numbers a line; got {array.shape[1]}")
+    return array.reshape(-1, columns)
+
+
+def _read_text(file: Path) -> Graphs:
+    stem = file.name.removesuffix("A.txt")
+
+    def beside(name: str) -> Path:
+        return file.with_name(f"{stem}{name}.txt")
+
+    if not beside("graph_indicator").exists():
+        raise InputError(f"{file}: expected {beside('graph_indicator').name} beside it; the TU format needs both")
+    owners = _numbers(beside("graph_indicator"), 1)[:, 0] - 1
+    edges = _numbers(file, 2) - 1
+    labels = _numbers(beside("node_labels"), 1)[:, 0] if beside("node_labels").exists() else None
+    y = _numbers(beside("graph_labels"), 1)[:, 0] if beside("graph_labels").exists() else None
+    n = int(owners.max(initial=-1)) + 1 if y is None else len(y)
+    if len(owners) == 0 or owners.min() < 0 or owners.max() >= n or (np.diff(owners) < 0).any():
+        raise InputError(
+            f"{file}: expected nodes graph by graph, with graphs numbered from 1 to {n}; "
+            f"{beside('graph_indicator').name} says otherwise"
+        )
+    if edges.size and (edges.min() < 0 or edges.max() >= len(owners)):
+        raise InputError(f"{file}: expected numbers of nodes from 1 to {len(owners)}; got {int(edges.max()) + 1}")
+    if (owners[edges[:, 0]] != owners[edges[:, 1]]).any():
+        bad = int((owners[edges[:, 0]] != owners[edges[:, 1]]).argmax())
+        raise InputError(f"{file}: expected edges within graphs; line {bad + 1} joins two graphs")
+    node_ptr = np.searchsorted(owners, np.arange(n + 1))
+    order = np.argsort(owners[edges[:, 0]], kind="stable")
+    edges = edges[order]
+    edge_ptr = np.searchsorted(owners[edges[:, 0]], np.arange(n + 1))
+    local = edges - node_ptr[owners[edges[:, 0]]][:, None]
+    return _graphs(local, edge_ptr, node_ptr, labels, y, str(file))
+
+
+def _read_npz(file: Path) -> Graphs:
+    try:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
+    missing = [name for name in _ARRAYS if name not in arrays]
+    if missing:
+        raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")
+    edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
+    labels, y = arrays.get("node_label"), arrays.get("y")
+    sizes = (edge_ptr[-1] == len(edges), labels is None or len(labels) == node_ptr[-1], len(edge_ptr) == len(node_ptr))
+    if edges.ndim != 2 or not all(sizes) or (y is not None and len(y) != len(node_ptr) - 1):
+        raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
+    return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
+
+
+def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Graphs:
+    known = np.zeros(int(node_ptr[-1]), dtype=np.int64) if labels is None else labels.astype(np.int64)
+    graphs = [
+        (edges[a:b], known[c:d])
+        for a, b, c, d in zip(edge_ptr[:-1], edge_ptr[1:], node_ptr[:-1], node_ptr[1:], strict=True)
+    ]
+    return Graphs(graphs, y, labels is not None, source)

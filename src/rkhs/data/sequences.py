@@ -1,0 +1,76 @@
+"""Sequences in FASTA files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rkhs._core.errors import InputError
+
+__all__ = ["Sequences", "read_fasta"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences of a FASTA file.
+
+    Parameters
+    ----------
+    texts : list of str
+        n sequences, letters as they stand in the file, lines joined.
+    names : tuple of str
+        n header lines without the ``>``.
+    source : str
+        The path that was read.
+    """
+
+    texts: list[str]
+    names: tuple[str, ...]
+    source: str
+
+
+def read_fasta(path: str | os.PathLike[str]) -> Sequences:
+    """Read the sequences of a FASTA file: a header line that starts with ``>``, then lines of letters.
+
+    Parameters
+    ----------
+    path : str or path
+        Blank lines and lines that start with ``;`` are left out.
+
+    Returns
+    -------
+    Sequences
+
+    Raises
+    ------
+    InputError
+        If the file is missing or no text, does not begin with a header, or a sequence is empty.
+    """
+    file = Path(path)
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"`path` must name a FASTA file; {str(file)!r} cannot be read ({error})") from error
+    names: list[str] = []
+    parts: list[list[str]] = []
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith(";"):
+            continue
+        if text.startswith(">"):
+            names.append(text[1:].strip())
+            parts.append([])
+        elif not parts:
+            raise InputError(
+                f"{file}: expected a header line that starts with '>' first; got {text[:20]!r} in line {number}; "
+                "FASTA files have one before each sequence"
+            )
+        else:
+            parts[-1].append("".join(text.split()))
+    if not parts:
+        raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
+    empty = [names[i] for i, part in enumerate(parts) if not part]
+    if empty:
+        raise InputError(f"{file}: expected letters after every header; got none for {empty[0]!r}; remove that header")
+    return Sequences(["".join(part) for part in parts], tuple(names), str(file))
