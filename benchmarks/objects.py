@@ -19,7 +19,7 @@ except ImportError:
 import statistics
 
 from rkhs.data import load_molecules
-from rkhs.kernels import MinMax, Tanimoto
+from rkhs.kernels import DynamicTimeWarping, GlobalAlignment, MinMax, Tanimoto, WeisfeilerLehman
 
 
 def report(title: str, times: dict[str, list[float]], ours: str) -> None:
@@ -70,6 +70,48 @@ def fingerprints(n: int, repeats: int) -> None:
     report(f"MinMax of {n // 4} count fingerprints, all pairs", times, "MinMax (packed words)")
 
 
+def graphs(n: int, repeats: int) -> None:
+    """Weisfeiler-Lehman Gram matrix of ``n`` drawn graphs of 20 nodes, five rounds."""
+    rng = np.random.default_rng(0)
+    items = []
+    for _ in range(n):
+        edges = rng.integers(0, 20, size=(25, 2))
+        items.append((edges[edges[:, 0] != edges[:, 1]], rng.integers(0, 4, size=20)))
+    kernel = WeisfeilerLehman(5, normalize=False)
+    calls = {"WeisfeilerLehman": lambda: kernel(items)}
+    try:
+        import grakel
+    except ImportError:
+        print("GraKeL is not installed: left out")
+    else:
+        theirs = [
+            grakel.Graph(
+                {pair: 1 for a, b in edges.tolist() for pair in ((a, b), (b, a))},
+                node_labels=dict(enumerate(labels.tolist())),
+            )
+            for edges, labels in items
+        ]
+        calls["GraKeL"] = lambda: grakel.WeisfeilerLehman(n_iter=5).fit_transform(theirs)
+    report(f"Weisfeiler-Lehman kernel of {n} graphs", interleaved(calls, repeats), "WeisfeilerLehman")
+
+
+def series(n: int, repeats: int) -> None:
+    """All pairs of ``n`` series of length 100."""
+    X = np.random.default_rng(0).normal(size=(n, 100)).cumsum(1)
+    calls = {
+        "DynamicTimeWarping": lambda: DynamicTimeWarping(1.0)(X),
+        "GlobalAlignment": lambda: GlobalAlignment(1.0)(X),
+    }
+    try:
+        from tslearn.metrics import cdist_dtw, cdist_gak
+    except ImportError:
+        print("tslearn is not installed: left out")
+    else:
+        calls["tslearn cdist_dtw"] = lambda: cdist_dtw(X)
+        calls["tslearn cdist_gak"] = lambda: cdist_gak(X)
+    report(f"alignment of {n} series of length 100, all pairs", interleaved(calls, repeats), "GlobalAlignment")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=3000, help="number of molecules")
@@ -77,6 +119,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     fingerprints(options.n, options.repeats)
+    graphs(options.n // 3, options.repeats)
+    series(options.n // 30, options.repeats)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
         lambda r: r["Huber, best kappa"] < 0.6 * r["squared"] and r["outliers saturated"] == 1.0,
     ),
     "losses": ({"n": 100}, lambda r: max(r.values()) < 1e-12),
+    "molecules": ({"n": 120}, lambda r: r["similarity of neighbours"] > 1.5 * r["similarity at random"]),
+    "graphs": ({"n": 90}, lambda r: r["5 nearest neighbours"] > r["largest class"]),
+    "promoters": ({"n": 80}, lambda r: r["kernel autoencoder"] > 0.5),
+    "gunpoint": ({"n": 60}, lambda r: r["3 nearest codes"] > 0.7),
     "moons": ({"n": 120}, lambda r: r["2-2-2"] < r["2-1-2"] < 0.1),
     "multilabel": (
         {"n": 150},

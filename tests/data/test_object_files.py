@@ -98,3 +98,26 @@ def test_fasta(tmp_path: Path) -> None:
             read_fasta(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_fasta(tmp_path / "none.fasta")
+
+
+def test_the_command_line_fits_a_fasta_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import rkhs
+    from rkhs.cli.main import main
+    from rkhs.data import read_table
+
+    rng = np.random.default_rng(0)
+    file, model = tmp_path / "x.fasta", tmp_path / "m.rkhs"
+    texts = ["".join(rng.choice(list("ACGT"), size=20)) for _ in range(12)]
+    file.write_text("".join(f">s{i} drawn\n{text}\n" for i, text in enumerate(texts)))
+    data = read_table(file)
+    assert (data.kind, data.n_samples, data.row_names[1]) == ("sequences", 12, "s1")
+    fit = ["fit", str(file), "-o", str(model), "--n-components", "2", "--codes", str(tmp_path / "codes.csv")]
+    assert main([*fit, "--kernel", "mismatch(k=3, m=1)"]) == 0
+    assert "12 sequences, codes of 2 components" in capsys.readouterr().out
+    codes = read_table(tmp_path / "codes.csv")
+    np.testing.assert_array_equal(codes.X, rkhs.load(model).codes_)
+    assert codes.row_names == data.row_names
+    assert main(["transform", str(model), str(file), "-o", str(tmp_path / "again.npy")]) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "again.npy"), rkhs.load(model).transform(texts))
+    with pytest.raises(InputError, match="takes the arguments none; got gram"):
+        read_table(file, gram=True)

@@ -23,6 +23,7 @@ examples:
   rkhs fit table.csv -o model.rkhs --codes codes.csv
   rkhs fit table.parquet --kernel 'matern(nu=1.5)' --n-components 5 --set max_iter=1000 -o model.rkhs
   rkhs fit molecules.smi -o model.rkhs            (Tanimoto kernel on Morgan fingerprints)
+  rkhs fit promoters.fasta --kernel 'mismatch(k=5, m=1)' -o model.rkhs
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="INPUT", help="a .csv, .tsv, .parquet, .npy, .npz or .smi file")
+    parser.add_argument("input", metavar="INPUT", help="a .csv, .tsv, .parquet, .npy, .npz, .smi or .fasta file")
     parser.add_argument(
         "-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs"
     )
@@ -127,15 +128,15 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     """
     from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
-    from rkhs.kernels import Tanimoto
+    from rkhs.kernels import Spectrum, Tanimoto
 
     cls = find_estimator(args.estimator)
     known = cls().get_params(deep=False)
     given: dict[str, Any] = {}
     if data.kind == "gram":
         given["kernel"] = "precomputed"
-    elif data.kind == "molecules":
-        given["kernel"] = Tanimoto()
+    elif data.kind in ("molecules", "sequences"):
+        given["kernel"] = Tanimoto() if data.kind == "molecules" else Spectrum()
         if "output_kernel" in known:  # rebuild phi(x): reals between bits mean nothing
             given["output_kernel"] = "same"
     if args.kernel is not None:
@@ -189,7 +190,7 @@ def find_estimator(name: str) -> type:
 
 
 def _summary(estimator: Any, data: Dataset, seconds: float) -> str:
-    what = {"vectors": f"rows of {data.X.shape[1]} columns", "gram": "items", "molecules": "molecules"}[data.kind]
+    what = f"rows of {data.X.shape[1]} columns" if data.kind == "vectors" else data.kind.replace("gram", "items")
     text = f"{type(estimator).__name__}: {data.n_samples} {what}, codes of {estimator.codes_.shape[1]} components"
     if hasattr(estimator, "objective_"):
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"

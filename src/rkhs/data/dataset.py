@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 
 __all__ = ["Dataset", "SkippedRow"]
 
-Kind = Literal["vectors", "gram", "molecules"]
+Kind = Literal["vectors", "gram", "molecules", "sequences"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Dataset:
     X : ndarray of shape (n, d)
         float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
         "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always
-        finite.
-    kind : {"vectors", "gram", "molecules"}
+        finite. ``(n,)`` texts for kind "sequences".
+    kind : {"vectors", "gram", "molecules", "sequences"}
         What a row of `X` is.
     row_names : tuple of str or None
         n names, or None if the file has none.
@@ -70,7 +70,7 @@ class Dataset:
     @property
     def n_samples(self) -> int:
         """Number of rows of `X`."""
-        return int(self.X.shape[-2])
+        return len(self.X) if self.X.ndim == 1 else int(self.X.shape[-2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from rkhs.data.dataset import Dataset, Table, gram_names
 from rkhs.data.fingerprints import OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import read_parquet_numbers, read_parquet_text
+from rkhs.data.sequences import sequence_dataset
 from rkhs.data.text import open_text, read_numbers, read_text_columns
 
 __all__ = ["EXTENSIONS", "read_table"]
@@ -28,6 +29,8 @@ _USES: dict[str, frozenset[str]] = {
     ".npy": frozenset({"columns", "gram"}),
     ".npz": frozenset({"columns", "gram", "key"}),
     ".smi": frozenset({"encoding", "on_error"}),
+    ".fasta": frozenset(),
+    ".fa": frozenset(),
 }
 EXTENSIONS = tuple(_USES)
 
@@ -65,7 +68,7 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        A ``.csv``, ``.tsv``, ``.parquet``, ``.npy``, ``.npz`` or ``.smi`` file.
+        A ``.csv``, ``.tsv``, ``.parquet``, ``.npy``, ``.npz``, ``.smi`` or ``.fasta`` (``.fa``) file.
     columns : sequence of str or int, default=None
         Columns to read, by name or by position counted from 0 in the file, in the order wanted; None reads all.
     index_column : str or int, default=None
@@ -110,6 +113,8 @@ def read_table(
 
 def _read(file: Path, extension: str, options: _Options) -> Dataset:
     source = str(file)
+    if extension in (".fasta", ".fa"):
+        return sequence_dataset(file)
     if extension == ".smi":
         smiles, names = read_smi(file, encoding=options.encoding)
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
@@ -158,10 +163,8 @@ def _check_options(options: _Options, extension: str) -> None:
         if getattr(options, name) != getattr(defaults, name) and name not in _USES[extension]
     ]
     if unused:
-        raise InputError(
-            f"a {extension} file takes the arguments {', '.join(sorted(_USES[extension]))}; got {', '.join(unused)}; "
-            "leave it out"
-        )
+        taken = ", ".join(sorted(_USES[extension])) or "none"
+        raise InputError(f"a {extension} file takes the arguments {taken}; got {', '.join(unused)}; leave it out")
     if options.smiles_column is not None and (options.gram or options.columns is not None):
         other = "gram" if options.gram else "columns"
         raise InputError(

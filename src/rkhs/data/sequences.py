@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rkhs._core.errors import InputError
+import numpy as np
 
-__all__ = ["Sequences", "read_fasta"]
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import Dataset
+
+__all__ = ["Sequences", "read_fasta", "sequence_dataset"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +77,13 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
     if empty:
         raise InputError(f"{file}: expected letters after every header; got none for {empty[0]!r}; remove that header")
     return Sequences(["".join(part) for part in parts], tuple(names), str(file))
+
+
+def sequence_dataset(path: Path) -> Dataset:
+    """The sequences of a FASTA file as a data set; rows are named by the first words of the headers if these differ."""
+    found = read_fasta(path)
+    words = tuple(name.split()[0] if name.split() else "" for name in found.names)
+    usable = all(words) and len(set(words)) == len(words)
+    items = np.empty(len(found.texts), dtype=object)
+    items[:] = found.texts
+    return Dataset(items, "sequences", words if usable else None, None, found.source)
