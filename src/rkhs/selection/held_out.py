@@ -44,7 +44,7 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
     --------
     >>> from rkhs.selection import held_out_parts
     >>> [(len(train), len(test)) for train, test in held_out_parts(1000)]
-    [(800, 200)]
+    [(600, 200)]
     """
     check_count(n, "n", at_least=2)
     order = np.random.default_rng(seed).permutation(n)

@@ -33,6 +33,11 @@ class RidgePath:
     degrees_of_freedom : ndarray of shape (k,)
         Trace of ``K W^-1``.
 
+    Raises
+    ------
+    InputError
+        From :meth:`best`, for another criterion.
+
     References
     ----------
     Golub, Heath and Wahba (1979), equation 1.4; Wahba (1990), equation 4.2.2.
