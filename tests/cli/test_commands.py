@@ -335,3 +335,28 @@ def test_engines_and_checkpoints(folder: Path, capsys: pytest.CaptureFixture[str
     assert "--scheduler is the address of a Dask cluster; it needs --engine dask" in capsys.readouterr().err
     assert run("transform", "a.rkhs", "rows.npy", "-o", "codes.csv", "--engine", "threads") == 2
     assert "end it with /" in capsys.readouterr().err
+
+
+def test_a_mixed_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[f"p{i}", round(rng.normal(), 3), rng.choice(["a", "b"]), i % 4] for i in range(24)]
+    rows[3][1], rows[5][2] = "NA", ""
+    write("mixed.csv", "name,size,kind,zone", rows)
+    write("later.csv", "kind,name,size,zone", [[row[2], row[0], row[1], row[3]] for row in rows[:6]])
+    words = ["--mixed", "--index-column", "name", "-o", "m.rkhs", "--codes", "z.csv"]
+    assert run("fit", "mixed.csv", *words) == 0
+    assert "24 rows of 3 columns" in capsys.readouterr().out
+    assert run("transform", "m.rkhs", "later.csv", "--index-column", "name", "-o", "later_codes.csv") == 0
+    model = rkhs.load("m.rkhs")
+    cells = [[None if cell in ("NA", "") else cell for cell in row[1:]] for row in rows]
+    np.testing.assert_allclose(read_table("later_codes.csv").X, model.transform(cells[:6]), atol=1e-9)
+    assert run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--n-best", "1") == 0
+    assert table("best.csv")[0]["name"] == "p0"
+    assert (
+        run("decode", "m.rkhs", "z.csv", "-o", "best.csv", "--candidates", "later.csv", "--index-column", "name") == 0
+    )
+    write("bad.csv", "name,size,kind,zone", [["q", "tall", "a", 1]])
+    assert run("transform", "m.rkhs", "bad.csv", "--index-column", "name", "-o", "bad_codes.csv") == 2
+    assert "held numbers in the training file; got texts in rows 1" in capsys.readouterr().err
+    assert run("fit", "rows.npy", "--mixed", "-o", "m.rkhs") == 2
+    assert run("fit", "mixed.csv", "--mixed", "--gram", "-o", "m.rkhs") == 2

@@ -59,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
     )
+    parser.add_argument(
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_engine_options(parser)
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
@@ -135,6 +138,8 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     given: dict[str, Any] = {}
     if data.kind == "gram":
         given["kernel"] = "precomputed"
+    elif data.kind == "table":
+        given["kernel"] = "mixed_table"
     elif data.kind in ("molecules", "sequences"):
         given["kernel"] = Tanimoto() if data.kind == "molecules" else Spectrum()
         if "output_kernel" in known:  # rebuild phi(x): reals between bits mean nothing
@@ -190,7 +195,8 @@ def find_estimator(name: str) -> type:
 
 
 def _summary(estimator: Any, data: Dataset, seconds: float) -> str:
-    what = f"rows of {data.X.shape[1]} columns" if data.kind == "vectors" else data.kind.replace("gram", "items")
+    wide = data.kind in ("vectors", "table")
+    what = f"rows of {data.X.shape[1]} columns" if wide else data.kind.replace("gram", "items")
     text = f"{type(estimator).__name__}: {data.n_samples} {what}, codes of {estimator.codes_.shape[1]} components"
     if hasattr(estimator, "objective_"):
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"

@@ -98,6 +98,8 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     from rkhs.data import read_table
 
     options = _options(args)
+    if getattr(args, "mixed", False):
+        return _read_mixed(args, path, None, None)
     if gram and path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
@@ -132,6 +134,20 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
     return replace(parts[0], X=np.stack([part.X for part in parts]), source=path)
 
 
+def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
+    """A table of numbers and texts; new files have the columns of the training file."""
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_mixed
+
+    options = _options(args)
+    refused = sorted(set(options) - {"columns", "index_column", "header", "delimiter"})
+    if refused or getattr(args, "gram", False):
+        raise InputError(f"a mixed table takes no {', '.join(refused) or '--gram'}; leave it out")
+    if names is not None:
+        options.setdefault("columns", names)
+    return read_mixed(path, kinds=kinds, **options)
+
+
 def _report_skipped(data: Dataset) -> Dataset:
     import sys
 
@@ -159,6 +175,9 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
     }
+    if data.kind == "table":
+        texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
+        notes["column_kinds"] = ["text" if text else "number" for text in texts]
     if data.kind == "molecules":
         notes["fingerprint"] = {"name": "morgan", "radius": 2, "n_bits": int(data.X.shape[1])}
         notes["smiles"] = None if data.smiles is None else list(data.smiles)
@@ -194,6 +213,8 @@ def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[
     known = notes.get("input", {})
     if model.kernel_.domain == "gram":
         data = read_input(args, path, gram="cross")
+    elif known.get("kind") == "table":
+        data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
     elif known.get("kind") == "molecules":
         data = _read_molecules(args, path, known)
     else:
@@ -234,7 +255,7 @@ def chunks_for_model(
     from rkhs.data import read_chunks
 
     known = notes.get("input", {})
-    if not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
+    if not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")) or known.get("kind") in ("sequences", "table"):
         yield read_for_model(args, path, model, notes)
         return
     gram: dict[str, Any] = {"gram": "cross"} if model.kernel_.domain == "gram" else {}

@@ -9,6 +9,7 @@ from rkhs.data.chunks import read_chunks
 from rkhs.data.dataset import Dataset, SkippedRow
 from rkhs.data.fingerprints import Fingerprints, molecular_fingerprints, morgan_fingerprints
 from rkhs.data.graph_files import Graphs, read_graphs
+from rkhs.data.mixed import read_mixed
 from rkhs.data.readers import read_table
 from rkhs.data.sequences import Sequences, read_fasta
 from rkhs.data.writers import write_codes
@@ -26,6 +27,7 @@ __all__ = [
     "read_chunks",
     "read_fasta",
     "read_graphs",
+    "read_mixed",
     "read_table",
     "write_codes",
 ]

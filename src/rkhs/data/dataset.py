@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 
 __all__ = ["Dataset", "SkippedRow"]
 
-Kind = Literal["vectors", "gram", "molecules", "sequences"]
+Kind = Literal["vectors", "gram", "molecules", "sequences", "table"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Dataset:
     X : ndarray of shape (n, d)
         float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
         "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always
-        finite. ``(n,)`` texts for kind "sequences".
-    kind : {"vectors", "gram", "molecules", "sequences"}
+        finite. ``(n,)`` texts for kind "sequences"; ``(n, d)`` objects for kind "table", None where a cell is missing.
+    kind : {"vectors", "gram", "molecules", "sequences", "table"}
         What a row of `X` is.
     row_names : tuple of str or None
         n names, or None if the file has none.

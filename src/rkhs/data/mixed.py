@@ -1,0 +1,92 @@
+"""Tables of numbers, texts and missing cells, read as they are."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import Dataset, listed, locate_all
+from rkhs.data.readers import _check_path, _delimiter, _Options
+from rkhs.data.text import MISSING, number_in, open_text
+
+__all__ = ["read_mixed"]
+
+
+def read_mixed(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str | int] | None = None,
+    index_column: str | int | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    kinds: Sequence[str] | None = None,
+) -> Dataset:
+    """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.csv`` or ``.tsv`` file.
+    columns : sequence of str or int, default=None
+        Columns to read, by name or position from 0; None: all but `index_column`.
+    index_column : str or int, default=None
+        Column of row names.
+    header : bool, default=None
+        Whether the first row holds column names; None: yes.
+    delimiter : str, default=None
+        One character; None is a comma in ``.csv`` and a tabulator in ``.tsv``.
+    encoding : str, default="utf-8"
+    kinds : sequence of {"number", "text"}, default=None
+        What each column holds; None: numbers if every known cell is one.
+
+    Returns
+    -------
+    Dataset
+        Of kind "table": `X` is an object array (n, d) of floats, texts, and None for empty cells and words such as NA.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or a cell of a column of numbers is none.
+    """
+    file, extension = _check_path(path)
+    if extension not in (".csv", ".tsv"):
+        raise InputError(
+            f"`path` of a mixed table must end in .csv or .tsv; got {file.name!r}; read others with pandas"
+        )
+    mark = _delimiter(_Options(delimiter=delimiter), extension)
+    opened = open_text(file, delimiter=mark, header=True if header is None else header, encoding=encoding)
+    index = None if index_column is None else (locate_all([index_column], opened.names, opened.width) or [0])[0]
+    wanted = locate_all(columns, opened.names, opened.width)
+    positions = [j for j in range(opened.width) if j != index] if wanted is None else wanted
+    if kinds is not None and len(kinds) != len(positions):
+        raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
+    rows = [row.cells for row in opened.rows]
+    X = np.empty((len(rows), len(positions)), dtype=object)
+    for j, position in enumerate(positions):
+        cells = [row[position].strip() for row in rows]
+        name = str(position) if opened.names is None else opened.names[position]
+        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {name!r}")
+    names = None if index is None else tuple(row[index].strip() for row in rows)
+    titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
+    return Dataset(X, "table", names, titles, str(file))
+
+
+def _column(cells: list[str], kind: str | None, where: str) -> list[float | str | None]:
+    """Cells as numbers, or as texts; None where one is missing."""
+    known = [cell.lower() not in MISSING for cell in cells]
+    numbers = [number_in(cell) if k else None for cell, k in zip(cells, known, strict=True)]
+    odd = [i + 1 for i, (number, k) in enumerate(zip(numbers, known, strict=True)) if k and number is None]
+    if kind == "text" or (kind is None and odd):
+        return [cell if k else None for cell, k in zip(cells, known, strict=True)]
+    if odd:
+        raise InputError(f"{where} held numbers in the training file; got texts in rows {listed(odd)}; correct them")
+    infinite = [i + 1 for i, number in enumerate(numbers) if number is not None and math.isinf(number)]
+    if infinite:
+        raise InputError(f"{where} must hold finite numbers; got infinity in rows {listed(infinite)}")
+    return numbers  # type: ignore[return-value]
