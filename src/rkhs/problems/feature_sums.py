@@ -131,8 +131,8 @@ def symmetric_product(A: Tensor) -> np.ndarray:
     array = A.numpy() if A.is_contiguous() else A.contiguous().numpy()
     syrk = scipy.linalg.blas.ssyrk if array.dtype == np.float32 else scipy.linalg.blas.dsyrk
     half = syrk(1.0, array.T, lower=1)  # the transpose is in Fortran order: nothing is copied
-    full = np.tril(half).astype(np.float64, order="C")
-    return full + np.tril(full, -1).T
+    upper = torch.from_numpy(half.T).to(torch.float64)  # zeros below the diagonal
+    return (upper + upper.triu(1).mT).numpy()
 
 
 def _array(T: Tensor) -> np.ndarray:
