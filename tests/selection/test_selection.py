@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs import KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian
 from rkhs.selection import held_out_parts, ridge_path
@@ -73,3 +74,21 @@ def test_parts_are_disjoint_and_bounded(n: int) -> None:
         assert len(test) <= 300
     if n < 200:
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(n))
+
+
+def test_pre_images_choose_their_ridge() -> None:
+    rng = np.random.default_rng(0)
+    X = np.tanh(rng.normal(size=(60, 2)) @ rng.normal(size=(2, 6))) + 0.1 * rng.normal(size=(60, 6))
+    chosen = KernelPCA(3, reg="auto").fit(X)
+    assert 1e-8 < chosen.reg_ < 1.0
+    assert KernelPCA(3, reg=1e-3).fit(X).reg_ == 1e-3
+    path = ridge_path(
+        chosen.decoder_kernel_._gram(torch.as_tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [1e-8, 1.0]
+    )
+    best = ridge_path(
+        chosen.decoder_kernel_._gram(torch.as_tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [chosen.reg_]
+    )
+    assert best.leave_one_out[0] < path.leave_one_out.min()
+    for bad in ({"reg": "best"}, {"reg": "auto", "storage": "tiles"}):
+        with pytest.raises(InputError, match="reg"):
+            KernelPCA(2, **bad).fit(X)

@@ -26,8 +26,11 @@ from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Matern
 from rkhs.outputs import Euclidean
+from rkhs.selection import ridge_path
 
 __all__ = ["KernelPCA"]
+
+_REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # of reg="auto"
 
 
 class KernelPCA(FittedPCA):
@@ -56,8 +59,9 @@ class KernelPCA(FittedPCA):
         other differentiable ones); the nearest training vector.
     decoder_kernel : str, Kernel or "auto", default="auto"
         Of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
-    reg : float, default=1e-5
-        Regulariser of the ridge regression, relative to the variance of the inputs.
+    reg : float or "auto", default=1e-5
+        Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"``: the one of least
+        leave-one-out error among 1e-8, 10^-7.5, ..., 1, at the price of one eigendecomposition (dense storage only).
     n_init, random_state : int and (int, RandomState or None), default=1 and None
         Starts of a loss that is not squared; the first is kernel PCA, the others are random.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
@@ -92,6 +96,8 @@ class KernelPCA(FittedPCA):
     intercept_ : ndarray of shape (p,)
         In finite features: ``raw features of x`` in place of ``k(x, X)``, those of the landmarks for Nystroem.
     n_components_ : int
+    reg_ : float
+        Of the ridge regression, where there is one.
     announced_bytes_ : int
         Memory that the fit was expected to take.
     kernel_ : Kernel
@@ -134,7 +140,7 @@ class KernelPCA(FittedPCA):
         loss: Any = "squared",
         preimage: str = "ridge",
         decoder_kernel: Any = "auto",
-        reg: float = 1e-5,
+        reg: float | str = 1e-5,
         n_init: int = 1,
         random_state: Any = None,
         storage: Any = "dense",
@@ -246,7 +252,12 @@ class KernelPCA(FittedPCA):
         check_choice(self.psd, "psd", ("clip", "raise"))
         check_flag(self.center, "center")
         check_count(self.n_init, "n_init")
-        check_number(self.reg, "reg", above=0.0)
+        if isinstance(self.reg, str):
+            check_choice(self.reg, "reg", ("auto",))
+            if not (isinstance(self.storage, str) and self.storage == "dense"):
+                raise InputError(f"reg='auto' needs storage='dense'; pass a number with storage={self.storage!r}")
+        else:
+            check_number(self.reg, "reg", above=0.0)
         if isinstance(self.n_components, float) and not 0.0 < self.n_components < 1.0:
             raise InputError(
                 f"n_components must be an integer >= 1, a share in (0, 1) or None; got {self.n_components!r}"
@@ -321,10 +332,15 @@ class KernelPCA(FittedPCA):
         self.decoder_coef_: np.ndarray | None = None
         if self.preimage != "ridge":
             return
-        ridge = self.reg * len(Z) if weights is None else self.reg / weights
-        if blocked:
+        K = None if blocked else self.decoder_kernel_._gram(Z)
+        if isinstance(self.reg, str):
+            assert K is not None
+            self.reg_ = ridge_path(K, U, _REGS, weights).best()
+        else:
+            self.reg_ = float(self.reg)
+        ridge = self.reg_ * len(Z) if weights is None else self.reg_ / weights
+        if K is None:
             self.decoder_coef_ = Blocked(self.decoder_kernel_, Z).solve(U, ridge)[0].cpu().numpy()
             return
-        K = self.decoder_kernel_._gram(Z)
         K.diagonal().add_(ridge)
         self.decoder_coef_ = solve_positive(K, U, name="the pre-image system K + n reg I").cpu().numpy()
