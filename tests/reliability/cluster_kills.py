@@ -137,9 +137,9 @@ def fill_memory(X: np.ndarray, times: int) -> Score:
     """Fit with more landmarks than the memory of a worker holds."""
     score = Score(f"{times} memory blow-ups")
     for _ in range(times):
-        with Dask(n_workers=1, memory_limit="450MB", patience=300.0) as engine:
+        with Dask(n_workers=1, memory_limit="800MB", patience=300.0) as engine:
             engine.width  # noqa: B018
-            score.attempt(lambda: KernelPCA(3, storage=Nystroem(3000), engine=engine).fit(X), None)
+            score.attempt(lambda: KernelPCA(3, storage=Nystroem(4000), engine=engine).fit(X), None)
         print(f"  {score}", flush=True)
     return score
 

@@ -86,6 +86,8 @@ def _along(
 ) -> list[Any]:
     """Fit the candidates one after the other and add their held-out errors; returns the fitted models."""
     params = {**model.get_params(deep=False), "warm_start": True, "n_init": 1, "verbose": 0, "random_state": 0}
+    # One checkpoint belongs to one fit, and one engine serves all of them.
+    params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
     walker = type(model)(**{**params, "tol": max(model.tol, _TOL)})
     items, more = rows.cut(train, train)
     held, asked = rows.cut(test, train)
