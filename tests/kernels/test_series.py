@@ -11,7 +11,7 @@ import pytest
 import rkhs
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.kernels import DynamicTimeWarping, GlobalAlignment, ShiftInvariant
-from rkhs.kernels import series as series_module
+from rkhs.kernels import warping as warping_module
 
 
 def some(n: int, seed: int = 0, channels: int = 2, length: int | None = None) -> list[np.ndarray]:
@@ -47,7 +47,7 @@ def warping(x: np.ndarray, y: np.ndarray, window: int | None) -> float:
 def test_tables_are_those_of_loops(
     monkeypatch: pytest.MonkeyPatch, batch: int, window: int | None, channels: int
 ) -> None:
-    monkeypatch.setattr(series_module, "_NUMBERS", batch)
+    monkeypatch.setattr(warping_module, "_NUMBERS", batch)
     X, Y = some(7, 0, channels), some(4, 1, channels)
     raw = np.array([[alignment(x, y, 0.4, window) for y in Y] for x in X])
     rows, columns = ([alignment(x, x, 0.4, window) for x in Z] for Z in (X, Y))
