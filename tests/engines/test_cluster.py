@@ -87,7 +87,7 @@ def test_a_block_that_fills_the_memory_is_named() -> None:
         with pytest.raises(ClusterError, match=r"(blocks \d+ to \d+|block 3) \(rows .* needs more memory") as info:
             engine.sum(greedy, BLOCKS[:6], engine.place(as_rows(X)))
         assert time.monotonic() - started < 250.0
-    assert "lower block_size" in str(info.value)
+    assert "smaller blocks" in str(info.value)
 
 
 SCRIPT = """

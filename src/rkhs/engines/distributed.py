@@ -309,7 +309,7 @@ class _Run:
         if running.attempts > self._retries:
             raise ClusterError(
                 f"{task} could not be computed: every worker that tried died, at last {error.last_worker.address}; "
-                "if the system ended them for their memory, lower block_size or give workers more memory"
+                "if the system ended them for their memory, use smaller blocks or give workers more memory"
             ) from error
         running.attempts += 1
         running.future = self._send(self._key(task, running.attempts), _compute, task, self._shared)
@@ -375,8 +375,8 @@ class _Run:
 
     def _memory_message(self, task: Task) -> str:
         return (
-            f"{task} needs more memory than a worker has: each worker that computed it ran full and was ended; lower "
-            "block_size, use fewer landmarks, or start workers with more memory (--memory-limit)"
+            f"{task} needs more memory than a worker has: each worker that computed it ran full and was ended; use "
+            "fewer landmarks or smaller blocks, or start workers with more memory (--memory-limit)"
         )
 
     def end(self, futures: list[Any]) -> None:
