@@ -21,24 +21,22 @@ __all__ = ["Settings", "default_kernel", "read_settings"]
 
 
 def default_kernel(linear_part: str) -> Kernel:
-    """``Gaussian("4*median") + Linear("mean_norm", "mean")``: measured best on tables and images (default_kernels).
-
-    Beside a free linear part the Gaussian alone, at the median.
-    """
-    return Gaussian("median") if linear_part == "free" else Gaussian("4*median") + Linear("mean_norm", "mean")
+    """``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear part the Gaussian alone."""
+    narrow = Gaussian("4*median")
+    return narrow if linear_part == "free" else narrow + Linear("mean_norm", "mean")
 
 
 def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
     """Matern 3/2 with a fifth of Matern 1/2, at the scale of the codes, and a tenth of a linear kernel.
 
-    The rough part costs nothing on smooth data and takes up what noise leaves, at a smaller reg. Deep models do without
-    it, and beside a free linear part Matern 3/2 stands alone: neither was measured with it.
+    The rough part costs little on smooth data and takes up what noise leaves. Deep models do without it: not measured
+    there. Beside a free linear part no linear kernel.
     """
-    if linear_part == "free":
-        return Matern(1.5, 2**-0.5)
+    smooth, rough = Matern(1.5, 2**-0.5), Matern(0.5, 2**-0.5)
     if layers > 2:
-        return Matern(1.5, 2**-0.5) + 0.1 * Linear()
-    return Matern(1.5, 2**-0.5) * 0.8 + 0.2 * Matern(0.5, 2**-0.5) + 0.1 * Linear()
+        return smooth + 0.1 * Linear()
+    mixed = smooth * 0.8 + 0.2 * rough
+    return mixed if linear_part == "free" else mixed + 0.1 * Linear()
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,8 @@ class KernelAutoencoder(FittedAutoencoder):
         ``"free"``: beside their kernel parts the encoder has a linear part in the ``n_components`` principal
         coordinates of the inputs (for Gram and object inputs, of their features) and the decoder one in the codes,
         at next to no price. Principal component analysis is then in the model, and the kernels pay for what they add.
-        For one hidden layer and the squared loss; the kernels ``"auto"`` are then ``Gaussian("median")`` and
-        ``Matern(1.5, 2**-0.5)``. ``"kernel"``: linear parts are those of the kernels and pay like the rest.
+        For one hidden layer and the squared loss; the kernels ``"auto"`` are then without their linear parts.
+        ``"kernel"``: linear parts are those of the kernels and pay like the rest.
         ``"auto"``: free for vectors if both kernels are ``"auto"`` and nothing else that was asked for needs
         ``"kernel"``.
     loss : str or Loss, default="squared"
