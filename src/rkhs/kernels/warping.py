@@ -161,10 +161,10 @@ class GlobalAlignment(_Aligned):
     Examples
     --------
     >>> from rkhs.kernels import GlobalAlignment
-    >>> GlobalAlignment(0.5)([[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0], [2.0, 0.0]]).round(2)
-    array([[1.  , 0.96, 0.21],
-           [0.96, 1.  , 0.2 ],
-           [0.21, 0.2 , 1.  ]])
+    >>> GlobalAlignment(0.5)([[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 2.0], [2.0, 0.0]]).round(3)
+    array([[1.   , 0.711, 0.005],
+           [0.711, 1.   , 0.001],
+           [0.005, 0.001, 1.   ]])
     """
 
     _outside = float("-inf")
