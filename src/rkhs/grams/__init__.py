@@ -4,6 +4,5 @@ from rkhs.grams.base import Gram
 from rkhs.grams.blocked import Blocked
 from rkhs.grams.dense import Dense
 from rkhs.grams.factored import Factored
-from rkhs.grams.views import Views
 
-__all__ = ["Blocked", "Dense", "Factored", "Gram", "Views"]
+__all__ = ["Blocked", "Dense", "Factored", "Gram"]
