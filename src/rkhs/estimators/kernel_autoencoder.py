@@ -73,8 +73,8 @@ class KernelAutoencoder(FittedAutoencoder):
         or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear part; else
         ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
         refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
-        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.73 of the
-        held-out error of principal components on fourteen tables, images and curves, 1.02 at worst (1.08 and 28 with
+        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.70 of the
+        held-out error of principal components on fourteen tables, images and curves, 1.00 at worst (1.08 and 28 with
         ``linear_part="kernel"``); the kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
