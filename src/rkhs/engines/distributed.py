@@ -222,7 +222,7 @@ def _start_cluster(engine: Dask) -> Any:
             processes=True,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # None means the fixed port 8787
             memory_limit=engine.memory_limit,
         )
     except RuntimeError as error:
