@@ -159,10 +159,12 @@ def test_names() -> None:
         assert as_kernel(name) == kernel_from_name(name) == cls()
     for name in ("laplacian", "matern", "linear", "polynomial", "arccosine", "ntk", "tanimoto", "minmax"):
         assert kernel_from_name(name).domain == "vectors"
-    names = "'gaussian', 'rbf', 'laplacian', 'matern', 'linear', 'polynomial', 'poly', 'arccosine', 'ntk', 'tanimoto', 'minmax', 'mean_embedding', 'mixed_table', 'precomputed'"
     with pytest.raises(InputError) as caught:
         kernel_from_name("gausian")
-    assert str(caught.value) == f"kernel must be one of {names}; got 'gausian'. Did you mean 'gaussian'?"
+    assert re.fullmatch(
+        r"kernel must be one of 'gaussian', 'rbf', .*, 'precomputed'; got 'gausian'\. Did you mean 'gaussian'\?",
+        str(caught.value),
+    )
     with pytest.raises(InputError, match=r"got 'graph'\. Pass a Kernel for anything else$"):
         as_kernel("graph")
     with pytest.raises(InputError, match=r"^kernel must be an instance; got the class Gaussian\. Write Gaussian\(\)$"):

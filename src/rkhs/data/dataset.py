@@ -70,7 +70,8 @@ class Dataset:
     @property
     def n_samples(self) -> int:
         """Number of rows of `X`."""
-        return len(self.X) if self.X.ndim == 1 else int(self.X.shape[-2])
+        shape = getattr(self.X, "shape", ())
+        return int(shape[-2]) if len(shape) > 1 else len(self.X)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import ROWS, cancels, squared_distances, tiled
+from rkhs.kernels.distances import ROWS, cancels, rounding, squared_distances, tiled
 from rkhs.kernels.medians import median_bandwidth, middle_squared_distances
 
 __all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
@@ -214,10 +214,11 @@ class Radial(Stationary):
         """Square tiles on and above the diagonal while they are cached, and their mirror images."""
         A = X - X.mean(dim=0)
         norms = (A * A).sum(1)
+        lowered = norms - rounding(norms)
 
         def tile(near: slice, far: slice, out: Tensor) -> Tensor:
             D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
-            D.add_(norms[near, None]).clamp_min_(0.0)
+            D.add_(lowered[near, None]).clamp_min_(0.0)
             return self._profile(D.fill_diagonal_(0.0) if near == far else D)
 
         return tiled(X.shape[0], X.shape[0], X, tile, mirror=True)
@@ -226,9 +227,10 @@ class Radial(Stationary):
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
+        lowered = norms - rounding(norms)
         for rows in _blocks(A.shape[0]):
             D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
-            D.add_(norms[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
+            D.add_(lowered[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
             yield rows, D
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
