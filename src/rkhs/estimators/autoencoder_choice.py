@@ -32,6 +32,8 @@ def settle(
     errors = np.zeros(len(settings.candidates))
     for train, test in held_out_parts(len(items)):
         fitted = _along(model, settings.candidates, rows, train, test, errors)
+    if not np.isfinite(errors).any():  # the fit to come says why
+        return settings, start
     best = int(np.argmin(errors))
     codes = _codes(fitted[best], rows, train) if len(settings.widths) == 1 else None
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors

@@ -20,6 +20,9 @@ from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 __all__ = ["Settings", "default_kernel", "read_settings"]
 
 
+_LARGEST_REG = 1e60  # its square and the products of two must not overflow
+
+
 def default_kernel(linear_part: str) -> Kernel:
     """``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear part the Gaussian alone."""
     narrow = Gaussian("4*median")
@@ -133,8 +136,8 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     check_number(estimator.tol, "tol", at_least=0.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features = output_kernel is not None
-    if isinstance(estimator.reg, str):
-        check_choice(estimator.reg, "reg", ("auto",))
+    if isinstance(estimator.reg, str) and estimator.reg != "auto":
+        raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and linear_part == "free")
     candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
     settings = Settings(
@@ -246,6 +249,8 @@ def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -
     if len(many) != layers:
         raise InputError(f"reg must be one number or {layers}, one a layer, encoder first; got {len(many)}")
     values = [check_number(r, "reg", at_least=0.0) for r in many]
+    if max(values) > _LARGEST_REG:
+        raise InputError(f"reg must be at most {_LARGEST_REG:g}, at which the codes vanish; got {max(values):g}")
     if values[-1] == 0.0:
         raise InputError("reg of the last layer must be > 0: its system K + n reg I is singular at 0; try 1e-8")
     return tuple(values)
