@@ -70,7 +70,7 @@ def test_parts_are_disjoint_and_bounded(n: int) -> None:
     assert len(parts) == (min(3, n) if n < 200 else 1)
     for train, test in parts:
         assert not set(train) & set(test)
-        assert len(train) <= 600
+        assert len(train) <= 400
         assert len(test) <= 300
     if n < 200:
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(n))

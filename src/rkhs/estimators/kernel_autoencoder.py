@@ -68,7 +68,7 @@ class KernelAutoencoder(FittedAutoencoder):
     reg : "auto", float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
         ``scale=True``. ``"auto"``: the best of three to five on held-out rows (20 %, three parts in turns below 200
-        rows, at most 600 rows train), each fit started at the one before; all rows then train. Below 40 rows nothing
+        rows, at most 400 rows train), each fit started at the one before; all rows then train. Below 40 rows nothing
         is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one
         or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear part; else
         ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
@@ -293,11 +293,11 @@ class KernelAutoencoder(FittedAutoencoder):
         square = kernel.domain == "gram"
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
+        announce_dense(self, len(items) * self.n_copies, 4.5)
         settings, start = settle(self, settings, items, goal, weights, previous_layers(self, len(items), settings))
         clean = items
         if self._noisy:
             items, goal, weights = noisy_copies(self, items, goal, weights)
-        announce_dense(self, len(items), 4.5)
         self.kernel_ = kernel.resolve(items, weights)
         self.reg_ = settings.reg
         K = self._training_gram(self.kernel_, items)

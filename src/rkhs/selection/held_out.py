@@ -10,13 +10,13 @@ __all__ = ["held_out_parts"]
 
 # Below this many rows one held-out part is too small to tell settings apart: three take turns.
 _FEW = 200
-_MOST_TRAINING, _MOST_HELD_OUT = 600, 300
+_MOST_TRAINING, _MOST_HELD_OUT = 400, 300
 
 
 def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers for choosing among a few settings at a bounded cost.
 
-    One part of 20 % is held out; for fewer than 200 rows three parts of a third take turns. At most 600 rows train
+    One part of 20 % is held out; for fewer than 200 rows three parts of a third take turns. At most 400 rows train
     and 300 are held out, so that a choice costs a bounded number of operations however many rows there are.
 
     Parameters
@@ -44,7 +44,7 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
     --------
     >>> from rkhs.selection import held_out_parts
     >>> [(len(train), len(test)) for train, test in held_out_parts(1000)]
-    [(600, 200)]
+    [(400, 200)]
     """
     check_count(n, "n", at_least=2)
     order = np.random.default_rng(seed).permutation(n)
