@@ -70,7 +70,7 @@ class Dataset:
     @property
     def n_samples(self) -> int:
         """Number of rows of `X`."""
-        shape = getattr(self.X, "shape", ())
+        shape: tuple[int, ...] = getattr(self.X, "shape", ())
         return int(shape[-2]) if len(shape) > 1 else len(self.X)
 
 
