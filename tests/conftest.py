@@ -70,3 +70,14 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.fail(f"RKHS_DATA names {named}, which is not a folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _threads_as_before() -> Iterator[None]:
+    """Give torch back its number of threads: two workers with two threads each get in each other's way."""
+    import torch
+
+    before = torch.get_num_threads()
+    yield
+    if torch.get_num_threads() != before:
+        torch.set_num_threads(before)
