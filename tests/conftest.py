@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import LibController, ThreadpoolController
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported: torch reads it once
+
+
+@cache
+def _pools() -> list[LibController]:
+    """The BLAS and OpenMP libraries of the process: one that a test leaves with more threads starves its neighbours."""
+    import scipy.linalg  # noqa: F401  # brings a BLAS of its own
+
+    return ThreadpoolController().lib_controllers
 
 
 def _torch_globals() -> dict[str, object]:
@@ -21,7 +31,7 @@ def _torch_globals() -> dict[str, object]:
     return {
         "default dtype": torch.get_default_dtype(),
         "default device": torch.get_default_device(),
-        "threads": torch.get_num_threads(),
+        "threads": (torch.get_num_threads(), *(pool.get_num_threads() for pool in _pools())),
         "gradient mode": torch.is_grad_enabled(),
         "deterministic mode": torch.are_deterministic_algorithms_enabled(),
         "random state": torch.get_rng_state().numpy().tobytes(),
@@ -70,14 +80,3 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.fail(f"RKHS_DATA names {named}, which is not a folder")
     return folder
-
-
-@pytest.fixture(autouse=True)
-def _threads_as_before() -> Iterator[None]:
-    """Give torch back its number of threads: two workers with two threads each get in each other's way."""
-    import torch
-
-    before = torch.get_num_threads()
-    yield
-    if torch.get_num_threads() != before:
-        torch.set_num_threads(before)

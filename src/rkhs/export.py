@@ -117,7 +117,8 @@ def _encoder(graph: Graph, model: Any) -> str:
     if model.linear_coef_ is not None:
         coef = np.asarray(model.linear_coef_)
         shift = np.asarray(model.linear_offset_) @ coef
-        linear = graph.node("MatMul", "X", np.asarray(model.linear_directions_) @ coef)
+        centred = graph.node("Sub", "X", np.asarray(model.linear_center_))
+        linear = graph.node("MatMul", centred, np.asarray(model.linear_directions_) @ coef)
         codes = graph.node("Add", codes, graph.node("Sub", linear, shift))
     for layer in range(model.bottleneck_):
         rows = graph.gram(model.decoder_kernels_[layer], codes, np.asarray(model.layer_codes_[layer]))

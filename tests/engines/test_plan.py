@@ -262,20 +262,36 @@ def test_a_block_has_one_thread_in_every_engine() -> None:
         torch.set_num_threads(1)
 
 
-def test_overlapping_limits_end_where_they_began() -> None:
+def pools() -> dict[str, int]:
+    """Thread counts of every library in the process, as this thread sees them."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    return {pool["filepath"]: pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+
+
+@pytest.mark.parametrize("outer_ends_first", [True, False])
+def test_overlapping_limits_end_where_they_began(outer_ends_first: bool) -> None:
     inside, leave = threading.Event(), threading.Event()
+    before, seen = pools(), []
 
     def other() -> None:
+        seen.append(torch.get_num_threads())
         with thread_limit(2):
             inside.set()
             leave.wait(10)
+        seen.append(torch.get_num_threads())
 
     thread = threading.Thread(target=other)
     with thread_limit(3):
+        assert set(pools().values()) == {3}
         thread.start()
         inside.wait(10)
+        if not outer_ends_first:
+            leave.set()
+            thread.join()
     leave.set()
     thread.join()
+    assert pools() == before
+    assert seen[0] == seen[1]
     assert torch.get_num_threads() == 1
 
 

@@ -53,7 +53,7 @@ def test_methods_agree_with_each_other() -> None:
     Z = unrefined.transform(new)
     assert Z.shape == codes.shape
     # What the model says is the sum of its parts, written out.
-    q = new @ model.linear_directions_ - model.linear_offset_
+    q = (new - model.linear_center_) @ model.linear_directions_ - model.linear_offset_
     import torch
 
     K = model.kernel_._gram(torch.as_tensor(new), torch.as_tensor(X)).numpy()

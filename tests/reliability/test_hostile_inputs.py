@@ -227,7 +227,7 @@ for model_name, make in MODELS.items():
         answered(
             f"{model_name}: offset {offset:g}",
             lambda make=make, offset=offset: centred_twin(make, offset),
-            lambda out: out[0] < 1e-5 and out[1] < 1e-5,
+            lambda out: out[0] < 1e-6 and out[1] < 1e-5,
         )
     for label, kernel in {
         "linear": Linear("mean_norm", "mean"),
@@ -238,7 +238,7 @@ for model_name, make in MODELS.items():
         answered(
             f"{model_name}: offset 1e9, {label}",
             lambda make=make, kernel=kernel: centred_twin(lambda: make(kernel=kernel), 1e9),
-            lambda out: out[0] < 1e-5 and out[1] < 1e-5,
+            lambda out: out[0] < 1e-6 and out[1] < 1e-5,
         )
 
 # ---------------------------------------------------------------- the data of transform and inverse_transform

@@ -53,10 +53,11 @@ def count_threads(n_jobs: Any = None) -> int:
 
 
 class _Setting:
-    """The thread counts of this process, changed by the outermost limit and put back when the last one ends.
+    """The thread counts of this process, changed by the first limit and put back by it.
 
     The counts belong to the process whoever sets them; without one guard, limits that overlap in two threads would
-    take each other's values for the user's. Only OpenMP, and with it torch, keeps one count for each thread.
+    take each other's values for the user's. OpenMP, and with it torch, keeps one count for each thread, and OpenBLAS
+    0.3.31 ignores a count set from another thread than the one before: so the thread that changed a count restores it.
     """
 
     def __init__(self) -> None:
@@ -65,41 +66,39 @@ class _Setting:
 
     def _forget(self) -> None:
         self._active: list[int] = []
-        self._before = 0
         self._pools: Any = None
 
-    def enter(self, n: int) -> int:
-        """Limit every pool to the smallest number that any active limit asks for; return this thread's count before."""
+    def enter(self, n: int) -> tuple[int, bool]:
+        """Limit every pool to the smallest active limit; return this thread's count before, and whether it is first."""
         import threadpoolctl
         import torch
 
         with self._lock:
-            mine = torch.get_num_threads()
+            mine, first = torch.get_num_threads(), self._pools is None
+            lowest = min([n, *self._active])
+            if first:
+                self._pools = threadpoolctl.threadpool_limits(lowest)
+            elif mine != lowest or lowest < min(self._active):
+                threadpoolctl.threadpool_limits(lowest)
+            torch.set_num_threads(lowest)
             self._active.append(n)
-            if len(self._active) == 1:
-                self._before = mine
-            elif n == min(self._active[:-1]) and mine == n:
-                return mine
-            else:
-                self._pools.restore_original_limits()
-            self._pools = threadpoolctl.threadpool_limits(min(self._active))
-            torch.set_num_threads(min(self._active))
-            return mine
+            return mine, first
 
-    def leave(self, n: int, mine: int) -> None:
-        """End one limit; the last one puts everything back."""
+    def leave(self, n: int, mine: int, first: bool) -> None:
+        """End one limit; the first one puts everything back."""
         import threadpoolctl
         import torch
 
         with self._lock:
             self._active.remove(n)
-            if not self._active:
+            if first:
                 self._pools.restore_original_limits()
-                torch.set_num_threads(self._before)
                 self._pools = None
             if torch.get_num_threads() != mine:
                 for pool in threadpoolctl.ThreadpoolController().select(internal_api="openmp").lib_controllers:
                     pool.set_num_threads(mine)
+            if torch.get_num_threads() != mine:
+                torch.set_num_threads(mine)
 
 
 _SETTING = _Setting()
@@ -128,8 +127,8 @@ def thread_limit(n_jobs: Any) -> Iterator[int]:
 
     Notes
     -----
-    Most counts are the process's: a limit in one thread holds in all of them until it ends. Of limits that overlap the
-    smallest holds until the last one ends.
+    Most counts are the process's: a limit in one thread holds in all of them. Of limits that overlap the smallest holds
+    until the first that began ends; OpenMP and torch count for each thread, and keep to it until the thread's own ends.
 
     Examples
     --------
@@ -143,8 +142,8 @@ def thread_limit(n_jobs: Any) -> Iterator[int]:
     if n_jobs is None:
         yield n
         return
-    mine = _SETTING.enter(n)
+    mine, first = _SETTING.enter(n)
     try:
         yield n
     finally:
-        _SETTING.leave(n, mine)
+        _SETTING.leave(n, mine, first)

@@ -13,7 +13,7 @@ from rkhs.estimators.autoencoder_fit import Encoder
 from rkhs.estimators.autoencoder_targets import target_rows
 from rkhs.outputs import Euclidean
 from rkhs.problems.refinement import CodeRefinement, power_function
-from rkhs.problems.semiparametric import LinearFactor
+from rkhs.problems.semiparametric import LinearFactor, principal_coordinates
 from rkhs.solvers.preimage import PreimageDescent
 
 __all__ = ["can_refine", "keep_factor", "linear_coordinates", "refined_codes"]
@@ -34,12 +34,15 @@ def can_refine(model: Any) -> bool:
 def keep_factor(model: Any, encoder: Encoder) -> None:
     """Keep what the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
-    model.linear_directions_, model.linear_offset_, model.linear_mixed_ = None, None, None
+    model.linear_directions_, model.linear_offset_, model.linear_center_ = None, None, None
+    model.linear_mixed_ = None
     factor = encoder.factor
     if isinstance(factor, LinearFactor):
         assert encoder.coordinates is not None
         model.linear_directions_ = encoder.coordinates.directions.cpu().numpy()
         model.linear_offset_ = encoder.coordinates.offset.cpu().numpy()
+        if encoder.coordinates.center is not None:
+            model.linear_center_ = encoder.coordinates.center.cpu().numpy()
         model.linear_mixed_ = factor.mixed.cpu().numpy()
         factor = factor.kernel
     if factor is None or not model.refine:
@@ -55,7 +58,8 @@ def linear_coordinates(model: Any, items: Any, K: Tensor) -> Tensor:
     """Coordinates that the free linear part of the encoder reads, in units of their price, shape (m, k)."""
     rows = items if model.kernel_.domain == "vectors" else K
     directions, offset = (to_tensor(a, **model._options) for a in (model.linear_directions_, model.linear_offset_))
-    return rows @ directions - offset
+    center = None if model.linear_center_ is None else to_tensor(model.linear_center_, **model._options)
+    return principal_coordinates(rows, directions, offset, center)
 
 
 def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:

@@ -70,6 +70,8 @@ class Euclidean(OutputSpace):
         n, q = Y.shape
         mean = weighted_mean(Y, weights) if center else Y.new_zeros(q)
         U = Y - mean
+        if center:
+            U = U - weighted_mean(U, weights)  # what rounding left of the mean of data far from the origin
         if column_weights is not None:
             U = U * like(np.sqrt(column_weights), Y)
         factor = scale_factor(float(weighted_mean((U * U).sum(1), weights))) if scale else 1.0

@@ -29,7 +29,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.start import kernel_pca_scores
 
-__all__ = ["LinearFactor", "PrincipalCoordinates", "semiparametric_decoder"]
+__all__ = ["LinearFactor", "PrincipalCoordinates", "principal_coordinates", "semiparametric_decoder"]
 
 # Penalties beside a total variance of one: of the slopes of the decoder, where any small number does, and of the slopes
 # of the encoder on coordinates of unit variance. The latter sets the scale of the codes beside the kernel of the
@@ -39,13 +39,18 @@ FREE, PRICE = 1e-6, 3e-2
 
 @dataclass(frozen=True)
 class PrincipalCoordinates:
-    """Principal coordinates of equal variance, ``q = rows @ directions - offset``: of vectors, or of kernel rows.
+    """Principal coordinates of equal variance, ``q = (rows - center) @ directions - offset``.
+
+    Rows are vectors, or kernel values with the training items.
 
     Parameters
     ----------
     directions : Tensor of shape (d, k)
         For vectors their axes; for a Gram matrix (d = n) weights on the training items.
     offset : Tensor of shape (k,)
+        For a Gram matrix the mean of ``rows @ directions``; for vectors what rounding left of it.
+    center : Tensor of shape (d,), optional
+        The mean of vectors, subtracted first, so that data far from the origin lose no digits.
     scale : Tensor of shape (k,)
         ``q * scale`` are the principal component scores.
 
@@ -56,23 +61,26 @@ class PrincipalCoordinates:
 
     directions: Tensor
     offset: Tensor
+    center: Tensor | None
     scale: Tensor
 
     def of(self, rows: Tensor) -> Tensor:
         """Coordinates of rows of shape (m, d), shape (m, k)."""
-        return rows @ self.directions - self.offset
+        return principal_coordinates(rows, self.directions, self.offset, self.center)
 
     def priced(self, reg: float) -> PrincipalCoordinates:
         """In units in which the penalty ``price`` becomes ``reg``."""
         unit = (reg / PRICE) ** 0.5 if reg > 0.0 else 1.0
-        return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.scale / unit)
+        return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.center, self.scale / unit)
 
     @classmethod
     def of_vectors(cls, X: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
         """Leading ``k`` at most, those without variance left out. O(n d min(n, d))."""
         w = X.new_full((len(X),), 1.0 / len(X)) if weights is None else weights
         mean = w @ X
-        Y = (w.sqrt()[:, None] * (X - mean)).to(torch.float64)
+        centred = X - mean
+        rest = w @ centred
+        Y = (w.sqrt()[:, None] * (centred - rest)).to(torch.float64)
         k = min(k, *Y.shape)
         if Y.shape[1] <= Y.shape[0]:
             values, axes = top_eigenpairs(Y.mT @ Y, k)
@@ -82,7 +90,7 @@ class PrincipalCoordinates:
         kept = _with_variance(values, max(Y.shape), X.dtype)
         scale = values[kept].sqrt()
         directions = (axes[:, kept] / scale).to(X.dtype)
-        return cls(directions, mean @ directions, scale.to(X.dtype))
+        return cls(directions, rest @ directions, mean, scale.to(X.dtype))
 
     @classmethod
     def of_gram(cls, K: Tensor, k: int, weights: Tensor | None = None) -> PrincipalCoordinates:
@@ -93,7 +101,12 @@ class PrincipalCoordinates:
         w = K.new_full((n, 1), 1.0 / n) if weights is None else weights[:, None]
         directions = w * scores[:, kept] / values[kept] ** 1.5
         means = K.mean(0) if weights is None else weights @ K
-        return cls(directions, means @ directions, values[kept].sqrt())
+        return cls(directions, means @ directions, None, values[kept].sqrt())
+
+
+def principal_coordinates(rows: Tensor, directions: Tensor, offset: Tensor, center: Tensor | None) -> Tensor:
+    """``(rows - center) @ directions - offset``; see :class:`PrincipalCoordinates`."""
+    return (rows if center is None else rows - center) @ directions - offset
 
 
 def _with_variance(values: Tensor, size: int, dtype: torch.dtype) -> Tensor:
