@@ -184,7 +184,9 @@ class KernelEstimator(BaseEstimator):
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
         n, size = len(items), 8 if self.dtype == "float64" else 4
-        advice = "Use fewer rows, or KernelPCA or KernelAutoencoder with storage=Nystroem(1000) of rkhs.features"
+        advice = "Use storage=Nystroem(1000) of rkhs.features"
+        if not hasattr(self, "storage"):
+            advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
         check_memory(
             Estimate(f"{type(self).__name__} on n={n} rows", 3 * size * n * n, "3 matrices of n x n at least"), advice
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.errors import InputError
 from rkhs.augment import augmented
-from rkhs.problems.pairs import Links, Pairs
+from rkhs.estimators.tiles import TILE_BYTES, tiles
+from rkhs.problems.pairs import Groups, Links, Pairs
 
 __all__ = ["PairBuilder"]
 
@@ -104,15 +106,20 @@ class PairBuilder:
             )
         return array.reshape(self.n, -1)
 
-    def neighbors(self, K: Tensor, n_neighbors: int) -> np.ndarray:
-        """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number."""
-        diagonal = K.diagonal()
-        D = diagonal[None, :] - 2.0 * K  # of each row up to a constant
-        digits = 10.0 ** (10 if K.dtype == torch.float64 else 5)
-        D = (D * (digits / max(float(diagonal.abs().max()), 1e-300))).round_()  # rounding must not decide ties
-        D.fill_diagonal_(float("inf"))
-        order = torch.argsort(D, dim=1, stable=True)
-        return order[:, : min(n_neighbors, self.n - 1)].cpu().numpy()
+    def neighbors(self, rows: Callable[[slice], Tensor], diagonal: Tensor, n_neighbors: int) -> np.ndarray:
+        """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number.
+
+        ``rows`` gives rows of the Gram matrix, of which a tile is held at one time.
+        """
+        count, found = min(n_neighbors, self.n - 1), []
+        digits = 10.0 ** (10 if diagonal.dtype == torch.float64 else 5)
+        unit = digits / max(float(diagonal.abs().max()), 1e-300)
+        for tile in tiles(self.n, max(1, TILE_BYTES // (8 * self.n))):
+            D = diagonal[None, :] - 2.0 * rows(tile)  # of each row up to a constant
+            D = (D * unit).round_()  # rounding must not decide ties
+            D.diagonal(tile.start).fill_(float("inf"))
+            found.append(_smallest(D, count))
+        return torch.cat(found).cpu().numpy()
 
     def views(self, augment: Any, n_views: int) -> np.ndarray:
         """Rows of augmented views of every item, shape (n, n_views)."""
@@ -136,8 +143,8 @@ class PairBuilder:
         other[cycle] = np.roll(cycle, -1)
         return other[:, None]
 
-    def classes(self, y: Any) -> tuple[np.ndarray, Links]:
-        """Anchors (labelled items whose class has another member) and links to the other members of their class."""
+    def classes(self, y: Any) -> tuple[np.ndarray, Groups]:
+        """Anchors (labelled items whose class has another member), grouped by class."""
         labels = _read_labels(y, self.n)
         names, codes = np.unique(labels[labels >= 0], return_inverse=True)
         full = np.full(self.n, -1)
@@ -157,35 +164,34 @@ class PairBuilder:
                 f"got {len(names)} classes of sizes {counts.tolist()[:10]}"
             )
         anchors = np.flatnonzero(np.isin(full, usable))
-        rows, cols, weights = [], [], []
-        place = np.full(self.n, -1)
-        place[anchors] = np.arange(len(anchors))
-        for c in usable:
-            members = np.flatnonzero(full == c)
-            i, j = np.nonzero(~np.eye(len(members), dtype=bool))
-            rows.append(place[members[i]])
-            cols.append(members[j])
-            weights.append(np.full(len(i), 1.0 / (len(members) - 1)))
-        links = Links(
-            torch.as_tensor(np.concatenate(rows)),
-            torch.as_tensor(np.concatenate(cols)),
-            torch.as_tensor(np.concatenate(weights)),
-            (len(anchors), self.n_points),
-        )
-        return anchors, links
+        numbers = np.unique(full[anchors], return_inverse=True)[1]
+        return anchors, Groups(torch.as_tensor(anchors), torch.as_tensor(numbers), self.n_points)
 
     def pairs(self, anchors: np.ndarray | None, positives: Any, negatives: np.ndarray | None) -> Pairs:
-        """Join everything; ``positives`` are rows (n, m) or links, ``negatives`` rows (n, m) or None for the pool."""
+        """Join everything; ``positives`` are rows (n, m) or groups, ``negatives`` rows (n, m) or None for the pool."""
         anchors = np.arange(self.n) if anchors is None else anchors
         N = self.n_points
-        if isinstance(positives, Links):
-            positive = Links(positives.rows, positives.cols, positives.weights, (len(anchors), N))
+        positive: Links | Groups
+        if isinstance(positives, Groups):
+            positive = replace(positives, n_points=N)
         else:
             positive = Links.from_index(torch.as_tensor(positives[anchors]), N)
         negative = None if negatives is None else Links.from_index(torch.as_tensor(negatives[anchors]), N)
         pool = torch.zeros(N, dtype=torch.float64)
         pool[: self.n] = 1.0 / self.n
         return Pairs(torch.as_tensor(anchors), positive, negative, pool)
+
+
+def _smallest(D: Tensor, count: int) -> Tensor:
+    """Columns of the smallest entries of each row, in their order; ties by column number."""
+    values, columns = D.topk(count, dim=1, largest=False)
+    columns = columns.sort(dim=1).values
+    order = D.gather(1, columns).argsort(dim=1, stable=True)
+    columns = columns.gather(1, order)
+    tied = (values[:, -1:] >= D).sum(1) > count  # of equal entries any may have been taken
+    if bool(tied.any()):
+        columns[tied] = D[tied].argsort(dim=1, stable=True)[:, :count]
+    return columns
 
 
 def _read_labels(y: Any, n: int) -> np.ndarray:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
-from rkhs._core.errors import CollapseWarning, InputError
-from rkhs._core.linalg import factorize, fix_signs
+from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.contrastive_fits import Contrast, build_features, fit_loss, point_features, refuse_identical
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.problems.contrastive import SimpleContrastive
+from rkhs.estimators.storage import as_storage
+from rkhs.estimators.tiles import encode_tiles
+from rkhs.features import FeatureMap, Features, LandmarkMap
 from rkhs.problems.pairs import Pairs
-from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
-from rkhs.protocols import Monitor, Reason, Solution
-from rkhs.solvers.lbfgs import LBFGS
 
 __all__ = ["KernelContrastive"]
-
-_AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
-_AUTO_TRIES = 6
 
 
 class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -67,6 +61,11 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Largest number of iterations, for the one case without a closed form.
     tol : float, default=1e-7
         Relative tolerance of these iterations.
+    storage : "dense", Nystroem or RandomFeatures, default="dense"
+        How the Gram matrix of the points is kept: whole, or as their features (:mod:`rkhs.features`; landmarks are
+        training items). Every loss then needs the features only and costs ``O(N m^2)``; ``strict=True`` needs
+        ``"dense"``. Neighbours take ``O(n^2)`` time and no memory: exact kernel values of vectors, tile by tile; for
+        objects those of the features.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -93,11 +92,14 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Whether every optimum lies in the span of the data: Theorem 1 (penalty) or the condition of Theorem 2
         (orthonormality: as many positive eigenvalues as components).
     dual_coef_ : ndarray of shape (N, n_components)
-        Codes are ``k(x, points) dual_coef_``; the points are the training items and all views and given vectors.
+        Codes are ``k(x, points) dual_coef_``; the points are the training items and all views and given vectors. In
+        finite features: raw features of ``x`` in place of ``k(x, points)``, those of the landmarks for Nystroem.
     map_norm_ : float
         Hilbert-Schmidt norm of ``W``, for :mod:`rkhs.metrics.bounds`.
     kernel_ : Kernel
         Resolved: every bandwidth a number.
+    announced_bytes_ : int
+        Memory that a fit in finite features was expected to take.
     objective_ : float
         The loss: a sum over anchors, except a mean for the spectral loss with the pool.
     n_iter_, n_evaluations_, converged_, reason_, history_
@@ -145,6 +147,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         strict: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-7,
+        storage: Any = "dense",
         psd: str = "clip",
         random_state: Any = None,
         device: str = "cpu",
@@ -163,6 +166,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self.strict = strict
         self.max_iter = max_iter
         self.tol = tol
+        self.storage = storage
         self.psd = psd
         self.random_state = random_state
         self.device = device
@@ -211,35 +215,60 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self
         """
         self._check_parameters()
+        storage = as_storage(self.storage, "KernelContrastive", ("dense", "Nystroem", "RandomFeatures"))
+        if isinstance(storage, Features) and self.strict:
+            raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
         kernel = self._input_kernel()
         items = self._read_training(X, kernel)
-        self.kernel_ = kernel.resolve(items)
-        K = self._training_gram(self.kernel_, items)
-        _refuse_identical(K)
         seed = int(check_seed(self.random_state).randint(2**31))
         builder = PairBuilder(items, kernel.domain, seed)
-        pairs = self._build_pairs(builder, K, y, positives, negatives)
-        if builder.extra:
-            K = self._training_gram(self.kernel_, builder.points)
+        self.map_: FeatureMap | None = None
+        if isinstance(storage, Features):
+            self.map_ = build_features(self, storage, kernel, items)
+            values = point_features(self, storage, self.map_, builder)
+        else:
+            self.kernel_ = kernel.resolve(items)
+            values = self._training_gram(self.kernel_, items)
+        refuse_identical(values, factored=self.map_ is not None)
+        pairs = self._build_pairs(builder, values, y, positives, negatives)
+        if builder.extra and isinstance(storage, Features):
+            assert self.map_ is not None
+            values = point_features(self, storage, self.map_, builder)
+        elif builder.extra:
+            values = self._training_gram(self.kernel_, builder.points)
         self.reg_: float | None = None
         self.lambda_bounds_: tuple[float, float] | None = None
         self.eigenvalues_: Any = None
-        if self.loss == "simple":
-            coefficients, solution = self._fit_simple(K, pairs)
-        elif pairs.negatives is None:
-            coefficients, solution = self._fit_pooled(K, pairs)
-        else:
-            coefficients, solution = self._fit_given(K, pairs)
-        self.dual_coef_ = coefficients.cpu().numpy()
-        fitted = K @ coefficients
-        self.map_norm_ = float((coefficients * fitted).sum().clamp_min(0.0).sqrt())
+        coefficients, solution = fit_loss(self, Contrast(values, pairs.to(values), self.map_ is not None))
+        fitted = values @ coefficients
+        norm = (coefficients * (fitted if self.map_ is None else coefficients)).sum()
+        self.map_norm_ = float(norm.clamp_min(0.0).sqrt())
         self.codes_ = self._to_output(fitted[: builder.n])
         self._kept_rows, self._n_training = None, builder.n
-        self._store_support(builder.points)
+        if self.map_ is None:
+            self._store_support(builder.points)
+        else:
+            coefficients = self.map_.whiten(coefficients)
+            landmarks = self.map_.landmarks if isinstance(self.map_, LandmarkMap) else None
+            self.support_items_ = None if kernel.domain == "gram" else landmarks
+        self.dual_coef_ = coefficients.cpu().numpy()
         self._record(solution)
         return self
 
-    def _build_pairs(self, builder: PairBuilder, K: Tensor, y: Any, positives: Any, negatives: Any) -> Pairs:
+    def _neighbors(self, builder: PairBuilder, values: Tensor) -> Any:
+        """Rows of the nearest items, by exact kernel values unless they are slow."""
+        items, count = builder.items, self.n_neighbors
+        if self.map_ is None:
+            return builder.neighbors(lambda tile: values[tile], values.diagonal(), count)
+        if self.kernel_.domain == "gram":
+            return builder.neighbors(lambda tile: items[tile], items.diagonal(), count)
+        if self.kernel_.domain == "vectors":
+            return builder.neighbors(
+                lambda tile: self.kernel_._gram(items[tile], items), self.kernel_._diag(items), count
+            )
+        return builder.neighbors(lambda tile: values[tile] @ values.mT, (values * values).sum(1), count)
+
+    def _build_pairs(self, builder: PairBuilder, values: Tensor, y: Any, positives: Any, negatives: Any) -> Pairs:
         anchors = None
         if positives is not None:
             alike: Any = builder.given(positives, "positives")
@@ -250,97 +279,13 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
                 raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
             alike = builder.views(self.augment, self.n_views)
         else:
-            alike = builder.neighbors(K, self.n_neighbors)
+            alike = self._neighbors(builder, values)
         unlike = None
         if negatives is not None:
             unlike = builder.given(negatives, "negatives")
         elif self.negatives in ("given", "permutation"):
             unlike = builder.permuted()
         return builder.pairs(anchors, alike, unlike)
-
-    def _fit_simple(self, K: Tensor, pairs: Pairs) -> tuple[Tensor, Solution]:
-        best = SimpleContrastive(K, _like(pairs, K), self.n_components, bool(self.strict)).solve()
-        self.eigenvalues_ = best.eigenvalues.cpu().numpy()
-        self.representer_holds_ = best.n_positive >= self.n_components
-        self.n_components_ = self.n_components if self.strict else best.n_positive
-        if not self.representer_holds_:
-            what = "are taken all the same, as strict=True asks" if self.strict else "are zero columns"
-            warnings.warn(
-                f"the simple loss has {best.n_positive} positive eigenvalues, fewer than "
-                f"n_components={self.n_components}; the other components {what}. Lower n_components or "
-                "change kernel or pairs",
-                CollapseWarning,
-                stacklevel=3,
-            )
-        row = {"iteration": 0, "value": best.value, "measure": 0.0, "route": best.route}
-        return best.coefficients, Solution(K, best.value, Reason.CLOSED_FORM, 1, 1, history=(row,))
-
-    def _fit_pooled(self, K: Tensor, pairs: Pairs) -> tuple[Tensor, Solution]:
-        problem = PooledSpectral(K, _like(pairs, K), self.n_components)
-        bounds = problem.lambda_bounds()
-        regs = problem.active_regs()
-        positive = regs[regs > 1e-9 * max(bounds[1], 1e-300)]
-        auto = _AUTO_POOL * float(positive[-1]) if len(positive) else 0.0
-        reg = auto if isinstance(self.reg, str) else float(self.reg)
-        best = problem.solve(reg)
-        self.reg_, self.lambda_bounds_ = reg, bounds
-        self.eigenvalues_ = best.eigenvalues.cpu().numpy()
-        self._count_components(best.codes, reg, bounds[1])
-        row = {"iteration": 0, "value": best.value, "measure": 0.0, "route": "pool"}
-        return best.coefficients, Solution(K, best.value, Reason.CLOSED_FORM, 1, 1, history=(row,))
-
-    def _fit_given(self, K: Tensor, pairs: Pairs) -> tuple[Tensor, Solution]:
-        pairs = _like(pairs, K)
-        problem = SpectralContrastive(K, pairs, self.n_components, 0.0, factorize(K))
-        low, high = problem.lambda_bounds()
-        self.lambda_bounds_ = low, high
-        auto = isinstance(self.reg, str)
-        active = problem.active_regs()
-        last = float(active[-1]) if len(active) else 0.0
-        reg = 0.5 * (low + (last if last > low else high)) if auto else float(self.reg)
-        if not auto and reg < low:
-            warnings.warn(
-                f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by "
-                f"max_iter, or use reg between {low:.4g} and {high:.4g}, or negatives='pool'",
-                UserWarning,
-                stacklevel=3,
-            )
-        for _ in range(_AUTO_TRIES if auto else 1):
-            problem = SpectralContrastive(K, pairs, self.n_components, reg, problem.factor)
-            monitor = Monitor(verbose=self.verbose, label=type(self).__name__)
-            solution = LBFGS(self.max_iter, self.tol).solve(problem, problem.start(), monitor)
-            if solution.reason is not Reason.DIVERGED:
-                break
-            reg, tried = 0.5 * (reg + high), reg
-        else:
-            reg = tried
-        if solution.reason is Reason.DIVERGED:
-            raise InputError(
-                f"reg={reg:g} is too small: the codes grew without limit, the spectral loss is unbounded below. Use a "
-                f"reg closer to {high:.4g} (zero codes from there on; surely unbounded under {low:.4g}), or "
-                "negatives='pool'"
-            )
-        self.reg_ = reg
-        point = solution.point
-        codes = problem.codes(point)
-        _, _, Vh = torch.linalg.svd(codes, full_matrices=False)
-        turned = point @ Vh.mT  # the loss does not see rotations: principal axes, fixed signs
-        turned = turned * torch.where((fix_signs(codes @ Vh.mT) * (codes @ Vh.mT)).sum(0) < 0.0, -1.0, 1.0)
-        self._count_components(problem.codes(turned), reg, high)
-        return problem.factor.coefficients(turned), solution
-
-    def _count_components(self, codes: Tensor, reg: float, high: float) -> None:
-        """Report components that the penalty shrank to zero. Theorem 1: with a penalty the optimum is in the span."""
-        sizes = (codes * codes).mean(0)
-        self.n_components_ = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum())
-        self.representer_holds_ = reg > 0.0
-        if self.n_components_ < self.n_components:
-            warnings.warn(
-                f"{self.n_components - self.n_components_} of {self.n_components} components are zero: reg={reg:.4g}, "
-                f"and from {high:.4g} on all are. Lower reg or n_components",
-                CollapseWarning,
-                stacklevel=4,
-            )
 
     def transform(self, X: Any) -> Any:
         """Encode items.
@@ -354,33 +299,11 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         ndarray of shape (m, n_components)
             A tensor if ``X`` is one.
         """
-        items = self._read_new(X)
-        K = self._cross_gram(items)
-        return give_back(self._to_output(K @ to_tensor(self.dual_coef_, **self._options)), X)
+        return give_back(encode_tiles(self, X, self._codes_of), X)
+
+    def _codes_of(self, items: Any) -> Tensor:
+        return self._cross_gram(items) @ to_tensor(self.dual_coef_, **self._options)
 
     def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
         """``fit(X, y, positives=, negatives=).transform(X)``, shape (n, n_components)."""
         return self.fit(X, y, positives=positives, negatives=negatives).transform(X)
-
-
-def _like(pairs: Pairs, K: Tensor) -> Pairs:
-    """The pairs on the device of the Gram matrix."""
-    if K.device.type == "cpu":
-        return pairs
-    from dataclasses import replace
-
-    def move(links: Any) -> Any:
-        if links is None:
-            return None
-        names = ("rows", "cols") if links.index is None else ("rows", "cols", "index")
-        parts = {name: getattr(links, name).to(K.device) for name in names}
-        return replace(links, weights=links.weights.to(K), **parts)
-
-    return Pairs(pairs.anchors.to(K.device), move(pairs.positives), move(pairs.negatives), pairs.pool.to(K))
-
-
-def _refuse_identical(K: Tensor) -> None:
-    d = K.diagonal()
-    spread = float((d[:, None] + d[None, :] - 2.0 * K).max())
-    if spread <= 1e-12 * float(d.abs().max()):
-        raise InputError("X must hold at least two different items: all are the same to the kernel, nothing contrasts")

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.problems.pairs import Pairs
 
@@ -34,8 +35,9 @@ class SimpleOptimum:
     ----------
     A : Tensor of shape (2n, h)
         Coefficients on ``[Phi, Delta]``; columns without a positive eigenvalue are zero (unless strict).
-    coefficients : Tensor of shape (N, h)
-        The same function on the points: codes are ``k(x, points) coefficients``.
+    coefficients : Tensor of shape (N, h), or (r, h)
+        The same function on the points: codes are ``k(x, points) coefficients``; from a factor its columns of ``W``:
+        codes are ``F coefficients``.
     eigenvalues : Tensor of shape (h,)
         ``mu``, descending; the loss is minus the sum of those that are used.
     n_positive : int
@@ -43,7 +45,7 @@ class SimpleOptimum:
     value : float
         The loss.
     route : str
-        What was factored: ``"points"`` or ``"blocks"``. Both agree to rounding.
+        What was factored: ``"points"`` or ``"blocks"``, which agree to rounding; ``"features"``: a factor was given.
     """
 
     A: Tensor
@@ -68,11 +70,13 @@ class SimpleContrastive:
     strict : bool, default=False
         Take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed. Otherwise columns whose
         eigenvalue is not positive are zero: the optimum under ``W* W <= I``, and the limit of the constrained one.
+    factored : bool, default=False
+        ``gram`` is a factor ``F`` of shape (N, r) of the Gram matrix ``F F^T``, which is then not formed.
 
     Raises
     ------
     InputError
-        If the pairs are over another number of points.
+        If the pairs are over another number of points; for ``strict`` and ``factored`` together.
 
     References
     ----------
@@ -83,9 +87,12 @@ class SimpleContrastive:
     pairs: Pairs
     n_components: int
     strict: bool = False
+    factored: bool = False
 
     def __post_init__(self) -> None:
-        self.pairs.check(self.gram)
+        self.pairs.check(self.gram, factored=self.factored)
+        if self.strict and self.factored:
+            raise InputError("strict needs the Gram matrix itself; use factored=False")
 
     def blocks(self) -> Tensor:
         """``K_1``, the Gram matrix of anchors and differences, from block means of the Gram matrix; shape (2n, 2n)."""
@@ -101,32 +108,40 @@ class SimpleContrastive:
         return K1
 
     def solve(self) -> SimpleOptimum:
-        """Closed form. O(m^3 / 3 + n m^2) with ``m = min(N, 2n)``, and Lanczos iterations."""
+        """Closed form. O(m^3 / 3 + n m^2) with ``m = min(N, 2n)``, from a factor O(n r^2), and Lanczos iterations."""
         n, h = len(self.pairs.anchors), self.n_components
-        route, R = self._factor()
-        top, bottom = R[:n], R[n:]
+        route, top, bottom = self._factor()
         M = _symmetric_product(top, bottom).mul_(-0.5)
-        scale = float(R.norm()) ** 2
+        scale = float(top.norm()) ** 2 + float(bottom.norm()) ** 2
         k = min(h, M.shape[0])
         mu, U = top_eigenpairs(M, k) if k else (M.new_zeros(0), M.new_zeros(0, 0))
         positive = mu > _ZERO * scale
-        A = R.new_zeros(2 * n, h)
+        A = M.new_zeros(2 * n, h)
+        W = M.new_zeros(M.shape[0], h)  # in the basis of the factor: R^T A
         if bool(positive.any()):
             V, m = U[:, positive], mu[positive]
+            W[:, :k][:, positive] = V
             A[:, :k][:, positive] = torch.cat([bottom @ V, top @ V], 0) / (-2.0 * m)
         if self.strict and not bool(positive.all()):
             A[:, :k][:, ~positive] = factorize(self.blocks()).coefficients(U[:, ~positive])
         used = mu if self.strict else mu[positive]
         values = torch.cat([mu, mu.new_zeros(h - k)])
-        coefficients = self.pairs.to_points(A[:n], A[n:])
+        coefficients = W if self.factored else self.pairs.to_points(A[:n], A[n:])
         return SimpleOptimum(A, coefficients, values, int(positive.sum()), -float(used.sum()), route)
 
-    def _factor(self) -> tuple[str, Tensor]:
-        """A factor of ``K_1``, from the smaller of the two Gram matrices; Theorem 3 asks for the range of ``K_1``."""
-        if not self.strict and self.pairs.n_points <= 2 * len(self.pairs.anchors):
+    def _factor(self) -> tuple[str, Tensor, Tensor]:
+        """Both halves of a factor of ``K_1``: from features, or from the smaller of the two Gram matrices.
+
+        Theorem 3 asks for the range of ``K_1``.
+        """
+        a = self.pairs.anchors
+        if self.factored:
+            return "features", self.gram[a], self.pairs.differences(self.gram)
+        if not self.strict and self.pairs.n_points <= 2 * len(a):
             F = factorize(self.gram).matrix
-            return "points", torch.cat([F[self.pairs.anchors], self.pairs.differences(F)], 0)
-        return "blocks", factorize(self.blocks()).matrix
+            return "points", F[a], self.pairs.differences(F)
+        R = factorize(self.blocks()).matrix
+        return "blocks", R[: len(a)], R[len(a) :]
 
     def value(self, codes: Tensor) -> float:
         """The loss of the codes of all points, shape (N, h)."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 
-__all__ = ["Links", "Pairs"]
+__all__ = ["Groups", "Links", "Pairs"]
 
 _FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
 
@@ -80,9 +80,78 @@ class Links:
             total += F.index_select(0, column)
         return total if not rest else total.div_(self.index.shape[1])
 
+    def spread(self, A: Tensor) -> Tensor:
+        """Adjoint of :meth:`average`: from rows of anchors, shape (n, h), to points, shape (N, h)."""
+        return torch.sparse.mm(self.matrix.mT.to(A.dtype), A)
+
     def totals(self) -> Tensor:
         """Sum of the weights that each point receives, shape (N,)."""
         return self.weights.new_zeros(self.shape[1]).index_add_(0, self.cols, self.weights)
+
+    def to(self, like: Tensor) -> Links:
+        """The links on the device of a tensor."""
+        index = None if self.index is None else self.index.to(like.device)
+        rows, cols = self.rows.to(like.device), self.cols.to(like.device)
+        return Links(rows, cols, self.weights.to(like), self.shape, index)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Links from each anchor to all other members of its group, with equal weights, which are not listed.
+
+    Parameters
+    ----------
+    anchors : Tensor of shape (n,), integers
+        The point that each anchor is.
+    groups : Tensor of shape (n,), integers
+        Its group, from 0; every group has two anchors or more.
+    n_points : int
+
+    Raises
+    ------
+    InputError
+        If a group has a single member.
+
+    References
+    ----------
+    Saunshi et al. (2019), section 6.3 (blocks of positives).
+    """
+
+    anchors: Tensor
+    groups: Tensor
+    n_points: int
+
+    def __post_init__(self) -> None:
+        if bool((torch.bincount(self.groups) == 1).any()):
+            raise InputError("groups must have two members or more: an anchor alone has no positive")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of anchors and number of points."""
+        return (len(self.anchors), self.n_points)
+
+    def _others(self, A: Tensor) -> Tensor:
+        """Means over the other members, for rows of anchors."""
+        counts = torch.bincount(self.groups)
+        sums = A.new_zeros(len(counts), A.shape[1]).index_add_(0, self.groups, A)
+        return (sums[self.groups] - A).div_((counts[self.groups] - 1).to(A.dtype)[:, None])
+
+    def average(self, F: Tensor) -> Tensor:
+        """Means of rows of ``F`` over the other members, shape (n, r)."""
+        return self._others(F.index_select(0, self.anchors))
+
+    def spread(self, A: Tensor) -> Tensor:
+        """Adjoint of :meth:`average`: from rows of anchors, shape (n, h), to points, shape (N, h)."""
+        return A.new_zeros(self.n_points, A.shape[1]).index_add_(0, self.anchors, self._others(A))
+
+    def totals(self) -> Tensor:
+        """Sum of the weights that each point receives, shape (N,)."""
+        totals = torch.zeros(self.n_points, dtype=torch.float64, device=self.anchors.device)
+        return totals.index_fill_(0, self.anchors, 1.0)
+
+    def to(self, like: Tensor) -> Groups:
+        """The groups on the device of a tensor."""
+        return Groups(self.anchors.to(like.device), self.groups.to(like.device), self.n_points)
 
 
 @dataclass(frozen=True)
@@ -93,7 +162,7 @@ class Pairs:
     ----------
     anchors : Tensor of shape (n,), integers
         Rows of the points that are anchors.
-    positives : Links
+    positives : Links or Groups
         Points alike each anchor.
     negatives : Links or None
         Points unlike each anchor; None: the whole pool, for every anchor alike.
@@ -112,7 +181,7 @@ class Pairs:
     """
 
     anchors: Tensor
-    positives: Links
+    positives: Links | Groups
     negatives: Links | None
     pool: Tensor
 
@@ -122,9 +191,10 @@ class Pairs:
             if links is not None and links.shape != (n, N):
                 raise InputError(f"{name} must link {n} anchors to {N} points; got {links.shape}")
 
-    def check(self, gram: Tensor) -> None:
-        """Raise :class:`InputError` unless the Gram matrix is over the same points."""
-        if tuple(gram.shape) != (self.n_points, self.n_points):
+    def check(self, gram: Tensor, *, factored: bool = False) -> None:
+        """Raise :class:`InputError` unless the Gram matrix, or its factor, is over the same points."""
+        columns = gram.shape[-1] if factored else self.n_points
+        if tuple(gram.shape) != (self.n_points, columns):
             raise InputError(
                 f"gram must be over the {self.n_points} points of the pairs; got shape {tuple(gram.shape)}"
             )
@@ -142,11 +212,16 @@ class Pairs:
 
     def differences_transposed(self, A: Tensor) -> Tensor:
         """Adjoint of :meth:`differences`: coefficients on the points, shape (N, h), of coefficients of shape (n, h)."""
-        back = -torch.sparse.mm(self.positives.matrix.mT.to(A.dtype), A)
+        back = -self.positives.spread(A)
         if self.negatives is None:
             return back + torch.outer(self.pool.to(A.dtype), A.sum(0))
-        return back + torch.sparse.mm(self.negatives.matrix.mT.to(A.dtype), A)
+        return back + self.negatives.spread(A)
 
     def to_points(self, top: Tensor, bottom: Tensor) -> Tensor:
         """Coefficients on the points of ``Phi top + Delta bottom``, shape (N, h)."""
         return self.differences_transposed(bottom).index_add_(0, self.anchors, top)
+
+    def to(self, like: Tensor) -> Pairs:
+        """The pairs on the device of a tensor."""
+        negatives = None if self.negatives is None else self.negatives.to(like)
+        return Pairs(self.anchors.to(like.device), self.positives.to(like), negatives, self.pool.to(like))

@@ -36,8 +36,8 @@ class SpectralOptimum:
 
     Parameters
     ----------
-    coefficients : Tensor of shape (N, h)
-        Codes are ``k(x, points) coefficients``.
+    coefficients : Tensor of shape (N, h), or (r, h)
+        Codes are ``k(x, points) coefficients``; from a factor ``F`` of r columns ``F coefficients``.
     codes : Tensor of shape (N, h)
         Of the points.
     eigenvalues : Tensor of shape (h,)
@@ -62,6 +62,8 @@ class PooledSpectral:
     pairs : Pairs
         Its negatives are not used.
     n_components : int
+    factored : bool, default=False
+        ``gram`` is a factor ``F`` of shape (N, r) of the Gram matrix ``F F^T``, which is then not formed.
 
     Raises
     ------
@@ -70,7 +72,8 @@ class PooledSpectral:
 
     Notes
     -----
-    One eigendecomposition of the Gram matrix serves every ``reg``: O(N^3) once, O(N^2 h) afterwards.
+    One eigendecomposition of the Gram matrix serves every ``reg``: O(N^3) once, O(N^2 h) afterwards; from a factor
+    O(N r^2) and O(N r h).
 
     References
     ----------
@@ -80,23 +83,31 @@ class PooledSpectral:
     gram: Tensor
     pairs: Pairs
     n_components: int
+    factored: bool = False
     _basis: Tensor = field(init=False, repr=False)
     _spectrum: Tensor = field(init=False, repr=False)
     _alike: Tensor = field(init=False, repr=False)
+    _turn: Tensor | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.pairs.check(self.gram)
-        root = self.marginal.sqrt()
+        self.pairs.check(self.gram, factored=self.factored)
+        root, turn = self.marginal.sqrt(), None
         # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
-        w, U = torch.linalg.eigh(root[:, None] * self.gram * root[None, :])
+        weighted = root[:, None] * self.gram
+        w, U = torch.linalg.eigh(weighted.mT @ weighted if self.factored else weighted * root[None, :])
         kept = w > _RANK * max(float(w[-1]), 0.0)
         w, U = w[kept], U[:, kept]
-        scaled = U * torch.where(root > 0.0, 1.0 / root.clamp_min(1e-300), torch.zeros_like(root))[:, None]
+        if self.factored:
+            turn = U / w.sqrt()
+            scaled = self.gram @ turn
+        else:
+            scaled = U * torch.where(root > 0.0, 1.0 / root.clamp_min(1e-300), torch.zeros_like(root))[:, None]
         n = len(self.pairs.anchors)
         G = scaled[self.pairs.anchors].mT @ self.pairs.positives.average(scaled) / n
         object.__setattr__(self, "_basis", scaled)
         object.__setattr__(self, "_spectrum", w)
         object.__setattr__(self, "_alike", G + G.mT)
+        object.__setattr__(self, "_turn", turn)
 
     @property
     def marginal(self) -> Tensor:
@@ -126,13 +137,15 @@ class PooledSpectral:
         e = torch.where(e > 1e-12 * float(self._alike.diagonal().abs().sum()), e, e.clamp_max(0.0))
         Y = Q * (0.5 * e.clamp_min(0.0)).sqrt()
         codes = self._basis @ Y
-        coefficients = self.marginal[:, None] * (self._basis @ (Y / self._spectrum[:, None]))
+        if self._turn is None:
+            coefficients = self.marginal[:, None] * (self._basis @ (Y / self._spectrum[:, None]))
+        else:
+            coefficients = self._turn @ Y
         value = -0.25 * float((e.clamp_min(0.0) ** 2).sum())
-        pad = codes.new_zeros(codes.shape[0], h - k)
         flips = _signs(codes)
         return SpectralOptimum(
-            torch.cat([coefficients * flips, pad], 1),
-            torch.cat([codes * flips, pad], 1),
+            torch.nn.functional.pad(coefficients * flips, (0, h - k)),
+            torch.nn.functional.pad(codes * flips, (0, h - k)),
             torch.cat([e, e.new_zeros(h - k)]),
             value,
         )
@@ -162,6 +175,8 @@ class SpectralContrastive:
         Of the Gram matrix, to share it between values of ``reg``.
     solvers : tuple of str
         That fit the problem.
+    factored : bool, default=False
+        ``gram`` is a factor of shape (N, r) of the Gram matrix, which is then not formed.
 
     Raises
     ------
@@ -179,13 +194,16 @@ class SpectralContrastive:
     reg: float
     factor: Factor = None  # type: ignore[assignment]
     solvers: tuple[str, ...] = ("lbfgs",)
+    factored: bool = False
 
     def __post_init__(self) -> None:
-        self.pairs.check(self.gram)
+        self.pairs.check(self.gram, factored=self.factored)
         if self.pairs.negatives is None:
             raise InputError("pairs must have negatives for SpectralContrastive; PooledSpectral needs none")
         given: Factor | None = self.factor
-        object.__setattr__(self, "factor", factorize(self.gram) if given is None else given)
+        if given is None:
+            own = Factor(self.gram, torch.arange(self.gram.shape[1]), 0.0) if self.factored else factorize(self.gram)
+            object.__setattr__(self, "factor", own)
 
     def codes(self, point: Tensor) -> Tensor:
         """Codes of the points, shape (N, h)."""
@@ -202,7 +220,7 @@ class SpectralContrastive:
         value = -2.0 * float((z * mean).sum()) + float((w * a * a).sum()) + self.reg * float((point * point).sum())
         wa = (2.0 * w * a)[:, None]
         g = (-2.0 * mean).index_add_(0, negatives.rows, wa * n_e)
-        G = torch.sparse.mm(positives.matrix.mT.to(Z.dtype), -2.0 * z)
+        G = positives.spread(-2.0 * z)
         G.index_add_(0, negatives.cols, wa * z_e).index_add_(0, anchors, g)
         return value, (self.factor.matrix.mT @ G).add_(point, alpha=2.0 * self.reg)
 
@@ -231,7 +249,8 @@ class SpectralContrastive:
             return 0.0, 0.0
         high = max(0.0, float(torch.linalg.eigvalsh(Q)[-1]))
         rows = torch.unique(self.pairs.negatives.cols)
-        _, s, Vh = torch.linalg.svd(self.factor.matrix[rows], full_matrices=True)
+        triangle = torch.linalg.qr(self.factor.matrix[rows], mode="r")[1]  # few columns: no N x N rotation
+        _, s, Vh = torch.linalg.svd(triangle, full_matrices=True)
         rank = int((s > 1e-6 * float(s[0])).sum()) if float(s[0]) > 0.0 else 0
         free = Vh[rank:].mT
         low = float(torch.linalg.eigvalsh(free.mT @ Q @ free)[-1]) if free.shape[1] else 0.0
