@@ -13,7 +13,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, load, save
+from rkhs._core.errors import EdgeWarning, OverfitWarning
 from rkhs.cli.main import main
+from rkhs.estimators import autoencoder_settings
 from rkhs.estimators.refined_codes import linear_coordinates
 from rkhs.kernels import Gaussian
 from rkhs.problems.decoder import optimal_decoder
@@ -88,7 +90,8 @@ def found_width(kind: type) -> float:
         ({"kernel": Gaussian(1e-6), "reg": 1e-9}, rows(), "look alike"),
         ({}, np.repeat(rows(15), 2, 0), "have a twin"),
         ({"loss": "huber"}, rows(), "loss is linear"),
-        ({}, np.random.default_rng(0).standard_normal((30, 40)), "hardly better than by the mean"),
+        ({}, np.random.default_rng(0).standard_normal((30, 40)), "overfit"),
+        ({"reg": (1.0, 0.3)}, np.random.default_rng(0).standard_normal((30, 40)), "hardly better than by the mean"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -101,6 +104,36 @@ def test_trouble_is_named(options: dict[str, Any], X: np.ndarray, word: str) -> 
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelAutoencoder(**options).fit(X)
     assert any(word in sentence for sentence in diagnose(model).warnings), diagnose(model)
+
+
+def test_open_ends_of_the_path_are_warned_of_in_fit_and_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*given: Any, **options: Any) -> tuple[tuple[float, ...], ...]:
+        return (1e-4, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-4, 1e-3)
+
+    t = np.random.default_rng(1).uniform(0.0, 6.0, 60)
+    X = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)
+    assert KernelAutoencoder(4, reg=1e-3).fit(X).at_edge_ is None
+    monkeypatch.setattr(autoencoder_settings, "default_regs", short)
+    with pytest.warns(EdgeWarning, match="weakest that was compared"):
+        model = KernelAutoencoder(4).fit(X)
+    assert model.at_edge_ == {"reg": "weakest"}
+    assert any("weakest" in sentence for sentence in diagnose(model).warnings)
+
+
+def test_what_is_learned_by_heart_is_warned_of_in_fit_and_said_again() -> None:
+    with pytest.warns(OverfitWarning, match="hardly better than by the mean"):
+        model = KernelAutoencoder(10).fit(np.random.default_rng(0).standard_normal((42, 200)))
+    assert model.held_out_error_ > 0.9
+    assert any("overfit" in sentence for sentence in diagnose(model).warnings)
+
+
+def test_the_held_out_error_of_the_choice_is_a_share_of_the_variance() -> None:
+    X = load_digits().data[:300] / 16.0
+    model = KernelAutoencoder(6).fit(X[:120])
+    truth = model.reconstruction_error(X[120:]).mean() / ((X[120:] - X[:120].mean(0)) ** 2).sum(1).mean()
+    assert model.held_out_error_ == pytest.approx(truth, rel=0.25)
+    assert diagnose(model).held_out_error == model.held_out_error_
+    assert model.at_edge_ == {}
 
 
 def test_gram_and_objects_have_what_can_be_known() -> None:

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
-from rkhs._core.errors import InputError
+from rkhs._core.errors import EdgeWarning, InputError
 from rkhs.kernels import Gaussian, Linear, Separable
 from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.solvers import FISTA
@@ -179,6 +179,14 @@ def test_cross_validation_is_what_it_says(loss):
     assert model.loss_ == model.losses_[best[2]]
     chosen = OperatorKernelRegressor(Gaussian(model.gamma_), loss=model.loss_, reg=model.reg_, tol=1e-10)
     np.testing.assert_allclose(model.predict(X), chosen.fit(X, Y, weights).predict(X), atol=1e-6)
+
+
+def test_a_choice_at_an_open_end_is_warned_of():
+    X, Y = data(12, n=24)
+    with pytest.warns(EdgeWarning, match="reg=0.1 is the first that was compared"):
+        model = OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-1, 10.0, 1e3], cv=3).fit(X, Y)
+    assert model.at_edge_ == {"reg": "first"}
+    assert OperatorKernelRegressorCV(Gaussian(1.0), regs=[1e-6, 1e-1, 10.0], cv=3).fit(X, Y).at_edge_ == {}
 
 
 def test_the_norm_criterion_and_default_grids():

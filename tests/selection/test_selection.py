@@ -9,7 +9,7 @@ import torch
 from rkhs import KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian
-from rkhs.selection import held_out_parts, ridge_path
+from rkhs.selection import held_out_parts, open_end, ridge_path
 
 REGS = [1e-4, 1e-2, 1.0]
 
@@ -51,13 +51,13 @@ def test_gcv_and_degrees_of_freedom_are_their_definitions() -> None:
         assert path.gcv[k] == pytest.approx(residual / (1 - dof / n) ** 2, rel=1e-8)
 
 
-def test_best_and_edges() -> None:
+def test_best_and_open_ends() -> None:
     K, T = data(40)
     path = ridge_path(K, T, [1e-8, 1e-4, 1e-2, 10.0])
     assert path.best() in (1e-4, 1e-2)
     assert path.best("gcv") in (1e-4, 1e-2)
-    assert path.at_edge(10.0)
-    assert not path.at_edge(1e-2)
+    assert open_end(path.leave_one_out) is None
+    assert open_end(path.leave_one_out[:3]) is None or path.best() == 1e-4
     with pytest.raises(InputError, match="regs"):
         ridge_path(K, T, [])
     with pytest.raises(InputError, match="criterion"):
@@ -92,3 +92,16 @@ def test_pre_images_choose_their_ridge() -> None:
     for bad in ({"reg": "best"}, {"reg": "auto", "storage": "tiles"}):
         with pytest.raises(InputError, match="reg"):
             KernelPCA(2, **bad).fit(X)
+
+
+def test_an_end_is_open_only_if_the_error_falls_clearly_towards_it() -> None:
+    assert open_end([1.0, 2.0, 3.0]) == 0
+    assert open_end([np.inf, 2.0, 3.0, np.nan, 4.0]) == 1
+    assert open_end([np.inf, 2.0, 3.0, np.nan]) is None
+    assert open_end([1.0, 2.0, 3.0], least=1.5) is None
+    assert open_end([1.0, 0.81, 0.65]) is None
+    assert open_end([1.0, 0.81, 0.64]) == 2
+    assert open_end([1.0, 0.5, 1.0]) is None
+    assert open_end([1.0]) is None
+    with pytest.raises(InputError, match="finite"):
+        open_end([np.nan])

@@ -4,11 +4,13 @@ __all__ = [
     "CheckpointError",
     "ClusterError",
     "CollapseWarning",
+    "EdgeWarning",
     "InputError",
     "JitterWarning",
     "MissingExtraError",
     "ModelFileError",
     "NotPositiveSemidefiniteWarning",
+    "OverfitWarning",
     "RkhsError",
     "missing_extra",
 ]
@@ -42,12 +44,20 @@ class CollapseWarning(UserWarning):
     """The fitted model carries (almost) no information: its codes shrank to a point."""
 
 
+class EdgeWarning(UserWarning):
+    """A setting that was chosen is the last of those compared, and the error was still falling towards it."""
+
+
 class JitterWarning(UserWarning):
     """A matrix was not numerically positive definite and a reported amount was added to its diagonal."""
 
 
 class NotPositiveSemidefiniteWarning(UserWarning):
     """A Gram matrix had negative eigenvalues, which were set to zero."""
+
+
+class OverfitWarning(UserWarning):
+    """The fitted model rebuilds its training items, and new ones hardly better than their mean does."""
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

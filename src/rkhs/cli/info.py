@@ -87,6 +87,7 @@ def _diagnosis(model: Any) -> dict[str, Any]:
     names = [
         "training_error",
         "leave_one_out_error",
+        "held_out_error",
         "effective_rank",
         "degrees_of_freedom",
         "saturated",

@@ -19,6 +19,7 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.linalg import cholesky
 from rkhs.estimators.autoencoder_targets import reconstruction_errors, target_spread
+from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates
 from rkhs.losses import Squared, as_loss
@@ -43,7 +44,8 @@ class Diagnostics:
         Each training item coded and rebuilt by the model without it, the codes of the others as they are: an estimate
         of the held-out error of plain codes.
     held_out_error, plain_error : float or None
-        Of the items that were given, with refined codes if the model refines, and without.
+        Of the items that were given, with refined codes if the model refines, and without. If none were given,
+        ``held_out_error`` is what ``reg="auto"`` measured when it chose.
     effective_rank : float
         ``(sum_j v_j)^2 / sum_j v_j^2`` for the variances ``v`` of the principal axes of the codes: how many components
         count.
@@ -133,7 +135,7 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     if K is not None:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, FittedAutoencoder):
-        facts |= _autoencoder_facts(model, K)[0]
+        facts |= _autoencoder_facts(model, K)[0] | {"held_out_error": model.held_out_error_}
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
@@ -266,8 +268,12 @@ def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list
     said = []
     if facts["converged"] is False:
         said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
+    said += edge_sentences(model)
     expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
-    if expected is not None and expected > _NOTHING:
+    overfit = overfit_sentence(expected, facts["training_error"])
+    if overfit is not None:
+        said.append(overfit)
+    elif expected is not None and expected > _NOTHING:
         said.append(
             f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): raise "
             "n_components, fit more items, or choose another kernel"

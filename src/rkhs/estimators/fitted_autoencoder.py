@@ -42,6 +42,8 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     n_copies: int
     linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
     decoder_linear_: np.ndarray | None = None
+    held_out_error_: float | None = None
+    at_edge_: dict[str, str] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_settings import default_kernel, form, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets, store_targets
 from rkhs.estimators.base import take
+from rkhs.estimators.choice_report import report_choice
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
@@ -150,6 +151,11 @@ class KernelAutoencoder(FittedAutoencoder):
     reg_ : tuple of float
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
         What ``reg="auto"`` compared, and the held-out errors.
+    held_out_error_ : float or None
+        The least of these errors, as a share of the variance.
+    at_edge_ : dict or None
+        ``{"reg": "weakest"}`` or ``"strongest"`` if that error belongs to an end of the candidates and was still
+        clearly falling towards it; else empty.
     objective_, gap_ : float
         ``gap_`` is the duality gap of the last layer, zero for the squared loss.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
@@ -165,6 +171,12 @@ class KernelAutoencoder(FittedAutoencoder):
     ------
     InputError
         For parameters out of range and data that cannot be used; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning, CollapseWarning, EdgeWarning, OverfitWarning
+        Where the solver stopped early, the codes carry nothing, the best regulariser may lie beyond those compared, or
+        new items are rebuilt hardly better than by their mean; see :func:`rkhs.diagnose`.
 
     Notes
     -----
@@ -316,4 +328,5 @@ class KernelAutoencoder(FittedAutoencoder):
             self.codes_ = self._to_output(self._encode(clean, self._cross_gram(clean))[self.bottleneck_])
         self._record(result.solution)
         certify(self, result.decoder, coordinates, weights, settings.loss)
+        report_choice(self, result.decoder, coordinates, weights, settings.loss)
         return self

@@ -14,6 +14,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_numbe
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.estimators.base import take
+from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_pca import FittedPCA
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.pca_features import fit_features, partial_fit_features
@@ -98,6 +99,9 @@ class KernelPCA(FittedPCA):
     n_components_ : int
     reg_ : float
         Of the ridge regression, where there is one.
+    at_edge_ : dict or None
+        ``{"reg": "weakest"}`` or ``"strongest"`` if ``reg="auto"`` chose an end of its path and the error was still
+        clearly falling there, which an ``EdgeWarning`` says too.
     announced_bytes_ : int
         Memory that the fit was expected to take.
     kernel_ : Kernel
@@ -333,9 +337,12 @@ class KernelPCA(FittedPCA):
         if self.preimage != "ridge":
             return
         K = None if blocked else self.decoder_kernel_._gram(Z)
+        self.at_edge_: dict[str, str] | None = None
         if isinstance(self.reg, str):
             assert K is not None
-            self.reg_ = ridge_path(K, U, _REGS, weights).best()
+            path = ridge_path(K, U, _REGS, weights)
+            self.reg_, self.at_edge_ = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
+            warn_of_edges(self)
         else:
             self.reg_ = float(self.reg)
         ridge = self.reg_ * len(Z) if weights is None else self.reg_ / weights

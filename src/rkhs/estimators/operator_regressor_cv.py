@@ -16,6 +16,7 @@ from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.machine import all_weights, read_targets
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -75,6 +76,9 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         Held-out errors.
     losses_ : list of Loss
         What the third axis means.
+    at_edge_ : dict
+        ``{"reg": "last"}`` and the like for a choice at the end of ``regs`` or ``gammas`` towards which the error was
+        still clearly falling, which an ``EdgeWarning`` says too.
     estimator_ : OperatorKernelRegressor
         Fitted on all data with the chosen parameters.
 
@@ -174,6 +178,10 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.reg_, self.loss_ = regs[r], self.losses_[j]
         self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
+        spread = float(np.nanmax(mean))
+        self.at_edge_ = open_ends(mean[g, :, j], spread, ends=("first", "last"))
+        self.at_edge_ |= open_ends(mean[:, r, j], spread, "gamma", ("first", "last"))
+        warn_of_edges(self)
         self.best_score_ = -float(mean[g, r, j])
         self._chosen_kernel = kernels[g]
         final = self._chosen()

@@ -53,10 +53,6 @@ class RidgePath:
         check_choice(criterion, "criterion", ("leave_one_out", "gcv"))
         return float(self.regs[int(np.argmin(getattr(self, criterion)))])
 
-    def at_edge(self, reg: float) -> bool:
-        """Whether a regulariser is the smallest or the largest of the path."""
-        return bool(len(self.regs) > 1 and reg in (self.regs.min(), self.regs.max()))
-
 
 def ridge_path(K: Tensor, T: Tensor, regs: Sequence[float], weights: Tensor | None = None) -> RidgePath:
     """Leave-one-out and generalised cross-validation errors of kernel ridge regression for many regularisers.

@@ -1,0 +1,75 @@
+"""What the held-out rows of ``reg="auto"`` say of the model beside the choice: they were measured anyway."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from torch import Tensor
+
+from rkhs._core.errors import EdgeWarning, OverfitWarning
+from rkhs.losses import Squared
+from rkhs.problems.decoder import Decoder
+from rkhs.selection import held_out_parts, open_end
+
+__all__ = ["edge_sentences", "open_ends", "overfit_sentence", "report_choice", "warn_of_edges"]
+
+# Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit.
+_LOST, _KEPT = 0.9, 0.5
+_LEAST = 1e-3  # of the variance: a fall by less does not matter however steep it is
+
+
+def report_choice(model: Any, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, loss: Any) -> None:
+    """Store ``held_out_error_`` and ``at_edge_``, and warn where the model should not be trusted."""
+    model.held_out_error_, model.at_edge_ = None, None
+    if model.candidate_errors_ is None:
+        return
+    w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
+    total = float(w @ (coordinates * coordinates).sum(1))
+    if total <= 0.0:
+        return
+    spread = total * float(model.output_.factor) ** 2 * len(held_out_parts(len(coordinates)))
+    model.held_out_error_ = float(model.candidate_errors_.min()) / spread
+    model.at_edge_ = open_ends(model.candidate_errors_, spread)
+    warn_of_edges(model)
+    if isinstance(loss, Squared):
+        left = (model.reg_[-1] / w)[:, None] * decoder.parameters
+        said = overfit_sentence(model.held_out_error_, float(w @ (left * left).sum(1)) / total)
+        if said is not None:
+            warnings.warn(f"{type(model).__name__}: {said}", OverfitWarning, stacklevel=4)
+
+
+def open_ends(
+    errors: Any, spread: float, name: str = "reg", ends: tuple[str, str] = ("strongest", "weakest")
+) -> dict[str, str]:
+    """Which end of a path a choice lies at if the error was still falling there, by the name of the parameter.
+
+    ``spread`` is the variance beside which an error counts as small.
+    """
+    end = open_end(errors, least=_LEAST * spread)
+    return {} if end is None else {name: ends[int(end > 0)]}
+
+
+def edge_sentences(model: Any) -> list[str]:
+    """What to say of choices at the ends of their paths, where the error was still falling."""
+    return [
+        f"{name}={getattr(model, f'{name}_')} is the {end} that was compared, and the error was still falling towards "
+        "it: compare more beyond"
+        for name, end in (getattr(model, "at_edge_", None) or {}).items()
+    ]
+
+
+def warn_of_edges(model: Any) -> None:
+    """One warning for each choice at an open end."""
+    for said in edge_sentences(model):
+        warnings.warn(f"{type(model).__name__}: {said}", EdgeWarning, stacklevel=4)
+
+
+def overfit_sentence(held_out: float | None, training: float | None) -> str | None:
+    """What to say of a model that rebuilds what it was fitted to and nothing else; errors are shares of variance."""
+    if held_out is None or training is None or held_out < _LOST or training > _KEPT:
+        return None
+    return (
+        f"overfit: new items are rebuilt hardly better than by the mean (share of variance lost {held_out:.2f}), "
+        f"training items are ({training:.2f}): fit more items, lower n_components, raise reg, or choose another kernel"
+    )
