@@ -20,6 +20,7 @@ from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel, kernel_from_name
+from rkhs.kernels.scaled_inputs import ScaledInputs
 from rkhs.kernels.series import ShiftInvariant
 from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.spectra import ProbabilityProduct
@@ -64,6 +65,7 @@ __all__ = [
     "Radial",
     "RandomWalk",
     "Scaled",
+    "ScaledInputs",
     "Separable",
     "ShiftInvariant",
     "ShortestPath",
