@@ -149,7 +149,7 @@ def test_canonical_rotation():
     assert torch.allclose(P.canonical(H @ Q), once, atol=1e-9)
     assert P.value_and_grad(once)[0] == pytest.approx(P.value_and_grad(H)[0], rel=1e-12)
     for layer, H_l in enumerate(P.split(once)):
-        M = H_l.mT @ P.layer_gram(layer, once) @ H_l
+        M = H_l.mT @ P.layer_product(layer, once, H_l)
         assert torch.allclose(M, M.diagonal().diag(), atol=1e-9)
         assert bool((M.diagonal().diff() <= 1e-12).all())
 

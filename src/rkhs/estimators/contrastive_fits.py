@@ -9,27 +9,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import fix_signs
 from rkhs._core.memory import Estimate
-from rkhs.estimators.base import take
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.storage import announce, resolve_thinned
+from rkhs.estimators.storage import announce, item_features
 from rkhs.features import FeatureMap, Features
-from rkhs.features.base import sample_rows
-from rkhs.kernels.base import Kernel
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["Contrast", "build_features", "fit_loss", "point_features", "refuse_identical"]
+__all__ = ["Contrast", "fit_loss", "point_features", "refuse_identical"]
 
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
-_TILE = 4096
 
 
 @dataclass(frozen=True)
@@ -50,15 +45,6 @@ class Contrast:
     factored: bool
 
 
-def build_features(model: Any, storage: Features, kernel: Kernel, items: Any) -> FeatureMap:
-    """Resolve the kernel of the model and choose the features; their landmarks are training items."""
-    rng, n = check_seed(storage.random_state), len(items)
-    sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
-    sample = take(items, sampled)
-    model.kernel_ = resolve_thinned(kernel, sample, None)
-    return storage.build(model.kernel_, sample, rng)
-
-
 def announce_points(model: Any, storage: Features, features: FeatureMap, points: int, n: int) -> None:
     """Announce a fit in finite features: four matrices of them, and what belongs to the features."""
     size = 8 if model.dtype == "float64" else 4
@@ -70,13 +56,7 @@ def announce_points(model: Any, storage: Features, features: FeatureMap, points:
 def point_features(model: Any, storage: Features, features: FeatureMap, builder: PairBuilder) -> Tensor:
     """Features of all points, shape (N, r)."""
     announce_points(model, storage, features, builder.n_points, builder.n)
-    points = builder.points
-    F = torch.cat([features.features(points[i : i + _TILE]) for i in range(0, len(points), _TILE)])
-    if not bool(torch.isfinite(F.sum())):
-        raise InputError(
-            f"the kernel {model.kernel_!r} gives values that are not finite on these data; rescale the data"
-        )
-    return F
+    return item_features(model, features, builder.points)
 
 
 def refuse_identical(values: Tensor, *, factored: bool) -> None:

@@ -6,7 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
@@ -15,7 +17,11 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.drkm_decode import DecodingMixin
-from rkhs.estimators.drkm_parts import Settings, fit_encoders, read_settings, solve_machine
+from rkhs.estimators.drkm_features import check_storage, fit_feature_encoders, store_features
+from rkhs.estimators.drkm_parts import Encoder, fit_encoders, read_settings, solve_machine
+from rkhs.estimators.storage import as_storage, build_features, item_features
+from rkhs.estimators.tiles import encode_tiles
+from rkhs.features import FeatureMap, Features
 from rkhs.problems.drkm import ConstrainedDRKM
 
 __all__ = ["DeepRKM"]
@@ -81,6 +87,11 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Largest number of iterations of a solver given by name.
     tol : float, default=1e-6
         Such a solver stops when the norm of the Riemannian gradient is at most ``tol * max(1, |objective|)``.
+    storage : "dense", Nystroem or RandomFeatures, default="dense"
+        How Gram matrices are kept: whole; or that of the data as features of the items (:mod:`rkhs.features`) and those
+        of codes not at all: they stay exact and are computed again tile by tile, in ``O(n)`` memory and ``O(n^2 S)``
+        time. Encoders and :meth:`inverse_transform` then work in features too, with landmarks among items and codes.
+        For ``out_of_sample="ridge"`` and ``bandwidths="fixed"``.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None
@@ -108,7 +119,9 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     kernel_, decoder_kernels_ : Kernel or tuple of Kernel
         Resolved: every bandwidth a number.
     dual_coefs_, intercepts_ : list of ndarray of shapes (n, s_l) and (s_l,)
-        Codes of a layer are ``k(x, X) dual_coef + intercept``.
+        Codes of a layer are ``k(x, X) dual_coef + intercept``; in finite features raw features for ``k(x, X)``.
+    announced_bytes_ : int
+        Memory that a fit in finite features was expected to take.
     infeasibility_ : float
         ``||H^T H - I||``.
     objective_, n_iter_, n_evaluations_, converged_, reason_, history_
@@ -164,6 +177,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         canonical: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-6,
+        storage: Any = "dense",
         psd: str = "clip",
         random_state: Any = None,
         device: str = "cpu",
@@ -188,6 +202,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.canonical = canonical
         self.max_iter = max_iter
         self.tol = tol
+        self.storage = storage
         self.psd = psd
         self.random_state = random_state
         self.device = device
@@ -222,27 +237,40 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         kernel = self._input_kernel()
         settings = read_settings(self)
+        storage = as_storage(self.storage, "DeepRKM", ("dense", "Nystroem", "RandomFeatures"))
         items = self._read_training(X, kernel)
         self._kept_rows, self._n_training = None, len(items)
-        self.kernel_ = kernel.resolve(items)
-        K = self._training_gram(self.kernel_, items)
-        problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items)
+        self.map_: FeatureMap | None = None
+        if isinstance(storage, Features):
+            check_storage(self, storage, len(items))
+            self.map_ = build_features(self, storage, kernel, items)
+            K = item_features(self, self.map_, items)
+        else:
+            self.kernel_ = kernel.resolve(items)
+            K = self._training_gram(self.kernel_, items)
+        factored = self.map_ is not None
+        problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items, factored=factored)
         if self.bandwidths == "joint":
             K = self._training_gram(self.kernel_, items)
-        self.train_diag_ = K.diagonal().cpu().numpy().copy()
-        self._store_support(items)
         H = problem.canonical(solution.point) if self.canonical else solution.point
         self.infeasibility_ = problem.constraint.violation(H)
-        self._store_layers(problem, settings, K, H)
+        self.decoder_kernels_, self.scale_ = problem.kernels, problem.scale
+        self.codes_ = self._to_output(H)
+        self.layer_codes_ = [block.cpu().numpy() for block in problem.split(H)]
+        if isinstance(storage, Features):
+            store_features(self, storage, problem, K, H, items)
+            found, self.code_maps_ = fit_feature_encoders(self, storage, problem, K, H)
+        else:
+            self.train_diag_ = K.diagonal().cpu().numpy().copy()
+            self._store_support(items)
+            self._store_layers(problem, K, H)
+            found = fit_encoders(problem, settings, K, H, self.out_of_sample, self.ridge)
+        self._store_encoders(found)
         self._record(solution)
         self._warn_on_defect()
         return self
 
-    def _store_layers(self, problem: ConstrainedDRKM, settings: Settings, K: Tensor, H: Tensor) -> None:
-        self.decoder_kernels_ = problem.kernels
-        self.scale_ = problem.scale
-        self.codes_ = self._to_output(H)
-        self.layer_codes_ = [block.cpu().numpy() for block in problem.split(H)]
+    def _store_layers(self, problem: ConstrainedDRKM, K: Tensor, H: Tensor) -> None:
         self.layer_values_, self.gram_means_, self.moments_ = [], [], []
         for layer, block in enumerate(problem.split(H)):
             raw = K if layer == 0 else self._code_rows(layer, problem.split(H)[layer - 1])
@@ -251,13 +279,12 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self.layer_values_.append(moment.diagonal().cpu().numpy().copy())
             self.moments_.append(moment.cpu().numpy())
             self.gram_means_.append((raw.mean(dim=0) if self.center else raw.new_zeros(len(raw))).cpu().numpy())
-        self._fit_encoders(problem, settings, K, H)
 
-    def _fit_encoders(self, problem: ConstrainedDRKM, settings: Settings, K: Tensor, H: Tensor) -> None:
-        found = fit_encoders(problem, settings, K, H, self.out_of_sample, self.ridge)
+    def _store_encoders(self, found: list[Encoder]) -> None:
         self.dual_coefs_ = [one.dual.cpu().numpy() for one in found]
         self.intercepts_ = [one.shift.cpu().numpy() for one in found]
-        self.encoder_supports_ = [one.support.cpu().numpy() for one in found[:-1]]
+        supports = [] if self.map_ is not None else [one.support.cpu().numpy() for one in found[:-1]]
+        self.encoder_supports_ = supports
         self.in_sample_defect_ = np.array([one.defect for one in found])
         self.ridge_ = np.array([one.ridge for one in found])
         self.leave_one_out_error_ = np.array([one.error for one in found])
@@ -295,11 +322,14 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         InputError
             For a layer that does not exist.
         """
-        items = self._read_new(X)
-        codes = self._encode(self._cross_gram(items))
-        if layer is not None:
-            return give_back(self._to_output(codes[self._layer_index(layer)]), X)
-        return give_back(np.concatenate([self._to_output(block) for block in codes], 1), X)
+        check_is_fitted(self)
+        index = None if layer is None else self._layer_index(layer)
+
+        def encode(items: Any) -> Tensor:
+            codes = self._encode(self._cross_gram(items))
+            return torch.cat(codes, 1) if index is None else codes[index]
+
+        return give_back(encode_tiles(self, X, encode), X)
 
     def _encode(self, K: Tensor) -> list[Tensor]:
         """Codes of every layer from rows of kernel values with the training items."""
@@ -310,7 +340,9 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return codes
 
     def _encoder_rows(self, layer: int, codes: Tensor) -> Tensor:
-        """Kernel values of codes of layer ``layer`` with the supports of the next encoder, shape (m, n)."""
+        """Kernel values of codes of layer ``layer`` with the supports of the next encoder, or raw features."""
+        if self.map_ is not None:
+            return self.code_maps_[layer - 1].raw(self.scale_ * codes)
         support = to_tensor(self.encoder_supports_[layer - 1], **self._options)
         return self.decoder_kernels_[layer - 1]._gram(self.scale_ * codes, self.scale_ * support)
 

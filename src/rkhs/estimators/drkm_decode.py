@@ -13,6 +13,7 @@ from rkhs._core.arrays import as_numpy, give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.drkm_parts import ridge_coefs, solve_psd
+from rkhs.features import LandmarkMap
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.stationary import Matern
 from rkhs.outputs import Euclidean
@@ -29,11 +30,14 @@ class DecodingMixin:
     layer_codes_: list[np.ndarray]
     moments_: list[np.ndarray]
     gram_means_: list[np.ndarray]
+    feature_codes_: np.ndarray
+    mean_weights_: np.ndarray
     codes_: np.ndarray
     center: bool
     out_of_sample: str
     preimage: str
     scale_: float
+    map_: Any = None  # models of files that were written before there was a storage
     _options: dict[str, Any]
 
     def denoise(
@@ -139,9 +143,13 @@ class DecodingMixin:
         """Squared distances of features from their projections on the components of layer 1, shape (m,)."""
         if self.center:
             mean = to_tensor(self.gram_means_[0], **self._options)
-            diagonal = diagonal - 2.0 * K.mean(dim=1) + mean.mean()
+            if self.map_ is None:
+                diagonal = diagonal - 2.0 * K.mean(dim=1) + mean.mean()
+            else:
+                weights = to_tensor(self.mean_weights_, **self._options)
+                diagonal = diagonal - 2.0 * (K @ weights) + mean @ weights
             K = K - mean
-        scores = K @ self._layer(1)  # type: ignore[attr-defined]
+        scores = K @ self._directions()
         kept = solve_psd(to_tensor(self.moments_[0], **self._options), scores.mT).mT
         return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
 
@@ -243,18 +251,32 @@ class DecodingMixin:
 
     def _projection(self, index: int, rows: Tensor, kept: list[int], weighting: str) -> Tensor:
         """Weights on the items of a layer of the projections of features with given kernel rows, shape (m, n)."""
-        H = self._layer(index + 1)[:, kept]  # type: ignore[attr-defined]
+        H = (self._directions() if index == 0 else self._layer(index + 1))[:, kept]  # type: ignore[attr-defined]
         if self.center:
             rows = rows - to_tensor(self.gram_means_[index], **self._options)
-            rows = rows - rows.mean(dim=1, keepdim=True)
+            if index > 0 or self.map_ is None:
+                rows = rows - rows.mean(dim=1, keepdim=True)
         scores = rows @ H
         if weighting == "projection":
             moment = to_tensor(self.moments_[index][np.ix_(kept, kept)], **self._options)
             scores = solve_psd(moment, scores.mT).mT
-        return self._uncentred(scores @ H.mT)
+        return self._uncentred(scores @ H.mT, first=index == 0)
 
-    def _uncentred(self, weights: Tensor) -> Tensor:
-        """Weights on centred features as weights on features."""
+    def _directions(self) -> Tensor:
+        """Components of layer 1 as weights: on the training items the codes, else on the landmarks."""
+        if self.map_ is None:
+            return self._layer(1)  # type: ignore[attr-defined]
+        return to_tensor(self.feature_codes_, **self._options)
+
+    def _uncentred(self, weights: Tensor, *, first: bool) -> Tensor:
+        """Weights on centred features as weights on features; those of the data are ``first``."""
+        if first and self.map_ is not None:
+            if not isinstance(self.map_, LandmarkMap):
+                raise InputError(
+                    "a feature can be given by training items with storage=Nystroem(m) or 'dense' only: random "
+                    "features keep none"
+                )
+            return weights + to_tensor(self.mean_weights_, **self._options) if self.center else weights
         if not self.center:
             return weights
         return weights - weights.mean(dim=1, keepdim=True) + 1.0 / weights.shape[1]
@@ -269,14 +291,17 @@ class DecodingMixin:
     def _descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
         """Weights on the training items from codes of a layer, through the pre-images of every layer below."""
         for below in range(layer - 1, 0, -1):
-            weights = self._uncentred(block @ self._layer(below + 1).mT)  # type: ignore[attr-defined]
+            weights = self._uncentred(block @ self._layer(below + 1).mT, first=False)  # type: ignore[attr-defined]
             block = self._code_preimage(below, weights, None if codes is None else codes[below - 1])
-        return self._uncentred(block @ self._layer(1).mT)  # type: ignore[attr-defined]
+        return self._uncentred(block @ self._directions().mT, first=True)
 
     def _ridge(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
-        """Kernel ridge regression from codes, as new items have them, to inputs; the ridge by leave-one-out."""
+        """Kernel ridge regression from codes, as new items have them, to inputs; the ridge by leave-one-out.
+
+        In finite features on the items that are kept: the landmarks, or as many training items as random features.
+        """
         X = self._support()  # type: ignore[attr-defined]
-        codes = self._encode(self.kernel_._gram(X))  # type: ignore[attr-defined]
+        codes = self._encode(self._cross_gram(X))  # type: ignore[attr-defined]
         train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
         train = train if kept is None else train[:, kept]
         factor = float(len(train)) ** 0.5  # codes of order one

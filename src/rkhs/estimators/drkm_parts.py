@@ -17,6 +17,7 @@ from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
+from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.stationary import Stationary
@@ -43,7 +44,7 @@ SOLVERS = (
 )
 _BOX = 10.0  # bandwidths stay within this factor of where they start
 _ROUNDS = 20
-_RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
     return makers[given](max_iter=max_iter, tol=tol)
 
 
-def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[ConstrainedDRKM, Tensor]:
+def build_machine(estimator: Any, settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
     """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes.
 
     The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
@@ -131,6 +132,7 @@ def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[Constr
         n_components=settings.widths,
         eta=settings.eta,
         constraint=settings.constraint,
+        factored=factored,
         **shared,
     )
     resolved: list[Kernel] = []
@@ -146,15 +148,19 @@ def build_machine(estimator: Any, settings: Settings, K: Tensor) -> tuple[Constr
         )
         H = part.extend(H)
         if layer < len(settings.kernels):
-            resolved.append(settings.kernels[layer].resolve(whole.scale * part.split(H)[layer]))
+            codes, given = whole.scale * part.split(H)[layer], settings.kernels[layer]
+            resolved.append(resolve_thinned(given, codes, None) if factored else given.resolve(codes))
     return part, H
 
 
 def solve_machine(
-    estimator: Any, settings: Settings, K: Tensor, kernel: Kernel, items: Any
+    estimator: Any, settings: Settings, K: Tensor, kernel: Kernel, items: Any, *, factored: bool = False
 ) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved)."""
-    problem, deterministic = build_machine(estimator, settings, K)
+    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved).
+
+    ``K`` is the Gram matrix, or ``factored`` features of the items.
+    """
+    problem, deterministic = build_machine(estimator, settings, K, factored)
     solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
     rng = check_random_state(estimator.random_state)
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
@@ -309,7 +315,7 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
         K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
     floor = K.shape[0] * torch.finfo(K.dtype).eps * 100.0
     best: tuple[Tensor, float, float] | None = None
-    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+    for chosen in RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
         A = K.clone()
         A.diagonal().add_(max(chosen, floor) * mean)
         L, info = torch.linalg.cholesky_ex(A)

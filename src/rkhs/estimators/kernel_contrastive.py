@@ -11,9 +11,9 @@ from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive_fits import Contrast, build_features, fit_loss, point_features, refuse_identical
+from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features, refuse_identical
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.storage import as_storage
+from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Features, LandmarkMap
 from rkhs.problems.pairs import Pairs

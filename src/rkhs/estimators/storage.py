@@ -28,8 +28,10 @@ __all__ = [
     "announce_dense",
     "announce_features",
     "as_storage",
+    "build_features",
     "check_blocked",
     "is_stream",
+    "item_features",
     "make_data_engine",
     "note_columns",
     "open_source",
@@ -168,6 +170,25 @@ def open_source(
         joined = inputs if goal is None else torch.cat([inputs, goal.to(inputs)], 1)
         rows = ArrayRows(joined.cpu().numpy())
     return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, sampled, row_blocks(n, BLOCK))
+
+
+def build_features(model: Any, storage: Features, kernel: Kernel, items: Any) -> FeatureMap:
+    """Resolve the kernel of a model and choose the features of its storage; landmarks are training items."""
+    rng, n = check_seed(storage.random_state), len(items)
+    sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
+    sample = take(items, sampled)
+    model.kernel_ = resolve_thinned(kernel, sample, None)
+    return storage.build(model.kernel_, sample, rng)
+
+
+def item_features(model: Any, features: FeatureMap, items: Any) -> Tensor:
+    """Features of all items, shape (n, r)."""
+    F = torch.cat([features.features(items[i : i + BLOCK]) for i in range(0, len(items), BLOCK)])
+    if not bool(torch.isfinite(F.sum())):
+        raise InputError(
+            f"the kernel {model.kernel_!r} gives values that are not finite on these data; rescale the data"
+        )
+    return F
 
 
 def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

@@ -15,8 +15,9 @@ from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_ei
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram, fix_signs
 from rkhs.constraints import Stiefel
+from rkhs.grams.blocked import block_krylov
 from rkhs.kernels import Gaussian, Kernel
-from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, growth, taylor_degree, taylor_width
+from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, TiledGram, growth, taylor_degree, taylor_width
 
 __all__ = ["ConstrainedDRKM", "FrozenMachine"]
 
@@ -60,7 +61,7 @@ class ConstrainedDRKM:
     Parameters
     ----------
     gram : Tensor of shape (n, n)
-        ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it).
+        ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it). If ``factored`` a factor of it.
     kernels : tuple of Kernel
         Resolved kernels on the codes, one fewer than layers.
     n_components : tuple of int
@@ -75,6 +76,9 @@ class ConstrainedDRKM:
         ``Stiefel()`` (all columns together, the paper) or ``Stiefel(blocks=n_components)``.
     taylor : tuple of int, optional
         Degree of the Taylor features of each inner Gaussian, 0 for the exact matrix.
+    factored : bool, default=False
+        ``gram`` is a factor ``F`` of shape (n, r), ``K_0 = F F^T``, and matrices of codes are computed again tile by
+        tile: no n x n matrix is held.
 
     Raises
     ------
@@ -84,7 +88,7 @@ class ConstrainedDRKM:
 
     Notes
     -----
-    O(n^2 S) time and O(n^2) memory an evaluation.
+    O(n^2 S) time and O(n^2) memory an evaluation; from a factor O(n) memory.
 
     References
     ----------
@@ -108,6 +112,7 @@ class ConstrainedDRKM:
     code_scale: str = "unit"
     constraint: Stiefel = field(default_factory=Stiefel)
     taylor: tuple[int, ...] = ()
+    factored: bool = False
 
     def __post_init__(self) -> None:
         n, widths = self.gram.shape[0], self.n_components
@@ -137,9 +142,10 @@ class ConstrainedDRKM:
                 raise InputError(f"code kernels must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
 
     @classmethod
-    def from_gram(cls, K: Tensor, *, center: bool, **settings: object) -> ConstrainedDRKM:
-        """Build the machine from an uncentred Gram matrix of shape (n, n)."""
-        return cls(gram=center_gram(K) if center else K, center=center, **settings)  # type: ignore[arg-type]
+    def from_gram(cls, K: Tensor, *, center: bool, factored: bool = False, **settings: object) -> ConstrainedDRKM:
+        """Build the machine from an uncentred Gram matrix of shape (n, n), or a factor of it."""
+        gram = _centred_gram(K, factored) if center else K
+        return cls(gram=gram, center=center, factored=factored, **settings)  # type: ignore[arg-type]
 
     @property
     def scale(self) -> float:
@@ -162,11 +168,11 @@ class ConstrainedDRKM:
         degree = self.taylor[layer - 1] if self.taylor else 0
         if degree and isinstance(kernel, Gaussian):
             return TaylorGram(kernel._gamma, Z, degree)
-        return ExactGram(kernel, Z)
+        return TiledGram(kernel, Z) if self.factored else ExactGram(kernel, Z)
 
     def fixed(self, V: Tensor) -> Tensor:
         """``K_0 V``: the part of the model that never changes, shape (n, q)."""
-        return self.gram @ V
+        return self.gram @ (self.gram.mT @ V) if self.factored else self.gram @ V
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and gradient, a closed form through the pull-back of every Gram matrix.
@@ -255,9 +261,11 @@ class ConstrainedDRKM:
             degrees.append(degree)
         return replace(self, taylor=tuple(degrees)) if degrees else None
 
-    def layer_gram(self, layer: int, H: Tensor) -> Tensor:
-        """``K_l`` that layer ``layer + 1`` reads (0: the data), centred if the machine is, shape (n, n)."""
-        return self._gram_above(layer, H) if layer else self.gram
+    def layer_product(self, layer: int, H: Tensor, V: Tensor) -> Tensor:
+        """``K_l V`` with the matrix that layer ``layer + 1`` reads (0: the data), centred if the machine is."""
+        if layer == 0:
+            return self.fixed(V)
+        return self._centred(self.inner(layer, H[:, self.spans[layer - 1]]).times(self._centred(V)))
 
     def kpca_start(self, first: Tensor | None = None) -> Tensor:
         """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S).
@@ -268,23 +276,32 @@ class ConstrainedDRKM:
         """
         starts = [self._layerwise(self.gram) if first is None else first]
         if len(self.n_components) > 1 and not self.center:
-            starts.append(self._layerwise(center_gram(self.gram)))
+            starts.append(self._layerwise(_centred_gram(self.gram, self.factored)))
         return min(starts, key=lambda H: self.value_and_grad(H)[0])
 
     def _layerwise(self, first: Tensor) -> Tensor:
         H = first.new_zeros(first.shape[0], 0)
         for layer in range(len(self.n_components)):
-            H = self._append(H, layer, self._gram_above(layer, H) if layer else first)
+            H = self._append(H, layer, first)
         return H
 
     def extend(self, H: Tensor) -> Tensor:
         """Append the kernel PCA codes of the last layer to those of all layers below; shape (n, S)."""
-        layer = len(self.n_components) - 1
-        return self._append(H, layer, self._gram_above(layer, H) if layer else self.gram)
+        return self._append(H, len(self.n_components) - 1, self.gram)
 
-    def _append(self, H: Tensor, layer: int, K: Tensor) -> Tensor:
+    def _append(self, H: Tensor, layer: int, first: Tensor) -> Tensor:
         others = H if self.constraint.blocks is None else H[:, :0]
         width = self.n_components[layer]
+        if self.factored:
+            machine = replace(self, gram=first)
+            block = block_krylov(
+                lambda V: _without(machine.layer_product(layer, H, _without(V, others)), others),
+                H.shape[0],
+                width,
+                first[:0, :0],
+            )[1]
+            return torch.cat([H, _complete(block, others, self.center)], 1)
+        K = self._gram_above(layer, H) if layer else first
         if others.shape[1] and prefers_lanczos(K, width):
             product = symmetric_product(K)
             block = lanczos(lambda v: _without(product(_without(v, others)), others), K, width)[1]
@@ -308,7 +325,7 @@ class ConstrainedDRKM:
             if layer < len(self.kernels) and not self.kernels[layer].rotation_invariant:
                 blocks.append(H_l)
                 continue
-            M = H_l.mT @ (self.layer_gram(layer, H) @ H_l)
+            M = H_l.mT @ self.layer_product(layer, H, H_l)
             vectors = torch.linalg.eigh((M + M.mT) / 2)[1]
             blocks.append(fix_signs(H_l @ vectors.flip(1)))
         return torch.cat(blocks, 1)
@@ -340,6 +357,10 @@ class ConstrainedDRKM:
     def _gram_above(self, layer: int, H: Tensor) -> Tensor:
         K = self.kernels[layer - 1]._gram(self.scale * H[:, self.spans[layer - 1]])
         return center_gram(K) if self.center else K
+
+
+def _centred_gram(K: Tensor, factored: bool) -> Tensor:
+    return K - K.mean(dim=0) if factored else center_gram(K)
 
 
 def _without(v: Tensor, H: Tensor) -> Tensor:

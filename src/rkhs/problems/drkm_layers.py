@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,9 +18,11 @@ from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.dot_product import DotProduct, Linear
 from rkhs.kernels.stationary import Stationary, squared_distances
 
-__all__ = ["ExactGram", "InnerGram", "TaylorGram", "growth", "taylor_degree", "taylor_width"]
+__all__ = ["ExactGram", "InnerGram", "TaylorGram", "TiledGram", "growth", "taylor_degree", "taylor_width"]
 
 LinearMap = Callable[[Tensor], Tensor]
+
+_TILE_BYTES = 2**26
 
 
 class InnerGram(ABC):
@@ -73,6 +76,63 @@ class ExactGram(InnerGram):
     def linear_pullback(self, T: Tensor) -> LinearMap | None:
         """See :class:`InnerGram`."""
         return _linear_pullback(self.kernel, self.Z, T, self.K)
+
+
+class TiledGram(InnerGram):
+    """The exact matrix of any differentiable kernel, of which a tile of rows is held at one time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    Z : Tensor of shape (n, s)
+    rows : int, optional
+        Of a tile; default: as many as take 64 MiB.
+
+    Raises
+    ------
+    InputError
+        At the pull-back, if the kernel has no gradient.
+
+    References
+    ----------
+    Tonin et al. (2021), equation 7.
+    """
+
+    def __init__(self, kernel: Kernel, Z: Tensor, rows: int | None = None) -> None:
+        self.kernel = kernel
+        self.Z = Z
+        n = Z.shape[0]
+        step = max(1, _TILE_BYTES // (8 * n)) if rows is None else rows
+        self.tiles = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+    def times(self, V: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        return torch.cat([self.kernel._gram(self.Z[tile], self.Z) @ V for tile in self.tiles])
+
+    def pullback(self, T: Tensor) -> Tensor:
+        """See :class:`InnerGram`."""
+        parts = [self.kernel._cross_pullback(self.Z[tile], self.Z, T[tile] @ T.mT) for tile in self.tiles]
+        return torch.cat(parts).mul_(2.0)
+
+    def linear_pullback(self, T: Tensor) -> LinearMap | None:
+        """See :class:`InnerGram`; the tiles are computed again at every application."""
+        edges = _edges(self.kernel)
+        if edges is None:
+            return None
+
+        def apply(V: Tensor) -> Tensor:
+            out = torch.empty_like(V)
+            for tile in self.tiles:
+                outer, total = T[tile] @ T.mT, torch.zeros_like(V[tile])
+                for values, factor, laplacian in edges:
+                    W = outer * values(self.Z[tile], self.Z)
+                    part = W.sum(1, keepdim=True) * V[tile] - W @ V if laplacian else W @ V
+                    total.add_(part, alpha=factor)
+                out[tile] = total
+            return out
+
+        return apply
 
 
 class TaylorGram(InnerGram):
@@ -199,24 +259,43 @@ def growth(kernel: Kernel, s: int) -> tuple[float, float]:
     return power, far / 10.0 ** (6.0 * round(power))
 
 
-def _linear_pullback(kernel: Kernel, Z: Tensor, T: Tensor, K: Tensor | None) -> LinearMap | None:
+Edges = tuple[Callable[..., Tensor], float, bool]
+"""Weights ``w(X, Y)`` of shape (m, n) of the pairs, a factor, and whether they act as a graph Laplacian."""
+
+
+def _edges(kernel: Kernel) -> list[Edges] | None:
+    """What the pull-back of ``Tr(T^T K T)`` multiplies with, term by term of a sum; None without that form."""
     if isinstance(kernel, Scaled):
-        inner = _linear_pullback(kernel.base, Z, T, None)
-        return None if inner is None else (lambda V: inner(V) * kernel.scale)
+        inner = _edges(kernel.base)
+        return None if inner is None else [(values, kernel.scale * factor, lap) for values, factor, lap in inner]
     if isinstance(kernel, Sum):
-        maps = [_linear_pullback(term, Z, T, None) for term in kernel.parts]
-        if any(one is None for one in maps):
-            return None
-        return lambda V: torch.stack([one(V) for one in maps if one is not None]).sum(0)
+        terms = [_edges(term) for term in kernel.parts]
+        return None if any(one is None for one in terms) else [edge for one in terms for edge in one or []]
     if isinstance(kernel, Gaussian):
-        return _laplacian_map((T @ T.mT).mul_(kernel._gram(Z) if K is None else K), -4.0 * kernel._gamma)
+        return [(kernel._gram, -4.0 * kernel._gamma, True)]
     if isinstance(kernel, Stationary) and kernel.rotation_invariant and isinstance(kernel, VectorKernel):
-        slope = getattr(kernel, "_slope", None)
-        return None if slope is None else _laplacian_map((T @ T.mT).mul_(slope(squared_distances(Z))), 4.0)
+        slope: Any = getattr(kernel, "_slope", None)
+        return None if slope is None else [(lambda X, Y=None: slope(squared_distances(X, Y)), 4.0, True)]
     if isinstance(kernel, DotProduct) and not (isinstance(kernel, Linear) and kernel.offset is not None):
-        M = (T @ T.mT).mul_(kernel._slope(Z @ Z.mT))
-        return lambda V: (M @ V).mul_(2.0)
+        return [(lambda X, Y=None: kernel._slope(X @ (X if Y is None else Y).mT), 2.0, False)]
     return None
+
+
+def _linear_pullback(kernel: Kernel, Z: Tensor, T: Tensor, K: Tensor) -> LinearMap | None:
+    edges = _edges(kernel)
+    if edges is None:
+        return None
+    maps = []
+    for values, factor, laplacian in edges:
+        W = (T @ T.mT).mul_(K if isinstance(kernel, Gaussian) else values(Z))
+        maps.append(_laplacian_map(W, factor) if laplacian else _matrix_map(W, factor))
+    if len(maps) == 1:
+        return maps[0]
+    return lambda V: torch.stack([one(V) for one in maps]).sum(0)
+
+
+def _matrix_map(W: Tensor, factor: float) -> LinearMap:
+    return lambda V: (W @ V).mul_(factor)
 
 
 def _laplacian_map(W: Tensor, factor: float) -> LinearMap:
