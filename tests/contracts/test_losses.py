@@ -171,7 +171,7 @@ def test_convolutions_that_have_names():
 
 
 def test_names_and_errors():
-    assert as_loss("epsilon_insensitive") == losses.EpsilonInsensitive()
+    assert as_loss("epsilon_insensitive") == losses.EpsilonInsensitive("auto")
     assert as_loss(losses.Huber(2.0)).kappa == 2.0
     for bad in ("hinge", None, 3):
         with pytest.raises(InputError, match="must be one of 'squared'"):

@@ -209,7 +209,8 @@ def _read_loss(estimator: Any) -> Loss:
     loss = as_loss(estimator.loss)
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
-    loss.value(torch.zeros(1, 1, dtype=torch.float64))  # checks the parameters of the loss
+    if not loss.automatic:
+        loss.value(torch.zeros(1, 1, dtype=torch.float64))  # checks the parameters of the loss
     if isinstance(loss, Squared):
         return loss
     if estimator.solver != "lbfgs":

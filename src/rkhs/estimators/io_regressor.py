@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_gram
+from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.kernels.base import Kernel
@@ -171,6 +172,11 @@ class InputOutputKernelRegressor(KernelEstimator):
         grams = [self._training_gram(term.kernel, items) for term in self.kernel_.pairs]
         self._store_support(items)
         terms = list(zip(grams, operators, strict=True))
+        if loss.automatic:
+            K = effective_gram(grams, operators, U)
+            reg = check_number(self.reg, "reg", above=0.0)
+            loss = loss.resolve(typical_residual(K, U, reg, weights, self._total_weight)[0])
+        self.loss_ = loss
         problem = dual_problem(terms, U, loss, self.reg, None if weights is None else weights * n)
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))

@@ -21,6 +21,7 @@ from rkhs.estimators.choice_report import report_choice
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
+from rkhs.estimators.loss_choice import settle_layers
 from rkhs.estimators.refined_codes import keep_factor
 from rkhs.estimators.storage import announce_dense, as_storage
 from rkhs.features import Features
@@ -62,7 +63,10 @@ class KernelAutoencoder(FittedAutoencoder):
     loss : str or Loss, default="squared"
         Of the reconstruction, in place of ``1/2 ||.||^2``: ``"huber"``, ``"epsilon_insensitive"``,
         ``"squared_epsilon_insensitive"``, or an object such as ``Huber(0.5)``. Its parameters are in units of the
-        centred, scaled targets. Needs ``solver="lbfgs"``, ``constraint="none"``.
+        centred, scaled targets; those of the names are the median norm of the leave-one-out residuals of the last layer
+        under the squared loss (epsilon: half of it), which is fitted first. Meant for targets that are wrong in some
+        rows; rows that are wrong as inputs and as targets are rebuilt from themselves, and :func:`rkhs.fit_robust`
+        leaves them out. Needs ``solver="lbfgs"``, ``constraint="none"``.
     operators : sequence of (array or None), default=None
         Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
         The last one acts on the outputs (vector outputs only).
@@ -156,6 +160,8 @@ class KernelAutoencoder(FittedAutoencoder):
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``"strongest"`` if that error belongs to an end of the candidates and was still
         clearly falling towards it; else empty.
+    loss_ : Loss
+        With numbers for its parameters.
     objective_, gap_ : float
         ``gap_`` is the duality gap of the last layer, zero for the squared loss.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
@@ -317,6 +323,8 @@ class KernelAutoencoder(FittedAutoencoder):
         encoder = prepare_encoder(self, settings, K, weights, items, resumed=start is not None)
         diagonal = K.diagonal().clone()
         del K  # n x n numbers that the solver does not need
+        settings, start = settle_layers(self, settings, encoder, coordinates, weights, self.output_, start)
+        self.loss_ = settings.loss
         result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
         self._kept_rows, self._n_training = kept, n
         self._row_weights = None if weights is None else weights.cpu().numpy()

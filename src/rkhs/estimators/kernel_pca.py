@@ -53,7 +53,8 @@ class KernelPCA(FittedPCA):
         Centre the features. Off: eigenvectors of the second moment.
     loss : str or Loss, default="squared"
         Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance: ``Huber(kappa)`` is robust to outliers,
-        ``EpsilonInsensitive(epsilon)`` sparse; parameters in units of the features. Not convex.
+        ``EpsilonInsensitive(epsilon)`` sparse; parameters in units of the features. Not convex. By name (``"huber"``)
+        kappa is the median norm of the codes of the squared loss, epsilon half of it.
     preimage : {"ridge", "fixed_point", "nearest"}, default="ridge"
         How ``inverse_transform`` returns to vectors: a kernel ridge regression from the codes to the inputs; the
         vector whose feature is nearest to the projection (fixed point for the Gaussian kernel, gradient descent for
@@ -108,8 +109,9 @@ class KernelPCA(FittedPCA):
         Resolved: every bandwidth a number.
     n_iter_ : int
         1 for the squared loss: the solution is closed.
-    support_, objective_, stationarity_
-        Other losses: rows with a non-zero dual variable, minus the mean loss, and zero at a stationary point.
+    loss_, support_, objective_, stationarity_
+        Other losses: the loss with numbers for its parameters, rows with a non-zero dual variable, minus the mean loss,
+        and zero at a stationary point.
 
     Raises
     ------

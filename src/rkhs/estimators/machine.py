@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine_parts import choose_solver, settings_of
 from rkhs.estimators.regression_path import RegressionPath
 from rkhs.kernels.operator_valued import OperatorKernel
-from rkhs.losses import as_loss
+from rkhs.losses import Loss, as_loss
+from rkhs.outputs import Euclidean
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Monitor
@@ -68,7 +71,8 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         """
         loss = as_loss(self.loss)
         U, weights = self._prepare(X, y, sample_weight)
-        problem = self._problem(U, weights, loss, self.reg)
+        (self.loss_,), U = self._settled([loss], U, weights)
+        problem = self._problem(U, weights, self.loss_, self.reg)
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
         self._record(solution)
@@ -118,7 +122,8 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         """
         settings = settings_of(regs, losses, self.reg, as_loss(self.loss))
         U, weights = self._prepare(X, y, sample_weight)
-        problem = self._problem(U, weights, [s.loss for s in settings], [s.reg for s in settings])
+        losses, U = self._settled([s.loss for s in settings], U, weights)
+        problem = self._problem(U, weights, losses, [s.reg for s in settings])
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         batch = solver.solve_batch(problem, monitor=Monitor(verbose=self.verbose, label="path"))
         report = sample_report(problem, batch.points)
@@ -126,7 +131,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         return RegressionPath(
             self,
             [s.reg for s in settings],
-            [s.loss for s in settings],
+            losses,
             problem.coefficients(batch.points)[0].cpu().numpy(),
             batch.values[0].cpu().numpy(),
             batch.gaps[0].cpu().numpy(),
@@ -134,6 +139,16 @@ class DualRegressor(RegressorMixin, KernelEstimator):
             report.support[0].sum(0).cpu().numpy(),
             report.saturated[0].sum(0).cpu().numpy(),
         )
+
+    def _settled(self, losses: list[Loss], U: Tensor, weights: Tensor | None) -> tuple[list[Loss], Tensor]:
+        """Losses with numbers for parameters that are ``"auto"``, and targets around the mean of those that fit."""
+        if not any(loss.automatic for loss in losses):
+            return losses, U
+        K = effective_gram(self._grams, [term.operator for term in self.kernel_.pairs], U)
+        size, shift = typical_residual(K, U, check_number(self.reg, "reg", above=0.0), weights, self._total_weight)
+        if self.center and isinstance(self.output_, Euclidean):
+            self.output_, U = self.output_.moved(shift), U - shift
+        return [loss.resolve(size) for loss in losses], U
 
     @abstractmethod
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:

@@ -35,7 +35,9 @@ class OperatorKernelRegressor(DualRegressor):
         semi-definite matrix.
     loss : str or Loss, default="squared"
         ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object such as
-        ``Huber(0.5)``. Its parameters are in units of the outputs.
+        ``Huber(0.5)``. Its parameters are in units of the outputs; those of the names are chosen: the median norm of
+        the leave-one-out residuals of the squared loss with this ``reg``, in closed form (epsilon: half of it).
+        ``center`` then subtracts the mean of the rows whose residual is within three times that median.
     reg : float, default=1e-3
         Regulariser. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
     center : bool, default=True
@@ -65,6 +67,8 @@ class OperatorKernelRegressor(DualRegressor):
         ``h(x) = sum_t k_t(x, X) dual_coef_ A_t`` in the coordinates of ``output_``.
     kernel_ : OperatorKernel
         Resolved: every bandwidth a number, every operator a matrix in these coordinates.
+    loss_ : Loss
+        With numbers for its parameters.
     objective_, gap_ : float
         Objective, and a bound of its distance from the optimum.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)

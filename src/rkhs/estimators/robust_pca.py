@@ -14,6 +14,7 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import center_gram, factorize, polar
 from rkhs.estimators.autoencoder_fit import principal_axes
+from rkhs.estimators.loss_choice import typical_norm
 from rkhs.losses import MaximumMargin, Squared, as_loss
 from rkhs.problems.robust_pca import RobustPCA
 from rkhs.solvers.linearised import Linearised
@@ -47,6 +48,10 @@ def fit_robust(model: Any, K: Tensor, weights: Tensor | None) -> None:
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the codes alone; got {loss!r}. Use Huber(1.0)")
     mean = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
+    if loss.automatic:
+        first, offset = (to_tensor(a, **model._options) for a in (model.dual_coef_, model.intercept_))
+        loss = loss.resolve(typical_norm(K @ first + offset, weights))
+    model.loss_ = loss
     F = factorize(center_gram(K, weights) if model.center else K).matrix
     problem = RobustPCA(F, loss, mean)
     rng, best = check_seed(model.random_state), None

@@ -37,6 +37,18 @@ class Loss(Configurable):
     def prox_conjugate(self, A: Tensor, step: float) -> Tensor:
         """``argmin_u step f*(u) + 1/2 ||u - a_i||^2`` of each row, shape (n, q)."""
 
+    @property
+    def automatic(self) -> bool:
+        """Whether a parameter is ``"auto"``: an estimator asks :meth:`resolve` for a number in fit."""
+        return False
+
+    def resolve(self, size: float) -> Loss:
+        """Return the loss with numbers for parameters that are ``"auto"``; ``self`` if none is.
+
+        ``size`` is the norm of a typical residual, larger than zero.
+        """
+        return self
+
     def bind(self, Y: Tensor) -> Loss:
         """Return the loss for targets ``Y`` of shape (n, q); ``self`` unless the loss depends on them."""
         return self

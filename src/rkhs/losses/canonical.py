@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -34,6 +35,18 @@ class Canonical(Radial):
     ----------
     Laforgue et al. (2020), theorem 6: all three problems in one.
     """
+
+    _shares: ClassVar[dict[str, float]] = {}
+    """Parameters that may be ``"auto"``, and the share of a typical residual that this means."""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether a parameter is ``"auto"``."""
+        return any(isinstance(getattr(self, name), str) and getattr(self, name) == "auto" for name in self._shares)
+
+    def resolve(self, size: float) -> Canonical:
+        """The loss with its share of ``size``, the norm of a typical residual, in place of ``"auto"``."""
+        return type(self)(**{name: share * size for name, share in self._shares.items()}) if self.automatic else self
 
     @property
     @abstractmethod
@@ -104,8 +117,9 @@ class SquaredEpsilonInsensitive(Canonical):
 
     Parameters
     ----------
-    epsilon : float, default=0.1
-        Radius >= 0 of the residuals that cost nothing, in units of the outputs.
+    epsilon : float or "auto", default=0.1
+        Radius >= 0 of the residuals that cost nothing, in units of the outputs. ``"auto"``: estimators take half the
+        median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
 
     Raises
     ------
@@ -124,7 +138,9 @@ class SquaredEpsilonInsensitive(Canonical):
     tensor([8., 0.])
     """
 
-    def __init__(self, epsilon: float = 0.1) -> None:
+    _shares: ClassVar[dict[str, float]] = {"epsilon": 0.5}
+
+    def __init__(self, epsilon: float | str = 0.1) -> None:
         self.epsilon = epsilon
 
     @property
@@ -138,8 +154,9 @@ class EpsilonInsensitive(Canonical):
 
     Parameters
     ----------
-    epsilon : float, default=0.1
-        Radius >= 0 of the residuals that cost nothing, in units of the outputs.
+    epsilon : float or "auto", default=0.1
+        Radius >= 0 of the residuals that cost nothing, in units of the outputs. ``"auto"``: estimators take half the
+        median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
 
     Raises
     ------
@@ -158,7 +175,9 @@ class EpsilonInsensitive(Canonical):
     tensor([4., 0.])
     """
 
-    def __init__(self, epsilon: float = 0.1) -> None:
+    _shares: ClassVar[dict[str, float]] = {"epsilon": 0.5}
+
+    def __init__(self, epsilon: float | str = 0.1) -> None:
         self.epsilon = epsilon
 
     @property
@@ -172,8 +191,9 @@ class Huber(Canonical):
 
     Parameters
     ----------
-    kappa : float, default=1.0
-        Norm > 0 of the residual from which the loss grows linearly, in units of the outputs.
+    kappa : float or "auto", default=1.0
+        Norm > 0 of the residual from which the loss grows linearly, in units of the outputs. ``"auto"``: estimators
+        take the median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
 
     Raises
     ------
@@ -192,7 +212,9 @@ class Huber(Canonical):
     tensor([4.5000, 0.1250])
     """
 
-    def __init__(self, kappa: float = 1.0) -> None:
+    _shares: ClassVar[dict[str, float]] = {"kappa": 1.0}
+
+    def __init__(self, kappa: float | str = 1.0) -> None:
         self.kappa = kappa
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rkhs._core.errors import InputError
@@ -10,15 +11,15 @@ from rkhs.losses.canonical import EpsilonInsensitive, Huber, Squared, SquaredEps
 
 __all__ = ["LOSS_NAMES", "as_loss"]
 
-_NAMES: dict[str, type[Loss]] = {
+_NAMES: dict[str, Callable[[], Loss]] = {
     "squared": Squared,
-    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
-    "epsilon_insensitive": EpsilonInsensitive,
-    "huber": Huber,
+    "squared_epsilon_insensitive": lambda: SquaredEpsilonInsensitive("auto"),
+    "epsilon_insensitive": lambda: EpsilonInsensitive("auto"),
+    "huber": lambda: Huber("auto"),
 }
 
 LOSS_NAMES = tuple(_NAMES)
-"""Names that :func:`as_loss` takes, each a loss with its default parameter."""
+"""Names that :func:`as_loss` takes; parameters are ``"auto"``, which estimators turn into numbers in fit."""
 
 
 def as_loss(loss: Any, name: str = "loss") -> Loss:
@@ -48,7 +49,7 @@ def as_loss(loss: Any, name: str = "loss") -> Loss:
     --------
     >>> from rkhs.losses.registry import as_loss
     >>> as_loss("huber")
-    Huber()
+    Huber(kappa='auto')
     """
     if isinstance(loss, Loss):
         return loss

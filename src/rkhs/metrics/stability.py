@@ -138,16 +138,17 @@ def stability_bound(model: Any, *, kernel_bound: float | None = None, output_bou
     --------
     >>> from sklearn.datasets import load_linnerud
     >>> from rkhs import OperatorKernelRegressor
+    >>> from rkhs.losses import Huber
     >>> from rkhs.metrics.bounds import stability_bound
     >>> X, Y = load_linnerud(return_X_y=True)
-    >>> model = OperatorKernelRegressor(loss="huber", reg=1.0, center=False).fit(X, Y)
+    >>> model = OperatorKernelRegressor(loss=Huber(1.0), reg=1.0, center=False).fit(X, Y)
     >>> round(stability_bound(model).beta, 12)
     0.05
     """
     if not all(hasattr(model, name) for name in ("kernel_bound_", "output_bound_", "dual_coef_")):
         raise InputError(f"model must be a fitted operator-valued regressor; got {model!r}. Call fit first")
     return stability_constants(
-        model.loss,
+        getattr(model, "loss_", model.loss),
         len(model.dual_coef_),
         model.reg,
         kernel_bound=model.kernel_bound_ if kernel_bound is None else kernel_bound,

@@ -84,6 +84,11 @@ class Euclidean(OutputSpace):
             U, basis = left[:, kept] * s[kept], right[kept].cpu().numpy()
         return cls(mean.cpu().numpy(), factor, basis, column_weights), U
 
+    def moved(self, shift: Tensor) -> Euclidean:
+        """The space whose mean is moved by ``shift`` of shape (r,), in coordinates: these become less by as much."""
+        mean = self.decode(shift[None])[0].cpu().numpy()
+        return Euclidean(mean, self.factor, self.basis, self.column_weights)
+
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
         U = (Y - like(self.mean, Y)) * self.root(Y) / self.factor

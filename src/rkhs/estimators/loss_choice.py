@@ -1,0 +1,86 @@
+"""Parameters of losses chosen from the data: the size of a residual that is no outlier.
+
+Training residuals are misleading where outliers are interpolated. The median norm of the leave-one-out residuals of the
+squared loss, ``phi_i / P_ii`` with ``P = (K + reg diag(1/w))^-1``, is not moved by fewer than half of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import cholesky
+from rkhs.estimators.autoencoder_fit import Encoder, solve_autoencoder
+from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.losses import Squared
+from rkhs.outputs import OutputSpace
+
+__all__ = ["effective_gram", "settle_layers", "typical_norm", "typical_residual"]
+
+_FAR = 3.0  # residuals of so many typical ones are those of outliers
+
+
+def typical_residual(K: Tensor, T: Tensor, reg: float, weights: Tensor | None, total: float) -> tuple[float, Tensor]:
+    """Size of a residual of ridge regression of ``T`` (n, r), and the mean (r,) of the targets that are no outliers.
+
+    ``total`` is the sum of the weights before they were divided by it: a row of weight m counts as m rows, of which one
+    is left out.
+    """
+    w = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
+    kept = (w > 0.0).nonzero()[:, 0]
+    W, T, w = K[kept][:, kept], T[kept], w[kept]
+    ridge = reg / w
+    W.diagonal().add_(ridge)
+    P = torch.cholesky_inverse(cholesky(W, name="the system K + n reg I")[0])
+    left = (P @ T) / P.diagonal()[:, None]
+    # Of m copies m - 1 stay: they divide the residual without the row by 1 + v / ridge', v its variance without it.
+    spread = (1.0 / P.diagonal() - ridge).clamp_min(0.0)
+    left = left / (1.0 + spread * (w * total - 1.0).clamp_min(0.0) / (reg * total))[:, None]
+    size = typical_norm(left, w)
+    inliers = w * (torch.linalg.vector_norm(left, dim=1) <= _FAR * size)
+    return size, inliers @ T / inliers.sum() if float(inliers.sum()) < float(w.sum()) else torch.zeros_like(T[0])
+
+
+def typical_norm(rows: Tensor, weights: Tensor | None = None) -> float:
+    """Weighted median of the norms of rows; of those that are not zero if half of them are, and 1 if all are."""
+    norms = torch.linalg.vector_norm(rows, dim=1)
+    w = torch.ones_like(norms) if weights is None else weights
+    if float(w[norms > 0.0].sum()) <= 0.5 * float(w.sum()):
+        norms, w = norms[norms > 0.0], w[norms > 0.0]
+    if len(norms) == 0:
+        return 1.0
+    order = torch.argsort(norms)
+    share = torch.cumsum(w[order], 0) / w.sum()
+    return float(norms[order][int((share >= 0.5 - 1e-12).to(torch.uint8).argmax())])
+
+
+def effective_gram(grams: Sequence[Tensor], operators: Sequence[np.ndarray | Tensor | None], T: Tensor) -> Tensor:
+    """``sum_t K_t <T A_t, T> / <T, T>``: operators as numbers, enough for the size of residuals."""
+    K, total = torch.zeros_like(grams[0]), max(float((T * T).sum()), 1e-300)
+    for gram, A in zip(grams, operators, strict=True):
+        K += gram if A is None else gram * (float(((T @ torch.as_tensor(A).to(T)) * T).sum()) / total)
+    return K
+
+
+def settle_layers(
+    model: Any,
+    settings: Settings,
+    encoder: Encoder,
+    coordinates: Tensor,
+    weights: Tensor | None,
+    space: OutputSpace,
+    start: list[Tensor] | None,
+) -> tuple[Settings, list[Tensor] | None]:
+    """Settings with numbers for the loss of an autoencoder, and the layers of the squared loss to start from."""
+    if not settings.loss.automatic:
+        return settings, start
+    plain = solve_autoencoder(model, replace(settings, loss=Squared()), encoder, coordinates, weights, space, start)
+    K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
+    K = effective_gram([K], [settings.operators[-1]], coordinates)
+    size, _ = typical_residual(K, coordinates, settings.reg[-1], weights, model._total_weight)
+    return replace(settings, loss=settings.loss.resolve(size)), [plain.codes[0], *plain.encoder_coefs[1:]]
