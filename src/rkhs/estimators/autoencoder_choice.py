@@ -1,8 +1,13 @@
-"""``reg="auto"``: a few regularisers compared on rows that are held out, each fit started where the last one ended."""
+"""``reg="auto"``: a few regularisers compared on rows that are held out, each fit started where the last one ended.
+
+With many components the path goes from weak regularisers to strong ones and ends when two in a row were worse than the
+best before; with one or two, where a fit that starts at a weak regulariser gets stuck, it goes the other way and to the
+end. The codes of the comparison are no start for the fit to come: from them it takes more iterations than from kernel
+principal components.
+"""
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +15,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.selection import held_out_parts
@@ -19,27 +24,25 @@ __all__ = ["settle"]
 
 _TOL = 1e-3  # of the fits that are compared
 _FEWEST = 40  # rows below which a part is too small to tell settings apart
+_LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
+_FEW_COMPONENTS = 2
+_WORSE = 2  # candidates in a row after which a path backwards ends
 
 
-def settle(
-    model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None, start: list[Tensor] | None
-) -> tuple[Settings, list[Tensor] | None]:
-    """Settings with one regulariser a layer, and where to start; what was compared is stored on the model."""
+def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None) -> Settings:
+    """Settings with one regulariser a layer; what was compared is stored on the model."""
     model.candidates_, model.candidate_errors_ = None, None
     if len(settings.candidates) == 0 or len(items) < _FEWEST:
-        return settings, start
+        return settings
     rows = _Rows(model, items, goal, weights)
-    errors = np.zeros(len(settings.candidates))
-    for train, test in held_out_parts(len(items)):
-        fitted = _along(model, settings.candidates, rows, train, test, errors)
+    parts = held_out_parts(len(items))
+    backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS
+    errors = np.mean([_along(model, settings.candidates, rows, *part, backwards=backwards) for part in parts], axis=0)
     if not np.isfinite(errors).any():  # the fit to come says why
-        return settings, start
-    best = int(np.argmin(errors))
-    codes = _codes(fitted[best], rows, train) if len(settings.widths) == 1 else None
+        return settings
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
-    if start is None and codes is not None and model.init == "kpca":
-        start = [to_tensor(codes, **model._options)]
-    return replace(settings, reg=settings.candidates[best]), start
+    level = errors <= _LEVEL * np.nanmin(errors)
+    return replace(settings, reg=settings.candidates[int(np.argmax(level))])  # the first is the strongest
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,10 @@ def _along(
     rows: _Rows,
     train: np.ndarray,
     test: np.ndarray,
-    errors: np.ndarray,
-) -> list[Any]:
-    """Fit the candidates one after the other and add their held-out errors; returns the fitted models."""
+    *,
+    backwards: bool,
+) -> np.ndarray:
+    """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
     params = {**model.get_params(deep=False), "warm_start": True, "n_init": 1, "verbose": 0, "random_state": 0}
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
@@ -94,23 +98,19 @@ def _along(
     items, more = rows.cut(train, train)
     held, asked = rows.cut(test, train)
     share = rows.share(test)
-    fitted: list[Any] = []
-    for k, reg in enumerate(candidates):
+    errors = np.full(len(candidates), np.nan)
+    least, worse = np.inf, 0
+    for k in reversed(range(len(candidates))) if backwards else range(len(candidates)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit says what there is to say
             try:
-                walker.set_params(reg=reg).fit(items, sample_weight=rows.share(train), **more)
+                walker.set_params(reg=candidates[k]).fit(items, sample_weight=rows.share(train), **more)
                 held_out = walker.reconstruction_error(held, diag=rows.diagonal(test), **asked)
-                errors[k] += float(np.average(held_out, weights=share))
+                errors[k] = float(np.average(held_out, weights=share))
             except InputError:  # a system that is singular at this regulariser
                 errors[k] = np.inf
-        fitted.append(copy.copy(walker))
-    return fitted
-
-
-def _codes(fitted: Any, rows: _Rows, train: np.ndarray) -> np.ndarray:
-    """Codes of all rows by a model of some of them."""
-    everything, _ = rows.cut(np.arange(len(rows.items)), train)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return np.asarray(fitted.transform(everything), dtype=np.float64)
+        worse = 0 if errors[k] < least else worse + 1
+        least = min(least, errors[k])
+        if backwards and worse == _WORSE:
+            break
+    return errors

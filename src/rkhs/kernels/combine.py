@@ -13,6 +13,8 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.mixture import Mixture
+from rkhs.kernels.stationary import Radial
 
 __all__ = ["Composite", "Product", "Scaled", "Sum"]
 
@@ -106,8 +108,23 @@ class Sum(_Many):
     array([[2.]])
     """
 
+    @property
+    def _passes(self) -> list[Kernel]:
+        """The terms, those that read the same distances as one."""
+        radial: list[tuple[float, Radial]] = []
+        others: list[Kernel] = []
+        for term in self.parts:
+            weight, base = (term.scale, term.parts[0]) if isinstance(term, Scaled) else (1.0, term)
+            if isinstance(base, Radial):
+                radial.append((weight, base))
+            else:
+                others.append(term)
+        if len(radial) < 2:
+            return list(self.parts)
+        return [Mixture(*zip(*radial, strict=True)), *others]
+
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
-        first, *rest = self.parts
+        first, *rest = self._passes
         K = first._gram(X, Y)
         for term in rest:
             term._add_gram(K, X, Y)
@@ -120,13 +137,13 @@ class Sum(_Many):
         return torch.stack([term._column_diag(X, Y) for term in self.parts]).sum(0)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        return torch.stack([term._pullback(X, S, None) for term in self.parts]).sum(0)
+        return torch.stack([term._pullback(X, S, None) for term in self._passes]).sum(0)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        return torch.stack([term._cross_pullback(X, Y, S) for term in self.parts]).sum(0)
+        return torch.stack([term._cross_pullback(X, Y, S) for term in self._passes]).sum(0)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
-        parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self.parts]
+        parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self._passes]
         return torch.stack([left for left, _ in parts]).sum(0), torch.stack([right for _, right in parts]).sum(0)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:

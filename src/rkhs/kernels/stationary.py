@@ -389,7 +389,7 @@ class Matern(Radial):
         a = D.mul_(2.0 * self.nu * g2).sqrt_()
         E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
-            return torch.where(a > 0.0, E.mul_(-0.5 * g2) / a, torch.zeros_like(a))
+            return E.mul_(-0.5 * g2).div_(a).masked_fill_(a == 0.0, 0.0)
         if self.nu == 1.5:
             return E.mul_(-1.5 * g2)
         return a.add_(1.0).mul_(E).mul_(-5.0 / 6.0 * g2)

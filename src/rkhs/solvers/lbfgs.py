@@ -17,6 +17,7 @@ __all__ = ["LBFGS"]
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MAX_TRIALS = 25
+_PROMISED = 0.02
 _ROUNDING = 1e-8  # about the root of the precision: below it, differences of the objective are rounding
 
 
@@ -74,7 +75,7 @@ class LBFGS(Solver):
             if not slope < 0.0:
                 pairs.clear()
                 direction, slope = -steepest, -measure * measure
-            first = 1.0 if pairs else min(1.0, 1.0 / max(measure, 1e-300))
+            first = 1.0 if pairs else _first_step(value, measure)
             step = _line_search(problem, x, value, direction, slope, first)
             evaluations += step.trials
             if step.length == 0.0 and pairs:
@@ -96,6 +97,11 @@ class LBFGS(Solver):
                 reason = Reason.DECREASE
                 break
         return Solution(x, value, reason, max(1, iteration), evaluations, None, monitor.finish(), tuple(pairs))
+
+
+def _first_step(value: float, measure: float) -> float:
+    """Length of a first trial along the gradient: a whole step, or as far as promises a fiftieth of the objective."""
+    return max(min(1.0, 1.0 / max(measure, 1e-300)), _PROMISED * abs(value) / max(measure * measure, 1e-300))
 
 
 def _identity(gradient: Tensor) -> Tensor:

@@ -1,0 +1,53 @@
+"""Several radial kernels in one pass over the distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from rkhs.kernels.stationary import Radial
+
+__all__ = ["Mixture"]
+
+
+class Mixture(Radial):
+    """``k = sum_t w_t f_t(D)`` of radial kernels with numbers for bandwidths: what a sum of them computes with.
+
+    The distances of a tile are computed once, while every term reads them from the cache; a sum of Gram matrices would
+    compute them once a term and pass over an n x n matrix again to add.
+
+    Parameters
+    ----------
+    weights : sequence of float
+    terms : sequence of Radial
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+    """
+
+    _power = 2
+
+    def __init__(self, weights: Sequence[float], terms: Sequence[Radial]) -> None:
+        self.weights = weights
+        self.terms = terms
+        self.gamma = max(term._gamma ** (2 / term._power) for term in terms)  # where distances must keep their digits
+
+    def _profile(self, D: Tensor) -> Tensor:
+        return self._total(D, [term._profile for term in self.terms])
+
+    def _slope(self, D: Tensor) -> Tensor:
+        return self._total(D, [term._slope for term in self.terms])
+
+    def _total(self, D: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
+        *earlier, last = zip(self.weights, functions, strict=True)
+        parts = [(weight, function(D.clone())) for weight, function in earlier]
+        total = last[1](D).mul_(last[0])  # the last one may overwrite the distances
+        for weight, part in parts:
+            total.add_(part, alpha=weight)
+        return total
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return torch.full_like(X[:, 0], sum(self.weights))
