@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from rkhs._core.errors import EdgeWarning, OverfitWarning
 from rkhs.losses import Squared
 from rkhs.problems.decoder import Decoder
-from rkhs.selection import held_out_parts, open_end
+from rkhs.selection import open_end
 
 __all__ = ["edge_sentences", "open_ends", "overfit_sentence", "report_choice", "warn_of_edges"]
 
@@ -28,8 +29,8 @@ def report_choice(model: Any, decoder: Decoder, coordinates: Tensor, weights: Te
     total = float(w @ (coordinates * coordinates).sum(1))
     if total <= 0.0:
         return
-    spread = total * float(model.output_.factor) ** 2 * len(held_out_parts(len(coordinates)))
-    model.held_out_error_ = float(model.candidate_errors_.min()) / spread
+    spread = total * float(model.output_.factor) ** 2
+    model.held_out_error_ = float(np.nanmin(model.candidate_errors_)) / spread
     model.at_edge_ = open_ends(model.candidate_errors_, spread)
     warn_of_edges(model)
     if isinstance(loss, Squared):
