@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rkhs.reproduce.cells import finished_cells, run_cells
+from rkhs.reproduce.cells import run_cells
+from rkhs.reproduce.finished import Finished
 
 PLAN = [{"name": name, "split": split} for name in "ab" for split in range(3)]
 
@@ -29,11 +30,11 @@ def test_a_stopped_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert calls == PLAN
     assert [row["score"] for row in rows] == [0.0, 10.0, 20.0] * 2
     assert "6 cells, 1 of them done" in capsys.readouterr().out
-    assert len(finished_cells(path)) == 6
+    assert len(Finished(path).rows) == 6
     assert run_cells(PLAN[::-1], work, path=path) == rows[::-1]
     assert len(calls) == 6
 
 
 def test_without_a_file_nothing_is_kept(tmp_path: Path) -> None:
     assert len(run_cells(PLAN, lambda cell: {})) == 6
-    assert finished_cells(None) == {} == finished_cells(tmp_path / "none")
+    assert Finished(None).rows == {} == Finished(tmp_path / "none").rows

@@ -8,6 +8,7 @@ import pytest
 from rkhs._core.errors import InputError
 from rkhs.reproduce import disentanglement, drkm_table2
 from rkhs.reproduce.baselines.beta_vae import BetaVAE
+from rkhs.reproduce.cells import cell_key
 from rkhs.reproduce.disentanglement_figures import draw
 from rkhs.reproduce.drkm_table2 import MODELS, denoise_model
 from rkhs.reproduce.shapes import SHAPES, sample_shape
@@ -167,7 +168,7 @@ def test_figures_of_the_study(tmp_path):
     rng = np.random.default_rng(0)
     rows = []
     for cell in disentanglement.cells(("dsprites",), (50, 100), range(2), reduced=True):
-        rows.append({**json.loads(disentanglement._key(cell)), **dict.fromkeys(disentanglement.SCORES, rng.uniform())})
+        rows.append({**json.loads(cell_key(cell)), **dict.fromkeys(disentanglement.SCORES, rng.uniform())})
     files = draw(rows, tmp_path)
     assert {file.name for file in files} == {
         f"dsprites_{kind}.png" for kind in ("widths", "depth", "images", "weights", "lines")
@@ -192,7 +193,7 @@ def test_plan_covers_the_paper():
     assert {c.get("gamma") for c in plan if c["figure"] == "gamma"} == set(disentanglement.GAMMAS)
     assert len({(c["widths"], c["bandwidths"]) for c in plan if c["figure"] == "widths"}) == 16
     assert {c["beta"] for c in plan if c["figure"] == "beta-VAE"} == {2, 3, 4, 5, 6}
-    assert len({disentanglement._key(c) for c in plan}) == len(plan)
+    assert len({cell_key(c) for c in plan}) == len(plan)
 
 
 @pytest.mark.parametrize(("name", "shape"), [("cars3d", (6, 64, 64, 3)), ("smallnorb", (6, 64, 64))])

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes
-    from rkhs.estimators.encode_files import encode_to_parquet
+    from rkhs.estimators import encode_to_parquet
     from rkhs.persistence import read_model
 
     file = read_model(args.model)

@@ -3,6 +3,7 @@
 from rkhs.estimators.base import KernelEstimator, Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.diagnostics import Diagnostics, diagnose
+from rkhs.estimators.encode_files import encode_to_parquet
 from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
 from rkhs.estimators.gram_transformer import GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
@@ -31,5 +32,6 @@ __all__ = [
     "RobustFit",
     "decode_chunks",
     "diagnose",
+    "encode_to_parquet",
     "fit_robust",
 ]

@@ -126,10 +126,10 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_round
     rounds = check_count(max_rounds, "max_rounds")
     _check_model(model)
     inliers, K = _core(model, X)
-    fitted, settled, looked_again, done = clone(model), False, False, 0
+    fitted, settled, looked_again, done = _fresh(model), False, False, 0
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
-        fitted = clone(model).set_params(refine=False)
+        fitted = _fresh(model).set_params(refine=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             fitted.fit(X, sample_weight=inliers.astype(np.float64))
@@ -149,8 +149,14 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_round
             ConvergenceWarning,
             stacklevel=2,
         )
-    final = clone(model).fit(X, sample_weight=inliers.astype(np.float64)) if model.refine else fitted
+    final = _fresh(model).fit(X, sample_weight=inliers.astype(np.float64)) if model.refine else fitted
     return RobustFit(final, inliers, roots / max(threshold, 1e-300), threshold, done, settled)
+
+
+def _fresh(model: Any) -> Any:
+    """An unfitted copy; a checkpoint belongs to one fit, and here there are several."""
+    copy = clone(model)
+    return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy
 
 
 def _check_model(model: Any) -> None:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["add_cell_options", "cell_key", "finished_cells", "run_cells"]
+from rkhs.reproduce.finished import Finished
+
+__all__ = ["add_cell_options", "cell_key", "run_cells"]
 
 Cell = dict[str, Any]
 
@@ -17,18 +19,6 @@ Cell = dict[str, Any]
 def cell_key(cell: Cell) -> str:
     """One text for the settings of a cell, whatever their order."""
     return json.dumps(cell, sort_keys=True)
-
-
-def finished_cells(path: Path | None) -> dict[str, Cell]:
-    """Results of the file by the settings of their cells; a line cut short by a crash is skipped."""
-    found: dict[str, Cell] = {}
-    for line in path.read_text().splitlines() if path is not None and path.exists() else ():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[row.pop("key")] = row
-    return found
 
 
 def add_cell_options(parser: argparse.ArgumentParser) -> None:
@@ -70,14 +60,12 @@ def run_cells(
     list of dict
         Settings, results and ``seconds`` of the finished cells, in the order of the plan.
     """
-    done = finished_cells(path)
+    file = Finished(path)
+    done = file.rows
     missing = [cell for cell in plan if cell_key(cell) not in done]
     known = [done[cell_key(cell)]["seconds"] for cell in plan if cell_key(cell) in done]
     each = sum(known) / len(known) if known else seconds
     print(f"{len(plan)} cells, {len(known)} of them done; the others take about {len(missing) * each / 60:.1f} min")
-    if path is not None and path.exists() and not path.read_text().endswith("\n"):
-        with path.open("a") as file:  # the line that a crash cut short
-            file.write("\n")
     started = time.perf_counter()
     for i, cell in enumerate(missing):
         spent = time.perf_counter() - started
@@ -86,9 +74,5 @@ def run_cells(
             break
         begun = time.perf_counter()
         result = work(cell)
-        row = {**result, "seconds": round(time.perf_counter() - begun, 3)}
-        done[cell_key(cell)] = row
-        if path is not None:
-            with path.open("a") as file:
-                file.write(json.dumps({"key": cell_key(cell), **row}) + "\n")
+        file.add(cell_key(cell), {**result, "seconds": round(time.perf_counter() - begun, 3)})
     return [{**cell, **done[cell_key(cell)]} for cell in plan if cell_key(cell) in done]

@@ -15,7 +15,6 @@ Run: RKHS_DATA=... python -m rkhs.reproduce.disentanglement [--reduced] [--cells
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import time
@@ -32,6 +31,7 @@ from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.kernels import Gaussian
 from rkhs.metrics import dci, irs, mig, sap
 from rkhs.reproduce.baselines.beta_vae import BetaVAE
+from rkhs.reproduce.cells import cell_key
 from rkhs.reproduce.disentanglement_figures import draw
 from rkhs.reproduce.finished import Finished
 
@@ -218,10 +218,6 @@ def _latents(cell: dict[str, Any]) -> int | None:
     return widths.index(10) + 1 if 10 in widths else None
 
 
-def _key(cell: dict[str, Any]) -> str:
-    return json.dumps({k: list(v) if isinstance(v, tuple) else v for k, v in cell.items()}, sort_keys=True)
-
-
 def summarise(rows: Sequence[dict[str, Any]]) -> None:
     """Mean and standard deviation of every score over the seeds, a line a setting."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -261,7 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     sizes, seeds = ((100,), range(2)) if options.reduced else (SIZES, range(5))
     effort = {"n_eval": 500, "trees": 3} if options.reduced else {}
     plan = {
-        _key(cell): cell
+        cell_key(cell): cell
         for cell in cells(data, sizes, seeds, reduced=options.reduced)
         if options.only in (None, cell["figure"])
     }
@@ -278,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
             break
         if loaded is None or loaded[0] != cell["data"]:
             loaded = (cell["data"], *load_images(cell["data"]))
-        done.add(_key(cell), run_cell(cell, loaded[1], loaded[2], **effort))
+        done.add(cell_key(cell), run_cell(cell, loaded[1], loaded[2], **effort))
     rows = [done.rows[key] for key in plan if key in done.rows]
     summarise(rows)
     if options.figures is not None:
