@@ -31,8 +31,7 @@ def report_choice(model: Any, decoder: Decoder, coordinates: Tensor, weights: Te
         return
     spread = total * float(model.output_.factor) ** 2
     model.held_out_error_ = float(np.nanmin(model.candidate_errors_)) / spread
-    model.at_edge_ = open_ends(model.candidate_errors_, spread)
-    warn_of_edges(model)
+    model.at_edge_ = open_ends(model.candidate_errors_, spread)  # no warning: the user has not chosen these ends
     if isinstance(loss, Squared):
         left = (model.reg_[-1] / w)[:, None] * decoder.parameters
         said = overfit_sentence(model.held_out_error_, float(w @ (left * left).sum(1)) / total)

@@ -181,9 +181,9 @@ class KernelAutoencoder(FittedAutoencoder):
 
     Warns
     -----
-    ConvergenceWarning, CollapseWarning, EdgeWarning, OverfitWarning
-        Where the solver stopped early, the codes carry nothing, the best regulariser may lie beyond those compared, or
-        new items are rebuilt hardly better than by their mean; see :func:`rkhs.diagnose`.
+    ConvergenceWarning, CollapseWarning, OverfitWarning
+        Where the solver stopped early, the codes carry nothing, or new items are rebuilt hardly better than by their
+        mean; see :func:`rkhs.diagnose`, which says too where a better regulariser may lie beyond those compared.
 
     Notes
     -----
