@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.gram_transformer import GramTransformer as GramTransformer
     from rkhs.estimators.io_regressor import InputOutputKernelRegressor as InputOutputKernelRegressor
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder as KernelAutoencoder
+    from rkhs.estimators.kernel_autoencoder_cv import KernelAutoencoderCV as KernelAutoencoderCV
     from rkhs.estimators.kernel_contrastive import KernelContrastive as KernelContrastive
     from rkhs.estimators.kernel_pca import KernelPCA as KernelPCA
     from rkhs.estimators.operator_regressor import OperatorKernelRegressor as OperatorKernelRegressor
@@ -40,6 +41,7 @@ _NAMES = {
     "GramTransformer": "rkhs.estimators.gram_transformer",
     "InputOutputKernelRegressor": "rkhs.estimators.io_regressor",
     "KernelAutoencoder": "rkhs.estimators.kernel_autoencoder",
+    "KernelAutoencoderCV": "rkhs.estimators.kernel_autoencoder_cv",
     "KernelContrastive": "rkhs.estimators.kernel_contrastive",
     "KernelPCA": "rkhs.estimators.kernel_pca",
     "OperatorKernelRegressor": "rkhs.estimators.operator_regressor",

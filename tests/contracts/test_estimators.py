@@ -58,6 +58,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+# A search is checked on a small one: every check fits several times.
+SMALL: dict[str, dict[str, Any]] = {
+    "KernelAutoencoderCV": {"regs": (1e-2, 1e-3), "cv": 2, "tol": 1e-3, "refine": False}
+}
+
 # Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.
 SHRUNK = {"DeepRKM"}
 
@@ -70,8 +75,9 @@ def estimators() -> list[type[BaseEstimator]]:
 
 def plain() -> list[BaseEstimator]:
     """Every estimator at its defaults, and with kernel="precomputed"."""
-    made = [kind() for kind in estimators()]
-    return made + [type(e)(kernel="precomputed") for e in made if "kernel" in e.get_params()]
+    made = [(kind, SMALL.get(kind.__name__, {})) for kind in estimators()]
+    grams = [kind(kernel="precomputed", **few) for kind, few in made if "kernel" in kind().get_params()]
+    return [kind(**few) for kind, few in made] + grams
 
 
 def configurations() -> list[BaseEstimator]:

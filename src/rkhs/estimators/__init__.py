@@ -8,6 +8,7 @@ from rkhs.estimators.functional_regressor import FunctionalKernelRegressor
 from rkhs.estimators.gram_transformer import GramTransformer
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.kernel_autoencoder_cv import KernelAutoencoderCV
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -23,6 +24,7 @@ __all__ = [
     "GramTransformer",
     "InputOutputKernelRegressor",
     "KernelAutoencoder",
+    "KernelAutoencoderCV",
     "KernelContrastive",
     "KernelEstimator",
     "KernelPCA",

@@ -1,0 +1,251 @@
+"""The kernel autoencoder with regularisers, and kernels if several are given, chosen by cross-validation."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.errors import InputError
+from rkhs.estimators.autoencoder_choice import _Rows
+from rkhs.estimators.autoencoder_settings import read_settings
+from rkhs.estimators.autoencoder_targets import read_targets
+from rkhs.estimators.base import take
+from rkhs.estimators.choice_report import open_ends, warn_of_edges
+from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
+from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+
+__all__ = ["KernelAutoencoderCV"]
+
+_TOL = 1e-3  # of the fits that are compared
+
+
+class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
+    """A :class:`KernelAutoencoder` with parameters chosen by cross-validation, and the whole curve of errors.
+
+    Every fold walks down the path of regularisers, each fit started at the one before it; the best setting is then
+    fitted to all rows. ``KernelAutoencoder(reg="auto")``, its default for vectors, makes one such choice among few
+    settings on one part of few rows, at the price of about two fits.
+
+    Parameters
+    ----------
+    n_components : int or tuple of int, default=2
+    kernel, decoder_kernel, output_kernel : default="auto", "auto" and None
+        As in :class:`KernelAutoencoder`.
+    linear_part : {"auto", "kernel", "free"}, default="auto"
+        As in :class:`KernelAutoencoder`: kernels that are given make ``"auto"`` ``"kernel"``.
+    kernels, decoder_kernels : sequence, default=None
+        Kernels that are compared in place of ``kernel`` and ``decoder_kernel``, such as ``[Gaussian("2*median"),
+        Gaussian("8*median")]``; every pair with every regulariser.
+    regs : sequence of float or of tuple of float, default=None
+        Path of regularisers, the strongest first: numbers, or one number a layer, encoder first. None: those of
+        ``reg="auto"``.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; a number means folds of shuffled rows, always the same.
+    center, scale : bool, default=True
+    loss : str or Loss, default="squared"
+    refine : bool, default=True
+    max_iter : int, default=500
+    tol : float, default=1e-5
+        The fits that are compared stop at 1e-3 if it is smaller.
+    psd : {"clip", "raise"}, default="clip"
+    random_state : int, RandomState or None, default=None
+    device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+    dtype : {"float64", "float32"}, default="float64"
+    verbose : int, default=0
+        These as in :class:`KernelAutoencoder`.
+
+    Attributes
+    ----------
+    settings_ : list of dict
+        ``kernel``, ``decoder_kernel`` and ``reg`` of everything that was compared.
+    regs_ : ndarray of shape (settings, L)
+    errors_ : ndarray of shape (settings, folds)
+        Held-out mean squared reconstruction errors; infinite where a system was singular.
+    best_index_ : int
+        Of the least mean error.
+    reg_ : tuple of float
+    held_out_error_ : float or None
+        That error as a share of the variance; None with ``scale=False``.
+    at_edge_ : dict
+        ``{"reg": "weakest"}`` or ``"strongest"`` if the path ended while the error still fell clearly, which an
+        ``EdgeWarning`` says too.
+    codes_, kernel_, decoder_kernels_, objective_, ...
+        As in :class:`KernelAutoencoder`, of the fit to all rows, which ``estimator_`` is.
+
+    Raises
+    ------
+    InputError
+        For parameters out of range and data that cannot be used; the message names the argument.
+
+    Notes
+    -----
+    Costs less than ``folds * settings`` fits: those along a path take few iterations.
+
+    References
+    ----------
+    Stone (1974), Cross-validatory choice and assessment of statistical predictions; Laforgue et al. (2019).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rkhs import KernelAutoencoderCV
+    >>> model = KernelAutoencoderCV(1, regs=[1e-1, 1e-2, 1e-3, 1e-4], cv=2).fit(load_iris().data[::3])
+    >>> model.errors_.shape, model.reg_ == tuple(model.regs_[model.best_index_])
+    ((4, 2), True)
+    """
+
+    # What the choice is not offered for has the value that KernelAutoencoder has by default.
+    renormalize, constraint, operators, noise_std, n_copies = False, "none", None, 0.0, 1
+
+    def __init__(
+        self,
+        n_components: Any = 2,
+        *,
+        kernel: Any = "auto",
+        decoder_kernel: Any = "auto",
+        output_kernel: Any = None,
+        linear_part: str = "auto",
+        kernels: Any = None,
+        decoder_kernels: Any = None,
+        regs: Any = None,
+        cv: Any = 5,
+        center: bool = True,
+        scale: bool = True,
+        loss: Any = "squared",
+        refine: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        psd: str = "clip",
+        random_state: Any = None,
+        device: str = "cpu",
+        dtype: str = "float64",
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.decoder_kernel = decoder_kernel
+        self.output_kernel = output_kernel
+        self.linear_part = linear_part
+        self.kernels = kernels
+        self.decoder_kernels = decoder_kernels
+        self.regs = regs
+        self.cv = cv
+        self.center = center
+        self.scale = scale
+        self.loss = loss
+        self.refine = refine
+        self.max_iter = max_iter
+        self.tol = tol
+        self.psd = psd
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoderCV:
+        """Choose the parameters, then fit on all data; arguments as in :meth:`KernelAutoencoder.fit`.
+
+        Parameters
+        ----------
+        X : array (n, d), Gram matrix (n, n), or list of n objects
+        y : ignored
+        targets : same kind as X, optional
+        sample_weight : array of shape (n,), optional
+            Weighs the held-out errors too.
+
+        Returns
+        -------
+        self
+        """
+        pairs = list(product(_given(self, "kernel"), _given(self, "decoder_kernel")))
+        self.settings_, errors = [], []
+        for kernel, decoder in pairs:
+            model = self._model(kernel=kernel, decoder_kernel=decoder)
+            rows, path = self._read(model, X, targets, sample_weight)
+            self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
+            errors.append(self._errors(model, rows, path))
+        self.errors_ = np.concatenate(errors)
+        self.regs_ = np.array([setting["reg"] for setting in self.settings_])
+        mean = self.errors_.mean(1)
+        self.best_index_ = int(np.argmin(mean))
+        final = self._model(**self.settings_[self.best_index_])
+        final.fit(X, targets=targets, sample_weight=sample_weight)
+        own = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
+        self.__dict__.update(own)
+        size, spread = len(path), float(self.output_.factor) ** 2 if self.scale else float(mean.max())
+        self.held_out_error_ = float(mean[self.best_index_]) / spread if self.scale and spread > 0.0 else None
+        self.at_edge_ = open_ends(mean[self.best_index_ // size * size :][:size], spread)
+        warn_of_edges(self)
+        return self
+
+    def _model(self, **chosen: Any) -> KernelAutoencoder:
+        own = KernelAutoencoder().get_params(deep=False)
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in own}
+        return KernelAutoencoder(**{**shared, "reg": "auto", **chosen})
+
+    @property
+    def estimator_(self) -> KernelAutoencoder:
+        """The autoencoder with the chosen parameters, fitted on all data."""
+        check_is_fitted(self)
+        model = self._model(**self.settings_[self.best_index_])
+        names = self.get_params(deep=False)
+        model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
+        return model
+
+    def _read(
+        self, model: KernelAutoencoder, X: Any, targets: Any, sample_weight: Any
+    ) -> tuple[_Rows, list[tuple[float, ...]]]:
+        """Training data to be cut into folds, and the path of regularisers."""
+        kernel = model._kernel_for(X)
+        settings = read_settings(model, kernel, refined=bool(self.refine) and targets is None)
+        path = list(settings.candidates)
+        if self.regs is not None:
+            path = [read_settings(model.set_params(reg=reg), kernel, refined=False).reg for reg in self.regs]
+        if not path:
+            raise InputError("regs must not be empty; pass one regulariser or more, or None")
+        items = model._read_training(X, kernel)
+        goal = read_targets(model, targets, items, kernel, settings)
+        kept, weights = model._read_weights(sample_weight, len(items))
+        square = kernel.domain == "gram"
+        items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
+        settings.check_rows(len(items), None)
+        return _Rows(model, items, goal, weights), path
+
+    def _errors(self, model: KernelAutoencoder, rows: _Rows, path: list[tuple[float, ...]]) -> np.ndarray:
+        """Held-out errors, shape (regs, folds)."""
+        cv = KFold(self.cv, shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
+        folds = list(cv.split(np.zeros((len(rows.items), 1))))
+        out = np.full((len(path), len(folds)), np.inf)
+        shared = {"tol": max(self.tol, _TOL), "warm_start": True, "verbose": 0, "random_state": 0}
+        for f, (train, test) in enumerate(folds):
+            walker = KernelAutoencoder(**{**model.get_params(deep=False), **shared})
+            items, more = rows.cut(train, train)
+            held, asked = rows.cut(test, train)
+            for k, reg in enumerate(path):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # the final fit says what there is to say
+                    try:
+                        walker.set_params(reg=reg).fit(items, sample_weight=rows.share(train), **more)
+                        error = walker.reconstruction_error(held, diag=rows.diagonal(test), **asked)
+                    except InputError:  # a system that is singular at this regulariser
+                        continue
+                out[k, f] = np.average(error, weights=rows.share(test))
+        return out
+
+
+_CHOICE = ("settings_", "regs_", "errors_", "best_index_")
+
+
+def _given(model: Any, name: str) -> list[Any]:
+    many = getattr(model, f"{name}s")
+    if many is None:
+        return [getattr(model, name)]
+    if isinstance(many, (str, bytes)) or not list(many):
+        raise InputError(f"{name}s must be a sequence of at least one kernel, or None; got {many!r}")
+    return list(many)
