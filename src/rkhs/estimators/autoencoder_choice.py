@@ -9,6 +9,7 @@ principal components.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.selection import held_out_parts
 
-__all__ = ["settle"]
+__all__ = ["Rows", "path_errors", "settle"]
 
 _TOL = 1e-3  # of the fits that are compared
 _FEWEST = 40  # rows below which a part is too small to tell settings apart
@@ -34,10 +35,12 @@ def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tenso
     model.candidates_, model.candidate_errors_ = None, None
     if len(settings.candidates) == 0 or len(items) < _FEWEST:
         return settings
-    rows = _Rows(model, items, goal, weights)
+    rows = Rows(model, items, goal, weights)
     parts = held_out_parts(len(items))
     backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS
-    errors = np.mean([_along(model, settings.candidates, rows, *part, backwards=backwards) for part in parts], axis=0)
+    errors = np.mean(
+        [path_errors(model, settings.candidates, rows, *part, backwards=backwards) for part in parts], axis=0
+    )
     if not np.isfinite(errors).any():  # the fit to come says why
         return settings
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
@@ -46,7 +49,7 @@ def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tenso
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Training data as arrays and lists, to be cut into parts."""
 
     model: Any
@@ -65,8 +68,8 @@ class _Rows:
         return items, more
 
     def share(self, rows: np.ndarray) -> np.ndarray | None:
-        """Weights of some rows."""
-        return None if self.weights is None else self.weights.cpu().numpy()[rows]
+        """Weights of some rows as they were given: refining reads their sum as the number of rows."""
+        return None if self.weights is None else self.weights.cpu().numpy()[rows] * self.model._total_weight
 
     def diagonal(self, rows: np.ndarray) -> np.ndarray | None:
         """``k(x, x)`` of some rows of a Gram matrix of the inputs that are their own targets."""
@@ -81,14 +84,14 @@ def _take(items: Any, rows: np.ndarray, columns: np.ndarray | None) -> Any:
     return array[rows] if columns is None else array[np.ix_(rows, columns)]
 
 
-def _along(
+def path_errors(
     model: Any,
-    candidates: tuple[tuple[float, ...], ...],
-    rows: _Rows,
+    candidates: Sequence[tuple[float, ...]],
+    rows: Rows,
     train: np.ndarray,
     test: np.ndarray,
     *,
-    backwards: bool,
+    backwards: bool = False,
 ) -> np.ndarray:
     """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
     params = {**model.get_params(deep=False), "warm_start": True, "n_init": 1, "verbose": 0, "random_state": 0}

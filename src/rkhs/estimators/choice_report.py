@@ -46,6 +46,8 @@ def open_ends(
 
     ``spread`` is the variance beside which an error counts as small.
     """
+    if not np.isfinite(errors).any():
+        return {}
     end = open_end(errors, least=_LEAST * spread)
     return {} if end is None else {name: ends[int(end > 0)]}
 

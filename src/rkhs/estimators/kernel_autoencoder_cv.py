@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder_choice import _Rows
+from rkhs.estimators.autoencoder_choice import Rows, path_errors
 from rkhs.estimators.autoencoder_settings import read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
-from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["KernelAutoencoderCV"]
-
-_TOL = 1e-3  # of the fits that are compared
 
 
 class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
@@ -51,7 +48,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     loss : str or Loss, default="squared"
     refine : bool, default=True
     max_iter : int, default=500
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         The fits that are compared stop at 1e-3 if it is smaller.
     psd : {"clip", "raise"}, default="clip"
     random_state : int, RandomState or None, default=None
@@ -120,7 +117,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         loss: Any = "squared",
         refine: bool = True,
         max_iter: int = 500,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         psd: str = "clip",
         random_state: Any = None,
         device: str = "cpu",
@@ -200,7 +197,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
 
     def _read(
         self, model: KernelAutoencoder, X: Any, targets: Any, sample_weight: Any
-    ) -> tuple[_Rows, list[tuple[float, ...]]]:
+    ) -> tuple[Rows, list[tuple[float, ...]]]:
         """Training data to be cut into folds, and the path of regularisers."""
         kernel = model._kernel_for(X)
         settings = read_settings(model, kernel, refined=bool(self.refine) and targets is None)
@@ -212,31 +209,19 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         items = model._read_training(X, kernel)
         goal = read_targets(model, targets, items, kernel, settings)
         kept, weights = model._read_weights(sample_weight, len(items))
-        square = kernel.domain == "gram"
-        items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
-        settings.check_rows(len(items), None)
-        return _Rows(model, items, goal, weights), path
+        settings.check_rows(len(items) if kept is None else len(kept), None)
+        if kept is None:
+            return Rows(model, items, goal, weights), path
+        every = torch.zeros(len(items), **model._options)
+        every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
+        return Rows(model, items, goal, every), path
 
-    def _errors(self, model: KernelAutoencoder, rows: _Rows, path: list[tuple[float, ...]]) -> np.ndarray:
+    def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""
         cv = KFold(self.cv, shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
-        folds = list(cv.split(np.zeros((len(rows.items), 1))))
-        out = np.full((len(path), len(folds)), np.inf)
-        shared = {"tol": max(self.tol, _TOL), "warm_start": True, "verbose": 0, "random_state": 0}
-        for f, (train, test) in enumerate(folds):
-            walker = KernelAutoencoder(**{**model.get_params(deep=False), **shared})
-            items, more = rows.cut(train, train)
-            held, asked = rows.cut(test, train)
-            for k, reg in enumerate(path):
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the final fit says what there is to say
-                    try:
-                        walker.set_params(reg=reg).fit(items, sample_weight=rows.share(train), **more)
-                        error = walker.reconstruction_error(held, diag=rows.diagonal(test), **asked)
-                    except InputError:  # a system that is singular at this regulariser
-                        continue
-                out[k, f] = np.average(error, weights=rows.share(test))
-        return out
+        folds = cv.split(np.zeros((len(rows.items), 1)))
+        errors = np.stack([path_errors(model, path, rows, train, test) for train, test in folds], 1)
+        return np.where(np.isnan(errors), np.inf, errors)
 
 
 _CHOICE = ("settings_", "regs_", "errors_", "best_index_")
