@@ -13,6 +13,7 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs, solve_positive
+from rkhs.engines import Engine, Journal, Threads
 from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_pca import FittedPCA
@@ -70,8 +71,8 @@ class KernelPCA(FittedPCA):
         How the Gram matrix is kept: whole; recomputed tile by tile, exact in O(n) memory; in the span of ``m``
         landmarks or random features (:mod:`rkhs.features`), linear in n and reading files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes the blocks of rows, with finite features as ``storage``: a Dask cluster, threads or one thread, all
-        with the same bits. None: threads where there are several blocks. Whatever it is, the model is the same.
+        Who computes the blocks of rows, with finite features or ``"blocked"`` as ``storage``: a Dask cluster, threads
+        or one thread, all with the same bits. None: threads where there are several blocks.
     address : str or distributed.Client, default=None
         Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
     n_jobs : int, default=None
@@ -136,6 +137,9 @@ class KernelPCA(FittedPCA):
     >>> bool(pca.explained_variance_ratio_.sum() > 0.9)
     True
     """
+
+    _engine: Engine | None  # of a fit that is under way
+    _journal: Journal | None
 
     def __init__(
         self,
@@ -213,7 +217,7 @@ class KernelPCA(FittedPCA):
         if storage == "blocked":
             check_blocked(self, kernel, n)
             self.kernel_ = resolve_thinned(kernel, items, weights)
-            gram: Gram = Blocked(self.kernel_, items)
+            gram: Gram = self._blocked(self.kernel_, items)
             self._fit_components(gram, weights)
         else:
             announce_dense(self, n, 2.6)
@@ -319,6 +323,13 @@ class KernelPCA(FittedPCA):
                 return values[:count], vectors[:, :count]
             k = min(n, 2 * k)
 
+    def _blocked(self, kernel: Kernel, items: Any) -> Blocked:
+        """The Gram matrix by tiles, computed by whom the parameters ask for."""
+        engine = self._engine
+        if engine is None and self._options["device"].type == "cpu":
+            engine = Threads(torch.get_num_threads())
+        return Blocked(kernel, items, engine=engine, journal=self._journal)
+
     def _decoder_kernel(self) -> Kernel:
         given = self.decoder_kernel
         if isinstance(given, str) and given == "auto":
@@ -349,7 +360,7 @@ class KernelPCA(FittedPCA):
             self.reg_ = float(self.reg)
         ridge = self.reg_ * len(Z) if weights is None else self.reg_ / weights
         if K is None:
-            self.decoder_coef_ = Blocked(self.decoder_kernel_, Z).solve(U, ridge)[0].cpu().numpy()
+            self.decoder_coef_ = self._blocked(self.decoder_kernel_, Z).solve(U, ridge)[0].cpu().numpy()
             return
         K.diagonal().add_(ridge)
         self.decoder_coef_ = solve_positive(K, U, name="the pre-image system K + n reg I").cpu().numpy()

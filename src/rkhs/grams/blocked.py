@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, fix_signs
+from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, fingerprint, row_blocks
 from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
 
@@ -27,8 +30,12 @@ class Blocked(Gram):
     kernel : Kernel
         Resolved.
     items : Tensor of shape (n, d), or list of n objects
-    max_bytes : int, default=2**28
-        Of the tile that is held at one time.
+    max_bytes : int, default=2**26
+        Of a tile; each thread or worker holds one at a time. Tiles depend on it and on n alone.
+    engine : Engine, optional
+        Computes the tiles of a product, with the same bits whichever it is; None: this thread.
+    journal : Journal, optional
+        Keeps products, so that what was cut off goes on with the same bits.
 
     Raises
     ------
@@ -41,10 +48,22 @@ class Blocked(Gram):
     (preconditioned conjugate gradients).
     """
 
-    def __init__(self, kernel: Kernel, items: Any, max_bytes: int = 2**28) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        items: Any,
+        max_bytes: int = 2**26,
+        *,
+        engine: Engine | None = None,
+        journal: Journal | None = None,
+    ) -> None:
         self._kernel, self._items = kernel, items
+        self._engine, self._journal = engine, journal
         n = len(items)
         self._step = max(1, min(n, max_bytes // (8 * n)))
+        self._rows: Any = items
+        if engine is not None and isinstance(items, Tensor):
+            self._rows = engine.place(ArrayRows(items.cpu().numpy()))
         first = kernel._diag(items[:1])
         self._like = first.new_empty(0)
 
@@ -61,8 +80,20 @@ class Blocked(Gram):
     def matmul(self, V: Tensor) -> Tensor:
         """``K V``, one tile of rows at a time."""
         out = torch.empty(len(self._items), *V.shape[1:], dtype=V.dtype, device=V.device)
-        for rows in self._tiles():
-            out[rows] = self.block(rows).to(V) @ V
+        if self._engine is None:
+            for rows in self._tiles():
+                out[rows] = self.block(rows).to(V) @ V
+            return out
+        columns = V.contiguous().cpu()
+        stage = f"product {fingerprint(repr(self._kernel), columns.numpy())}"
+        kept = None if self._journal is None else self._journal.last(stage)
+        if kept is not None:
+            return torch.from_numpy(kept[1]["product"]).to(V)
+        blocks, shared = row_blocks(len(self._items), self._step), Product(self._kernel, self._rows, columns)
+        for block, part in zip(blocks, self._engine.map(block_product, blocks, None, shared), strict=True):
+            out[block.start : block.stop] = torch.from_numpy(part).to(V)
+        if self._journal is not None:
+            self._journal.add(stage, {}, {"product": out.cpu().numpy()})
         return out
 
     def diag(self) -> Tensor:
@@ -142,6 +173,30 @@ class Blocked(Gram):
             "conjugate gradients did not converge in 1000 steps with storage='blocked'; use a larger reg, or "
             "storage=Nystroem(m)"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """What the tiles of a product share.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    items : Rows, or list of n objects
+    columns : Tensor of shape (n, p)
+    """
+
+    kernel: Kernel
+    items: Any
+    columns: Tensor
+
+
+def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
+    """Rows of ``K V``: the kernel values of a block of items with all of them, times ``V``."""
+    V, everything = shared.columns, shared.items
+    if isinstance(everything, Rows):
+        everything = torch.from_numpy(everything.read()).to(V.dtype)
+    return (shared.kernel._gram(everything[block.start : block.stop], everything).to(V) @ V).numpy()
 
 
 def _preconditioner(
