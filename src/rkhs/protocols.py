@@ -14,6 +14,7 @@ from torch import Tensor
 __all__ = [
     "BatchSolution",
     "CanDiverge",
+    "HasBatches",
     "HasConstraint",
     "HasCurvature",
     "HasDualityGap",
@@ -35,6 +36,7 @@ class Reason(Enum):
     CLOSED_FORM = "the problem has a closed form"
     GRADIENT = "the gradient norm fell below the tolerance"
     DECREASE = "the objective no longer decreased by more than the tolerance"
+    SCHEDULE = "the planned number of steps was taken; more of them, by max_iter, may go lower"
     GAP = "the duality gap fell below the tolerance"
     ROUNDING = "the gradient is small and rounding hides any further decrease of the objective"
     MAX_ITER = "the largest number of iterations was reached; raise max_iter, or tol"
@@ -48,7 +50,8 @@ class Reason(Enum):
     @property
     def converged(self) -> bool:
         """Whether this is a regular end."""
-        return self in (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.GAP, Reason.ROUNDING)
+        ends = (Reason.CLOSED_FORM, Reason.GRADIENT, Reason.DECREASE, Reason.SCHEDULE, Reason.GAP, Reason.ROUNDING)
+        return self in ends
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,23 @@ class HasValueAndGrad(Protocol):
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and its gradient, of the shape of ``point``."""
+        ...
+
+
+@runtime_checkable
+class HasBatches(Protocol):
+    """A problem that gives gradients of random batches, and keeps what a solver needs to go on after a crash."""
+
+    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor]:
+        """Objective and gradient by the batch of a step."""
+        ...
+
+    def resume(self) -> tuple[int, dict[str, Tensor]] | None:
+        """The next step and the state of the solver before it, or None."""
+        ...
+
+    def keep(self, step: int, state: Callable[[], dict[str, Tensor]]) -> None:
+        """Keep the state before a step, if it is time."""
         ...
 
 

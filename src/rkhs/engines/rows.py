@@ -27,6 +27,11 @@ class Rows(ABC):
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
 
+    @property
+    def reads_anywhere(self) -> bool:
+        """Whether a few rows anywhere cost little to read; else they are read by groups of thousands."""
+        return True
+
     @abstractmethod
     def part(self, start: int, stop: int) -> Rows:
         """Rows ``start:stop``, small to send to another process."""
@@ -201,6 +206,11 @@ class ParquetRows(Rows):
         return cls(tuple((os.path.abspath(n), t.metadata.num_rows) for n, t in zip(names, tables, strict=True)), wanted)
 
     @property
+    def reads_anywhere(self) -> bool:
+        """No: row groups are decoded whole."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return (self._count, len(self._columns))
@@ -249,6 +259,11 @@ class DaskRows(Rows):
         self._array = array
 
     @property
+    def reads_anywhere(self) -> bool:
+        """No: chunks are computed whole."""
+        return False
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return (int(self._array.shape[0]), int(self._array.shape[1]))
@@ -272,7 +287,8 @@ def as_rows(X: Any, name: str = "X") -> Rows:
     ----------
     X : array of shape (n, d), or where to find one
         An array, tensor, frame or NumPy memory map; the path of a ``.npy`` file, of a ``.parquet`` file or of a folder
-        of such; a Dask array or dataframe (not a persisted one: its rows must be computable anywhere).
+        of such; a Dask array or dataframe (not a persisted one: its rows must be computable anywhere); an iterator or
+        loader of batches, which is read once into a temporary file.
     name : str, default="X"
         The argument, for messages.
 
@@ -292,12 +308,16 @@ def as_rows(X: Any, name: str = "X") -> Rows:
 
 
 def _find_rows(X: Any, name: str) -> Rows:
+    from rkhs.engines.batches import are_batches, spool
+
     if isinstance(X, Rows):
         return X
     if isinstance(X, (str, os.PathLike)):
         return _from_path(os.fspath(X), name)
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         return _from_dask(X, name)
+    if are_batches(X):
+        return spool(X, name)
     mapped = _from_map(X) if isinstance(X, np.ndarray) else None
     if mapped is not None:
         return mapped

@@ -14,7 +14,7 @@ from torch import Tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
-from rkhs.engines import ArrayRows, Engine, Rows, row_blocks, thread_limit
+from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
 from rkhs.estimators.autoencoder_settings import Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
@@ -38,9 +38,10 @@ from rkhs.features.base import sample_rows
 from rkhs.outputs import RKHS
 from rkhs.outputs.base import scale_factor
 from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, LandmarkAutoencoder
+from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.problems.start import SCALES, normalise_scale
 from rkhs.protocols import Monitor, Solution
-from rkhs.solvers import LBFGS
+from rkhs.solvers import LBFGS, MiniBatch
 
 __all__ = ["fit_landmarks"]
 
@@ -90,8 +91,8 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
         raise needs_dense(f"linear_part={model.linear_part!r}", "use linear_part='kernel'")
     if model.operators is not None:
         raise needs_dense("operators", "use operators=None")
-    if model.solver != "lbfgs":
-        raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs'")
+    if model.solver not in ("lbfgs", "minibatch"):
+        raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs' or 'minibatch'")
     if isinstance(data, Rows) and (targets is not None or model._noisy):
         raise InputError("targets and noise need inputs in memory; got rows that are read from a file")
     if settings.candidates:
@@ -187,7 +188,9 @@ def _progress(model: Any, blocks: int) -> Any:
 
 
 def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
-    """Descend on a sample of the rows where there are many, then on all of them."""
+    """Descend on a sample of the rows where there are many, then on all of them; or step from batch to batch."""
+    if model.solver == "minibatch":
+        return _step(model, settings, source, problem)
     small = _sampled_problem(model, source, problem)
     first = problem if small is None else small
     rng = check_seed(model.random_state)
@@ -220,6 +223,37 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     history += [{**row, "rows": problem.sweep.n} for row in solution.history]
     solution = replace(solution, history=tuple(history), n_evaluations=solution.n_evaluations + evaluations)
     return solution, solution.point.reshape(best[1].shape)
+
+
+def _step(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
+    """Steps on batches of rows; the objective of all rows in the end."""
+    small, rng = _sampled_problem(model, source, problem), check_seed(model.random_state)
+    first = problem if small is None else small
+    best: tuple[float, Tensor, Solution] | None = None
+    previous = _previous(model, source, settings.widths[0])
+    rate = 3e-2 if model.learning_rate is None else model.learning_rate
+    solver = MiniBatch(rate, model.max_iter)
+    engine = problem.data.engine if isinstance(problem.data.engine, Threads) else Serial()
+    variances, axes = torch.linalg.eigh(first.moments().covariance)
+    scales = variances.clamp_min(1e-2 * float(variances[-1]) + 1e-300).sqrt()
+    for attempt in range(model.n_init):
+        random = attempt > 0 or model.init == "random"
+        V = previous if attempt == 0 else None
+        V = _start(model, first, settings.widths[0], rng, random=random) if V is None else V
+        safe = replace(problem, factor=first.with_safe_ridge(V).factor)
+        batches = Batches(problem.data.rows, model.batch_size, int(rng.randint(2**31)), source.weights)
+        journal = model._journal if attempt == 0 else None
+        label = f"{type(model).__name__}, batches of {model.batch_size}, start {attempt + 1}/{model.n_init}"
+        monitor = Monitor(verbose=model.verbose, label=label)
+        seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, journal=journal)
+        found = solver.solve(seen, seen.point(V), monitor)
+        V = seen.parameters(found.point)
+        safe = safe.with_safe_ridge(V)
+        value = safe.value(V)
+        if best is None or value < best[0]:
+            best = value, V, replace(found, value=value)
+    assert best is not None
+    return best[2], best[1]
 
 
 def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -> LandmarkAutoencoder | None:

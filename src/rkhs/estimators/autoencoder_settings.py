@@ -122,7 +122,13 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = form(estimator)
     check_choice(estimator.psd, "psd", ("clip", "raise"))
-    check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating"))
+    check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", "minibatch"))
+    check_count(estimator.batch_size, "batch_size")
+    if estimator.solver == "minibatch" and isinstance(estimator.storage, str):
+        raise InputError(
+            f"solver='minibatch' needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got "
+            f"{estimator.storage!r}"
+        )
     for flag in ("center", "refine", "scale", "warm_start"):
         check_flag(getattr(estimator, flag), flag)
     if estimator.learning_rate is not None:

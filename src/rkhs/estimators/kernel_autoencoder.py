@@ -84,13 +84,18 @@ class KernelAutoencoder(FittedAutoencoder):
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
-    solver : {"lbfgs", "adam", "gradient_descent", "alternating"}, default="lbfgs"
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
         ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
         function spaces, which is several times faster than that of the coefficients. In the end the last layer is at
-        its optimum, so that ``objective_`` means the same for all of them.
+        its optimum, so that ``objective_`` means the same for all of them. ``"minibatch"``: ``max_iter`` steps of Adam
+        on random batches, whose cost does not depend on the number of rows; for landmarks or random features as
+        ``storage``. The decoder of a step solves running means of the normal equations.
     learning_rate : float, default=None
-        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, backtracking for the others.
+        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"``,
+        backtracking for the others.
+    batch_size : int, default=1024
+        Rows of a step of ``"minibatch"``.
     constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
         Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
         second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
@@ -223,6 +228,7 @@ class KernelAutoencoder(FittedAutoencoder):
         scale: bool = True,
         solver: str = "lbfgs",
         learning_rate: float | None = None,
+        batch_size: int = 1024,
         constraint: str = "none",
         softness: float = 1.0,
         renormalize: bool = False,
@@ -252,7 +258,7 @@ class KernelAutoencoder(FittedAutoencoder):
         self.loss = loss
         self.operators, self.reg = operators, reg
         self.center, self.scale = center, scale
-        self.solver, self.learning_rate = solver, learning_rate
+        self.solver, self.learning_rate, self.batch_size = solver, learning_rate, batch_size
         self.constraint, self.softness = constraint, softness
         self.renormalize = renormalize
         self.noise_std, self.n_copies = noise_std, n_copies

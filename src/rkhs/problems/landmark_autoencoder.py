@@ -242,15 +242,32 @@ class LandmarkAutoencoder:
         """Mean and covariance of the features of the rows."""
         return feature_moments(self.sweep.features, *self.data.sum(block_moments, self.sweep))
 
+    def normal(self, V: Tensor) -> tuple[tuple[np.ndarray, ...], Sweep]:
+        """Sums of the normal equations of the last layer for an encoder, and the sweep that found them."""
+        B = self.sweep.features.whiten(V)
+        sweep = self.sweep.cast(maps=B, anchors=self.anchors_raw @ B)
+        return self.data.sum(block_normal, sweep), sweep
+
+    def solve(self, V: Tensor, sums: tuple[np.ndarray, ...]) -> tuple[LastLayer, Tensor]:
+        """Best last layer for these sums and an encoder, and ``k(A, A)``."""
+        anchors = self.anchors_raw @ self.sweep.features.whiten(V)
+        assert self.sweep.kernel is not None
+        return solve_normal(self.sweep.kernel, anchors, sums, self.reg[1], self.ridge)
+
     def last_layer(self, V: Tensor) -> tuple[LastLayer, Sweep, Tensor]:
         """Best last layer for an encoder; also the sweep that found it, and ``k(A, A)``."""
-        B = self.sweep.features.whiten(V)
-        anchors = self.anchors_raw @ B
-        sweep = self.sweep.cast(maps=B, anchors=anchors)
-        assert sweep.kernel is not None
-        sums = self.data.sum(block_normal, sweep)
-        layer, G = solve_normal(sweep.kernel, anchors, sums, self.reg[1], self.ridge)
+        sums, sweep = self.normal(V)
+        layer, G = self.solve(V, sums)
         return layer, sweep, G
+
+    def gradient(self, V: Tensor, layer: LastLayer, sweep: Sweep, G: Tensor) -> Tensor:
+        """Gradient in the encoder with a last layer held fixed, shape of ``V``; one sweep."""
+        sweep = sweep.cast(coefficients=layer.coefficients)
+        dB, dA = (torch.as_tensor(part) for part in self.data.sum(block_gradient, sweep))
+        assert sweep.kernel is not None
+        C = layer.coefficients
+        dA = dA + sweep.kernel._pullback(layer.anchors, Outer(C, C), G).mul_(0.5 * self.reg[1])
+        return self.sweep.features.whiten_adjoint(dB + self.anchors_raw.mT @ dA).add_(V, alpha=self.reg[0])
 
     def value(self, V: Tensor) -> float:
         """Reduced objective; one sweep."""
@@ -265,13 +282,7 @@ class LandmarkAutoencoder:
         except InputError:  # too long a step of a line search: not positive definite in this dtype
             return float("inf"), torch.zeros_like(point)
         value = layer.value + 0.5 * self.reg[0] * float((V * V).sum())
-        sweep = sweep.cast(coefficients=layer.coefficients)
-        dB, dA = (torch.as_tensor(part) for part in self.data.sum(block_gradient, sweep))
-        assert sweep.kernel is not None
-        C = layer.coefficients
-        dA = dA + sweep.kernel._pullback(layer.anchors, Outer(C, C), G).mul_(0.5 * self.reg[1])
-        grad = self.sweep.features.whiten_adjoint(dB + self.anchors_raw.mT @ dA).add_(V, alpha=self.reg[0])
-        return value, grad.reshape(point.shape)
+        return value, self.gradient(V, layer, sweep, G).reshape(point.shape)
 
     def codes(self, V: Tensor) -> Tensor:
         """Codes of all rows, shape (n, p), in the dtype of the sweep."""

@@ -12,6 +12,7 @@ from rkhs.solvers.direct import Direct, leave_one_out_residuals
 from rkhs.solvers.fista import FISTA
 from rkhs.solvers.gradient_descent import GradientDescent
 from rkhs.solvers.lbfgs import LBFGS
+from rkhs.solvers.minibatch import MiniBatch
 from rkhs.solvers.penalty import QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient
@@ -30,6 +31,7 @@ __all__ = [
     "Direct",
     "GapSolver",
     "GradientDescent",
+    "MiniBatch",
     "PreimageDescent",
     "PreimageInBox",
     "ProjectedGradient",

@@ -1,0 +1,156 @@
+"""The two-layer autoencoder in finite features, seen a batch of rows at a time.
+
+The full objective eliminates the decoder by normal equations over all rows. Here they are running means over the
+batches seen so far, in which old batches fade: the decoder stays near its optimum for the current encoder while a step
+costs the same whatever the number of rows. The gradient of a batch at that decoder is, up to the lag of the means, an
+unbiased gradient of the reduced objective (the envelope theorem).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.engines import ArrayRows, Engine, Journal, Rows, row_blocks
+from rkhs.problems.landmark_autoencoder import Data, LandmarkAutoencoder
+
+__all__ = ["Batches", "MiniBatchAutoencoder"]
+
+_RUN = 32  # rows of an array or a file that are read together
+_BLOCK = 1024  # rows of a batch that one thread computes
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Random batches of rows, a function of the seed and the number of the step.
+
+    Rows are read in runs of 32 neighbours; those of parquet files and Dask arrays, which come by groups, in one.
+
+    Parameters
+    ----------
+    rows : Rows
+    size : int
+        Rows of a batch; all rows if there are no more.
+    seed : int
+    weights : ndarray of shape (n,), optional
+        Of the rows, summing to one.
+
+    References
+    ----------
+    Salmon et al. (2011) for random numbers that are a function of a counter.
+    """
+
+    rows: Rows
+    size: int
+    seed: int
+    weights: np.ndarray | None = None
+
+    def read(self, step: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows of a step, shape (b, columns), and their weights, which sum to one on average."""
+        n = self.rows.shape[0]
+        if self.size >= n:
+            return self.rows.read(), self.weights
+        run = min(self.size, _RUN if self.rows.reads_anywhere else self.size)
+        generator = np.random.Generator(np.random.Philox(key=[self.seed, step]))
+        starts = np.sort(generator.integers(0, n, self.size // run))
+        pieces = [(int(start), min(int(start) + run, n)) for start in starts]
+        pieces += [(0, run - (stop - start)) for start, stop in pieces if stop - start < run]  # around the end
+        items = np.concatenate([self.rows.read(*piece) for piece in pieces])
+        if self.weights is None:
+            return items, None
+        weights = np.concatenate([self.weights[slice(*piece)] for piece in pieces])
+        return items, weights * (n / len(items))
+
+
+@dataclass(eq=False)
+class MiniBatchAutoencoder:
+    """A :class:`LandmarkAutoencoder` whose gradients come from batches.
+
+    Parameters
+    ----------
+    whole : LandmarkAutoencoder
+        On all rows.
+    batches : Batches
+    engine : Engine
+        Computes the blocks of a batch.
+    scales : Tensor of shape (dim,)
+        Of the features along their principal axes, positive.
+    rotation : Tensor of shape (dim, dim)
+        The principal axes: the point is ``scales rotation^T V``, in which features have about unit variance.
+    share : float, default=0.15
+        Of the newest batch in the running means.
+    journal : Journal, optional
+        Keeps the state of the solver.
+    solvers : tuple of str
+        That fit the problem.
+
+    Raises
+    ------
+    InputError
+        If the normal equations are not positive definite.
+
+    References
+    ----------
+    Laforgue et al. (2019), equation 8, section 6 for the batches; Mairal et al. (2010), algorithm 2, for running means
+    of the sufficient statistics of an eliminated block.
+    """
+
+    solvers: ClassVar[tuple[str, ...]] = ("minibatch",)
+
+    whole: LandmarkAutoencoder
+    batches: Batches
+    engine: Engine
+    scales: Tensor
+    rotation: Tensor
+    share: float = 0.15
+    journal: Journal | None = None
+    _means: list[np.ndarray] = field(default_factory=list)
+
+    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor]:
+        """Objective by the running means, and the gradient of a batch."""
+        items, weights = self.batches.read(step)
+        n = len(items)
+        data = Data(ArrayRows(items), row_blocks(n, _BLOCK), self.engine)
+        part = replace(self.whole, data=data, sweep=replace(self.whole.sweep, n=n, weights=weights))
+        V = self.parameters(point)
+        sums, sweep = part.normal(V)
+        share = 1.0 if n >= self.batches.rows.shape[0] else max(self.share, 1.0 / (step + 1))
+        if not self._means:
+            self._means = [np.zeros_like(one) for one in sums]
+        self._means = [old + share * (new - old) for old, new in zip(self._means, sums, strict=True)]
+        layer, G = part.solve(V, tuple(self._means))
+        value = layer.value + 0.5 * part.reg[0] * float((V * V).sum())
+        grad = (self.rotation.mT @ part.gradient(V, layer, sweep, G)) / self.scales[:, None]
+        return value, grad.reshape(point.shape)
+
+    def point(self, V: Tensor) -> Tensor:
+        """The point of parameters."""
+        return self.scales[:, None] * (self.rotation.mT @ V)
+
+    def parameters(self, point: Tensor) -> Tensor:
+        """``V`` of a point, shape (dim, p)."""
+        return self.rotation @ (point.reshape(self.whole.dim, -1) / self.scales[:, None])
+
+    def resume(self) -> tuple[int, dict[str, Tensor]] | None:
+        """Step and state of the solver that a journal kept, or None."""
+        entry = None if self.journal is None else self.journal.last("batches")
+        if entry is None:
+            return None
+        content, arrays = entry
+        self._means = [arrays[f"mean {i}"] for i in range(content["means"])]
+        self.batches = replace(self.batches, seed=content["seed"])
+        return content["step"], {k: torch.as_tensor(v) for k, v in arrays.items() if not k.startswith("mean ")}
+
+    def keep(self, step: int, state: Callable[[], dict[str, Tensor]]) -> None:
+        """Keep the state of the solver before a step, if it is time."""
+        if self.journal is None or not self.journal.is_due():
+            return
+        arrays: dict[str, Any] = {name: value.numpy() for name, value in state().items()}
+        arrays |= {f"mean {i}": mean for i, mean in enumerate(self._means)}
+        content = {"step": step, "seed": self.batches.seed, "means": len(self._means)}
+        self.journal.add("batches", content, arrays)

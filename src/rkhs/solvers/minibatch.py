@@ -1,0 +1,82 @@
+"""Adam on gradients of batches, with step lengths that fall to zero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_count, check_number
+from rkhs.protocols import HasBatches, Monitor, Reason, Solution
+from rkhs.solvers.base import Solver
+
+__all__ = ["MiniBatch"]
+
+
+class MiniBatch(Solver):
+    """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one.
+
+    Parameters
+    ----------
+    learning_rate : float, default=1e-2
+        Length of the first steps.
+    max_iter : int, default=500
+        Number of steps.
+    beta1, beta2 : float, default=0.9, 0.999
+        Decay of the first and second moment, at least 0 and under 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    The value is that of the last batches; the caller knows the whole objective.
+
+    References
+    ----------
+    Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
+    """
+
+    requires: ClassVar[tuple[type, ...]] = (HasBatches,)
+
+    def __init__(
+        self, learning_rate: float = 1e-2, max_iter: int = 500, beta1: float = 0.9, beta2: float = 0.999
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
+        rate = check_number(self.learning_rate, "MiniBatch.learning_rate", above=0.0)
+        beta1, beta2 = (
+            check_number(getattr(self, name), f"MiniBatch.{name}", at_least=0.0, at_most=1.0 - 1e-12)
+            for name in ("beta1", "beta2")
+        )
+        steps = check_count(self.max_iter, "MiniBatch.max_iter")
+        x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+        reason, begin, value = Reason.SCHEDULE, 0, math.inf
+        kept = problem.resume()
+        if kept is not None:
+            begin, state = kept
+            x, first, second = (state[name].to(start) for name in ("x", "first", "second"))
+        for step in range(begin, steps):
+            problem.keep(step, lambda: {"x": x, "first": first, "second": second})
+            value, grad = problem.batch_value_and_grad(x, step)
+            measure = float(grad.norm())
+            if not (math.isfinite(value) and math.isfinite(measure)):
+                reason = Reason.DIVERGED
+                break
+            if monitor.row(step, value, measure, evaluations=step + 1):
+                reason = Reason.TIME
+                break
+            first.lerp_(grad, 1.0 - beta1)
+            second.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
+            scale = (second / (1.0 - beta2 ** (step + 1))).sqrt_().add_(1e-8)
+            length = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
+            x.addcdiv_(first, scale, value=-length / (1.0 - beta1 ** (step + 1)))
+        return Solution(x, value, reason, max(1, steps - begin), steps - begin, history=monitor.finish())

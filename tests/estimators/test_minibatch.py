@@ -1,0 +1,209 @@
+"""Autoencoders trained on batches: near the full objective, from rows of any origin, the same bits after a crash."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.utils import estimator_checks
+from torch.utils.data import DataLoader, TensorDataset
+
+from rkhs import KernelAutoencoder
+from rkhs._core.errors import InputError
+from rkhs.engines import ArrayRows, Journal, Serial, as_rows
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import Gaussian
+from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
+from rkhs.solvers import MiniBatch
+
+
+def sines(n: int) -> np.ndarray:
+    r = np.random.default_rng(0)
+    X = np.sin(r.normal(size=(n, 3)) @ r.normal(size=(3, 8))) + 0.05 * r.normal(size=(n, 8))
+    return np.asarray(X)
+
+
+X = sines(900)
+
+
+def fit(data: Any = X, sample_weight: Any = None, **options: Any) -> KernelAutoencoder:
+    settings: dict[str, Any] = {
+        "kernel": Gaussian(0.1),
+        "decoder_kernel": Gaussian(0.5),
+        "storage": Nystroem(40),
+        "reg": (1e-4, 1e-3),
+        "solver": "minibatch",
+        "batch_size": 256,
+        "max_iter": 20,
+        "random_state": 0,
+    }
+    return KernelAutoencoder(2, **settings | options).fit(data, sample_weight=sample_weight)
+
+
+@pytest.mark.parametrize("storage", [Nystroem(40), RandomFeatures(60)], ids=repr)
+def test_batches_come_near_all_rows(storage: Any) -> None:
+    rows = sines(4000)
+    train, test = rows[:2000], rows[2000:]
+    whole = fit(train, solver="lbfgs", max_iter=100, tol=1e-4, storage=storage)
+    steps = fit(train, max_iter=120, batch_size=512, storage=storage)
+    assert steps.objective_ < 1.15 * whole.objective_
+    assert steps.reconstruction_error(test).mean() < 1.2 * whole.reconstruction_error(test).mean()
+    assert steps.objective_ < 0.95 * fit(train, max_iter=2, storage=storage).objective_
+    assert steps.converged_
+    assert steps.n_iter_ == len(steps.history_) == 120
+    assert steps.reason_.startswith("the planned number of steps")
+
+
+class Loader:
+    """Yields batches again whenever it is asked."""
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        yield from np.array_split(X, 7)
+
+
+def test_rows_from_everywhere(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    expected = fit().codes_
+    sources: list[Any] = [
+        np.load(tmp_path / "x.npy", mmap_mode="r"),
+        as_rows(tmp_path / "x.npy"),
+        as_rows(Loader()),
+        as_rows(batch for batch in np.array_split(X, 3)),
+        as_rows(DataLoader(TensorDataset(torch.as_tensor(X)), batch_size=100, generator=torch.Generator())),
+    ]
+    for source in sources:
+        np.testing.assert_array_equal(fit(source).codes_, expected)
+    np.testing.assert_array_equal(fit(engine="threads", n_jobs=2).codes_, expected)
+    assert not np.array_equal(fit(random_state=1).codes_, expected)
+    pandas = pytest.importorskip("pandas", reason="the extra tables is not installed")
+    pytest.importorskip("pyarrow", reason="the extra tables is not installed")
+    pandas.DataFrame(X, columns=list("abcdefgh")).to_parquet(tmp_path / "x.parquet", row_group_size=300)
+    read = fit(as_rows(tmp_path / "x.parquet"))
+    assert read.objective_ == pytest.approx(fit().objective_, rel=0.1)
+
+
+def test_temporary_files_go_with_their_rows() -> None:
+    rows: Any = as_rows(Loader())
+    path = Path(rows._layout[0])
+    np.testing.assert_array_equal(rows.part(5, 300).read(10, 20), X[15:25])
+    assert path.exists()
+    del rows
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        (iter([]), "X must yield batches of rows; got none"),
+        (
+            iter([np.zeros((2, 3)), np.zeros((2, 4))]),
+            r"matrices of 3 columns .*; batch 1 has shape \(2, 4\)",
+        ),
+        (iter([np.zeros(3)]), r"batch 0 has shape \(3,\)"),
+        (iter([np.array([["a"]])]), "real numbers"),
+    ],
+)
+def test_batches_that_are_no_rows_are_refused(batches: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_rows(batches)
+
+
+class Stopping(Exception):
+    """Stands for a crash."""
+
+
+def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = fit()
+    monkeypatch.setattr(Journal, "is_due", lambda self: True)
+    read, steps = Batches.read, []
+
+    def counted(self: Batches, step: int) -> Any:
+        if len(steps) == 7:
+            raise Stopping
+        steps.append(step)
+        return read(self, step)
+
+    monkeypatch.setattr(Batches, "read", counted)
+    with pytest.raises(Stopping):
+        fit(checkpoint=tmp_path / "c")
+    steps.append(-1)
+    model = fit(checkpoint=tmp_path / "c")
+    assert steps[8:] == list(range(7, 20))
+    np.testing.assert_array_equal(model.codes_, expected.codes_)
+    assert model.objective_ == expected.objective_
+    assert not (tmp_path / "c").exists()
+
+
+def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
+    """The reduced objective that a model was fitted on."""
+    from rkhs.estimators.autoencoder_landmarks import _problem
+    from rkhs.estimators.autoencoder_settings import read_settings
+    from rkhs.estimators.storage import open_source
+
+    settings = read_settings(model, model.kernel_, refined=False)
+    source = open_source(model, model.storage, model.kernel_, torch.as_tensor(rows), None)
+    model._journal = None
+    return _problem(model, settings, source, Serial())[0]
+
+
+def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> None:
+    model = fit(X[:96])
+    problem = problem_of(model, X[:96])
+    V = problem.sweep.features.unwhiten(torch.as_tensor(model.encoder_coefs_[0]))
+    value, grad = problem.value_and_grad(V)
+    axes = torch.linalg.eigh(problem.moments().covariance)[1]
+    scales = torch.linspace(0.5, 2.0, problem.dim, dtype=torch.float64)
+    whole = MiniBatchAutoencoder(problem, Batches(problem.data.rows, 96, 0), Serial(), scales, axes)
+    np.testing.assert_allclose(whole.parameters(whole.point(V)), V, atol=1e-12)
+    grad = axes.mT @ grad / scales[:, None]  # chain rule
+    V = whole.point(V)
+    there, other = whole.batch_value_and_grad(V, 3)
+    assert there == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other, grad, atol=1e-12)
+    few = MiniBatchAutoencoder(problem, Batches(problem.data.rows, 32, 0), Serial(), scales, axes, share=0.0)
+    few._means = [m.copy() for m in whole._means]  # the decoder of all rows
+    draws = [few.batch_value_and_grad(V, 10**9 + i)[1].numpy() for i in range(100)]
+    mean, error = np.mean(draws, 0), np.std(draws, 0) / 10.0
+    assert (np.abs(mean - grad.numpy()) < 5.0 * error + 1e-12).all()
+
+
+def test_batches_are_functions_of_seed_and_step() -> None:
+    rows, w = ArrayRows(np.arange(200.0)[:, None]), np.arange(200.0) / 19900.0
+    a, weights = Batches(rows, 64, 3, w).read(5)
+    np.testing.assert_array_equal(a, Batches(rows, 64, 3).read(5)[0])
+    assert not np.array_equal(a, Batches(rows, 64, 3).read(6)[0])
+    assert not np.array_equal(a, Batches(rows, 64, 4).read(5)[0])
+    assert weights is not None
+    np.testing.assert_allclose(weights, w[a[:, 0].astype(int)] * 200 / 64)
+    counts = np.bincount(np.concatenate([Batches(rows, 64, 0).read(s)[0][:, 0] for s in range(2000)]).astype(int))
+    assert counts.max() / counts.min() < 1.5  # the first and the last row as often as others
+
+
+def test_weights_count() -> None:
+    w = np.ones(900)
+    w[450:] = 0.0
+    half, part = fit(sample_weight=w, max_iter=60), fit(X[:450], max_iter=60)
+    assert half.objective_ == pytest.approx(part.objective_, rel=0.05)
+
+
+def test_refusals_and_divergence() -> None:
+    with pytest.raises(InputError, match=r"solver='minibatch' needs storage=Nystroem\(m\) or RandomFeatures\(m\)"):
+        fit(storage="dense")
+    with pytest.raises(InputError, match="batch_size must be an integer >= 1; got 0"):
+        fit(batch_size=0)
+    with pytest.raises(InputError, match="Adam needs a problem that meets HasValueAndGrad|MiniBatch needs a problem"):
+        MiniBatch().solve(object(), torch.zeros(1))
+
+
+def test_scikit_learn_checks() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelAutoencoder(2, storage=Nystroem(30), solver="minibatch", max_iter=3, batch_size=32)
+        results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
+    bad = {r["check_name"] for r in results if r["status"] != "passed"} - {"check_array_api_input"}
+    assert bad <= {"check_sample_weight_equivalence_on_dense_data"}  # to the noise of the batches only
