@@ -184,7 +184,8 @@ def solve_autoencoder(
         _last_layer(settings, estimator.tol, coordinates.dtype),
     )
     if estimator.solver in ("lbfgs", "adam"):
-        problem = recorded(problem, getattr(estimator, "_journal", None))
+        # The squared problem whose residuals choose a loss shares points with the problem of that loss.
+        problem = recorded(problem, getattr(estimator, "_journal", None), repr(settings.loss))
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):

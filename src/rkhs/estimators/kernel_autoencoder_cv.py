@@ -71,7 +71,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         That error as a share of the variance; None with ``scale=False``.
     at_edge_ : dict
         ``{"reg": "weakest"}`` or ``"strongest"`` if the path ended while the error still fell clearly, which an
-        ``EdgeWarning`` says too.
+        ``EdgeWarning`` says too if ``regs`` were given.
     codes_, kernel_, decoder_kernels_, objective_, ...
         As in :class:`KernelAutoencoder`, of the fit to all rows, which ``estimator_`` is.
 
@@ -178,7 +178,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         size, spread = len(path), float(self.output_.factor) ** 2 if self.scale else float(mean.max())
         self.held_out_error_ = float(mean[self.best_index_]) / spread if self.scale and spread > 0.0 else None
         self.at_edge_ = open_ends(mean[self.best_index_ // size * size :][:size], spread)
-        warn_of_edges(self)
+        if self.regs is not None:  # nobody has chosen the ends of the default path
+            warn_of_edges(self)
         return self
 
     def _model(self, **chosen: Any) -> KernelAutoencoder:
