@@ -121,7 +121,7 @@ def bar_figure(groups: dict[str, dict[str, tuple[float, float]]], labels: tuple[
     """
     kernels = list(dict.fromkeys(k for bars in groups.values() for k in bars if k != "none"))
     colors = dict(zip(kernels, _colors(len(kernels)), strict=True)) | {"none": "0.6"}
-    figure, axes = new_figure(size=(9.0, 4.2))
+    figure, axes = new_figure(size=(9.5, 4.2))
     ax, left, ticks = axes[0, 0], 0.0, []
     for bars in groups.values():
         ticks.append(left + (len(bars) - 1) / 2)
@@ -129,7 +129,7 @@ def bar_figure(groups: dict[str, dict[str, tuple[float, float]]], labels: tuple[
             seen = kernel in ax.get_legend_handles_labels()[1] or kernel == "none"
             ax.bar(left, mean, 0.9, yerr=std, capsize=2, color=colors[kernel], label=None if seen else kernel)
             left += 1.0
-        left += 0.8
+        left += max(0.8, 3.0 - len(bars))  # room for the name under a single bar
     ax.set_xticks(ticks, [name.replace(", ", ",\n").replace(" ", "\n") for name in groups], fontsize=8)
     ax.set(title=labels[0], ylabel=labels[1])
     figure.legend(*ax.get_legend_handles_labels(), fontsize=8, frameon=False, loc="outside right upper")
