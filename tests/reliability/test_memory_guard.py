@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHILD = """
 import json, resource, sys, warnings
 import numpy as np, torch
-from rkhs import KernelAutoencoder, KernelPCA
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 warnings.simplefilter("ignore")
@@ -30,6 +30,9 @@ asks = [
     (KernelPCA(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 30_000),
     (KernelPCA(2, kernel=Gaussian(0.2)), 2_500),
     (KernelAutoencoder(2, kernel=Gaussian(0.2), max_iter=1), 2_500),
+    (KernelAutoencoder(2, kernel=Gaussian(0.2), storage=Nystroem(50), solver="minibatch", max_iter=3), 30_000),
+    (KernelContrastive(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 5_000),
+    (DeepRKM(2, kernel=Gaussian(0.2), storage=Nystroem(50)), 20_000),
 ]
 for model, _ in asks:
     model.fit(r.standard_normal((300, 4)))

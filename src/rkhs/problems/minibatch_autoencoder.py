@@ -96,7 +96,7 @@ class MiniBatchAutoencoder:
 
     References
     ----------
-    Laforgue et al. (2019), equation 8, section 6 for the batches; Mairal et al. (2010), algorithm 2, for running means
+    Laforgue et al. (2019), equation 8 and the end of section 4.2; Mairal et al. (2010), algorithm 1, for running means
     of the sufficient statistics of an eliminated block.
     """
 

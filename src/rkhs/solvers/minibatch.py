@@ -59,7 +59,7 @@ class MiniBatch(Solver):
         )
         steps = check_count(self.max_iter, "MiniBatch.max_iter")
         x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
-        reason, begin, value = Reason.SCHEDULE, 0, math.inf
+        reason, begin, step, value = Reason.SCHEDULE, 0, 0, math.inf
         kept = problem.resume()
         if kept is not None:
             begin, state = kept
@@ -79,4 +79,4 @@ class MiniBatch(Solver):
             scale = (second / (1.0 - beta2 ** (step + 1))).sqrt_().add_(1e-8)
             length = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
             x.addcdiv_(first, scale, value=-length / (1.0 - beta1 ** (step + 1)))
-        return Solution(x, value, reason, max(1, steps - begin), steps - begin, history=monitor.finish())
+        return Solution(x, value, reason, step + 1, step + 1, history=monitor.finish())
