@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, fix_signs
-from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, fingerprint, row_blocks
+from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
 from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
 
@@ -63,7 +63,10 @@ class Blocked(Gram):
         self._step = max(1, min(n, max_bytes // (8 * n)))
         self._rows: Any = items
         if engine is not None and isinstance(items, Tensor):
-            self._rows = engine.place(ArrayRows(items.cpu().numpy()))
+            rows = ArrayRows(items.cpu().numpy())
+            # Threads share one copy, aligned as other processes read theirs: the same bits.
+            here = isinstance(engine, (Serial, Threads))
+            self._rows = _tensor(rows, items.dtype) if here else engine.place(rows)
         first = kernel._diag(items[:1])
         self._like = first.new_empty(0)
 
@@ -191,11 +194,15 @@ class Product:
     columns: Tensor
 
 
+def _tensor(rows: Rows, dtype: torch.dtype) -> Tensor:
+    return torch.from_numpy(rows.read()).to(dtype)
+
+
 def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
     """Rows of ``K V``: the kernel values of a block of items with all of them, times ``V``."""
     V, everything = shared.columns, shared.items
     if isinstance(everything, Rows):
-        everything = torch.from_numpy(everything.read()).to(V.dtype)
+        everything = _tensor(everything, V.dtype)
     return (shared.kernel._gram(everything[block.start : block.stop], everything).to(V) @ V).numpy()
 
 
