@@ -76,7 +76,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "nothing", "must name a folder or file that exists"),
         (tmp_path / "a.npz", "got none called 'edge_ptr'"),
-        (tmp_path / "b.txt", "must be a folder, a file NAME_A.txt or a .npz file"),
+        (tmp_path / "b.txt", "must be a folder, a file NAME_A.txt or a .npz"),
     ):
         with pytest.raises(InputError, match=message):
             read_graphs(path)

@@ -74,23 +74,24 @@ def run(args: argparse.Namespace) -> int:
         with user_errors():
             vectors = model.inverse_transform(codes.X)
         plain = args.output.lower().endswith(".npy")
-        columns = None if plain else known.get("column_names")
-        write_codes(args.output, vectors, row_names=None if plain else codes.row_names, column_names=columns)
+        titles = None if plain else known.get("column_names")
+        write_codes(args.output, vectors, row_names=None if plain else codes.row_names, column_names=titles)
         print(f"{len(vectors)} vectors: {args.output}")
         return 0
     if not args.output.lower().endswith(".csv"):
         raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
     names: Names
-    smiles: Names
+    texts: Names
     options = {} if args.diag is None else {"diag": args.diag}
     n_best = 5 if args.n_best is None else args.n_best
     with user_errors():
         if args.candidates is None:
-            names, smiles = _training_names(model, file.notes)
+            names, texts = _training_names(model, known)
             ranking = model.decode(codes.X, None, n_best=n_best, **options)
         else:
-            ranking, names, smiles = _stream(args, model, file.notes, codes.X, n_best, options)
-    _write_ranking(args.output, ranking, codes.row_names, names, smiles)
+            ranking, names, texts = _stream(args, model, file.notes, codes.X, n_best, options)
+    columns = {"name": names, "smiles" if known.get("kind") == "molecules" else "text": texts}
+    _write_ranking(args.output, ranking, codes.row_names, columns)
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -98,48 +99,50 @@ def run(args: argparse.Namespace) -> int:
 def _gives_vectors(model: Any, known: dict[str, Any]) -> bool:
     from rkhs.outputs import Euclidean
 
-    return known.get("kind", "vectors") == "vectors" and isinstance(getattr(model, "output_", None), Euclidean)
+    return known.get("kind", "vectors") in ("vectors", "curves") and isinstance(
+        getattr(model, "output_", None), Euclidean
+    )
 
 
 def _stream(
     args: argparse.Namespace, model: Any, notes: dict[str, Any], codes: Any, n_best: int, options: dict[str, Any]
 ) -> tuple[Any, Names, Names]:
-    """Rank a file chunk by chunk; of names and SMILES only those of the best are kept."""
+    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept."""
     from rkhs.estimators import BestCandidates
 
     best = BestCandidates(n_best)
     kept: dict[int, tuple[str, str]] = {}
     for data in chunks_for_model(args, args.candidates, model, notes, args.chunk_rows):
         start = best.seen
-        numbers = best.add(model, codes, data.X, **options).tolist()
-        names, texts = data.row_names or ("",) * len(data.X), data.smiles or ("",) * len(data.X)
+        numbers = best.add(model, codes, data.items, **options).tolist()
+        written = data.X.tolist() if data.kind in ("sequences", "texts") else data.smiles
+        names, texts = data.row_names or ("",) * len(data.X), written or ("",) * len(data.X)
         new = {j: (names[j - start], texts[j - start]) for j in numbers if j >= start}
         kept = {j: new.get(j) or kept[j] for j in numbers}
     columns = [{j: pair[i] for j, pair in kept.items()} for i in (0, 1)]
-    named, smiles = (column if any(column.values()) else None for column in columns)
-    return best.ranking, named, smiles
+    named, spelled = (column if any(column.values()) else None for column in columns)
+    return best.ranking, named, spelled
 
 
-def _training_names(model: Any, notes: dict[str, Any]) -> tuple[Names, Names]:
-    """Names and SMILES of the training items that the model kept."""
-    known = notes.get("input", {})
+def _training_names(model: Any, known: dict[str, Any]) -> tuple[Names, Names]:
+    """Names, and SMILES or texts, of the training items that the model kept."""
     kept = getattr(model, "_kept_rows", None)
-    columns = [known.get("row_names"), known.get("smiles")]
-    names, smiles = (c if c is None or kept is None else [c[i] for i in kept] for c in columns)
-    return names, smiles
+    columns = [known.get("row_names"), known.get("smiles") or known.get("texts")]
+    names, texts = (c if c is None or kept is None else [c[i] for i in kept] for c in columns)
+    return names, texts
 
 
-def _write_ranking(path: str, ranking: Any, rows: Sequence[str] | None, names: Names, smiles: Names) -> None:
-    """One line a code and candidate, nearest first; row numbers count from 0."""
+def _write_ranking(path: str, ranking: Any, rows: Sequence[str] | None, columns: dict[str, Names]) -> None:
+    """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
     from rkhs._core.files import atomic_path
 
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
-        extra = (["name"] if names is not None else []) + (["smiles"] if smiles is not None else [])
-        writer.writerow(["code", "rank", "candidate", *extra, "squared_distance"])
+        known = {title: column for title, column in columns.items() if column is not None}
+        writer.writerow(["code", "rank", "candidate", *known, "squared_distance"])
         for i, (indices, distances) in enumerate(
             zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
         ):
             for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
-                found = [column[j] for column in (names, smiles) if column is not None]
+                found = [column[j] for column in known.values()]
                 writer.writerow([i if rows is None else rows[i], place, j, *found, distance])

@@ -67,9 +67,9 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
     from rkhs.engines import ParquetRows, as_rows
 
     if data.kind != "vectors" or not isinstance(path, str) or args.columns is not None:
-        return data.X
+        return data.items
     if path.lower().endswith(".npy"):
         return as_rows(os.path.abspath(path))
     if path.lower().endswith(".parquet") and data.column_names is not None:
         return ParquetRows.of(os.path.abspath(path), tuple(data.column_names))
-    return data.X
+    return data.items

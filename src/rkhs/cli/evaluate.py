@@ -86,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
         if space == "auto" and data.kind == "molecules":
             space = "feature"  # reals between bits mean nothing
         with user_errors():
-            found = reconstruction(file.estimator, data.X, space=space, diag=args.diag)
-            top = _top(args, file.estimator, data.X)
+            found = reconstruction(file.estimator, data.items, space=space, diag=args.diag)
+            top = _top(args, file.estimator, data.items)
         names = data.row_names
         errors.append(found.errors)
         rows.append(_row(path, file.estimator, found) | top)

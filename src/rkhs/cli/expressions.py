@@ -19,7 +19,16 @@ __all__ = ["parse_kernel", "parse_setting", "parse_value"]
 
 _PACKAGES = ("kernels", "losses", "features")
 _MAX_LENGTH = 2000
-_SPELLINGS = {"rbf": "gaussian", "poly": "polynomial"}
+_SPELLINGS = {
+    "rbf": "gaussian",
+    "poly": "polynomial",
+    "wl": "weisfeilerlehman",
+    "sp": "shortestpath",
+    "rw": "randomwalk",
+    "gak": "globalalignment",
+    "dtw": "dynamictimewarping",
+    "sink": "shiftinvariant",
+}
 
 
 @cache

@@ -14,7 +14,10 @@ __all__ = ["add_few_label_options", "run_few_labels"]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Options of the other form of the command and of reading, which would be ignored here.
-_UNUSED = ("model", "input", "against", "diag", "errors", "smiles", "skip_bad_smiles", "index_column")
+_UNUSED = (
+    *("model", "input", "against", "diag", "errors", "index_column", "smiles", "skip_bad_smiles"),
+    *("kind", "fingerprint", "radius", "bits"),
+)
 
 
 class _WithoutModel(argparse.Action):
@@ -118,6 +121,7 @@ def _read_labelled(args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
     from rkhs._core.errors import InputError
 
     path, place = args.few_labels, args.labels
+    args = argparse.Namespace(**{**vars(args), "kind": "vectors"})
     if path.lower().endswith((".npy", ".npz")):
         if not isinstance(place, int):
             raise InputError(f"{path}: columns of an array have no names; got --labels {place!r}; give its position")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
+from rkhs.cli.kinds import OBJECTS, default_kernel
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -16,14 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _EPILOG = """\
-kernels: a name (gaussian, laplacian, matern, linear, polynomial, tanimoto, minmax, ...), name(parameter=value), and
-sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'. Quote them for the shell.
+input: tables (.csv, .tsv, .parquet, .npy, .npz), molecules (.smi, --smiles COLUMN), sequences (.fasta, .txt), graphs (a
+folder in the TU format or of .graphml and .edgelist files), series (.ts; --kind series), curves (--kind curves).
+
+kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
+Quote them for the shell. Names and short names, with the defaults by kind marked *:
+  vectors    gaussian (rbf), laplacian, matern, linear, polynomial (poly), arccosine, ntk
+  molecules  tanimoto *, minmax (* for counts)
+  graphs     weisfeilerlehman (wl) *, shortestpath (sp), randomwalk (rw)
+  sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
+  series     shiftinvariant (sink; * for one length), globalalignment (gak; * for several), dynamictimewarping (dtw)
+  curves     functionalgaussian *, functionallaplacian
 
 examples:
   rkhs fit table.csv -o model.rkhs --codes codes.csv
   rkhs fit table.parquet --kernel 'matern(nu=1.5)' --n-components 5 --set max_iter=1000 -o model.rkhs
   rkhs fit molecules.smi -o model.rkhs            (Tanimoto kernel on Morgan fingerprints)
+  rkhs fit table.csv --smiles structure --fingerprint counts --radius 3 -o model.rkhs
   rkhs fit promoters.fasta --kernel 'mismatch(k=5, m=1)' -o model.rkhs
+  rkhs fit MUTAG/ --kernel 'wl(n_iter=3)' -o model.rkhs
+  rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
@@ -39,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("input", metavar="INPUT", help="a .csv, .tsv, .parquet, .npy, .npz, .smi or .fasta file")
+    parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
     parser.add_argument(
         "-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs"
     )
@@ -86,9 +99,12 @@ def run(args: argparse.Namespace) -> int:
 
     data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
+    chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
+    if not chosen and data.kind not in ("vectors", "gram") and not args.quiet:
+        print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
     started = time.perf_counter()
     with user_errors():
-        estimator.fit(data.X if args.engine is None else find_rows(args, args.input, data))
+        estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data))
     seconds = time.perf_counter() - started
     if args.codes is not None:
         names = None if args.codes.lower().endswith(".npy") else data.row_names
@@ -106,8 +122,8 @@ def _open_stream(args: argparse.Namespace) -> Dataset:
     from rkhs.data import Dataset
     from rkhs.engines import as_rows
 
-    if args.gram:
-        raise InputError("--stream reads rows of numbers; leave out --gram")
+    if args.gram or args.kind not in (None, "vectors"):
+        raise InputError(f"--stream reads rows of numbers; leave out {'--gram' if args.gram else '--kind'}")
     return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
 
 
@@ -131,19 +147,15 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     """
     from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
-    from rkhs.kernels import Spectrum, Tanimoto
 
     cls = find_estimator(args.estimator)
     known = cls().get_params(deep=False)
     given: dict[str, Any] = {}
-    if data.kind == "gram":
-        given["kernel"] = "precomputed"
-    elif data.kind == "table":
-        given["kernel"] = "mixed_table"
-    elif data.kind in ("molecules", "sequences"):
-        given["kernel"] = Tanimoto() if data.kind == "molecules" else Spectrum()
-        if "output_kernel" in known:  # rebuild phi(x): reals between bits mean nothing
-            given["output_kernel"] = "same"
+    kernel = default_kernel(data)
+    if kernel is not None:
+        given["kernel"] = kernel
+    if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
+        given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
     if args.kernel is not None:
         if data.kind == "gram":
             raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
@@ -197,6 +209,8 @@ def find_estimator(name: str) -> type:
 def _summary(estimator: Any, data: Dataset, seconds: float) -> str:
     wide = data.kind in ("vectors", "table")
     what = f"rows of {data.X.shape[1]} columns" if wide else data.kind.replace("gram", "items")
+    if data.kind == "curves":
+        what += f" at {data.X.shape[1]} times" + ("" if data.times is not None else " equally spaced on [0, 1]")
     text = f"{type(estimator).__name__}: {data.n_samples} {what}, codes of {estimator.codes_.shape[1]} components"
     if hasattr(estimator, "objective_"):
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"

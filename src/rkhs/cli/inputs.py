@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, print_options, recipe_options
+
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
@@ -44,6 +46,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
         Receives them in a group of their own.
     """
     group = parser.add_argument_group("reading the input")
+    add_kind_options(group)
     group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
     group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
     group.add_argument("--smiles", metavar="COLUMN", type=column, help="column that holds SMILES (needs rkhs[chem])")
@@ -73,7 +76,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         options["delimiter"] = args.delimiter
     if args.header is not None:
         options["header"] = args.header == "yes"
-    return options
+    return options | print_options(args)
 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
@@ -95,12 +98,17 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     InputError
         If the file cannot be read that way.
     """
-    from rkhs.data import read_table
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_items, read_table
 
     options = _options(args)
+    if args.kind is not None and (gram or getattr(args, "mixed", False)):
+        raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
-    if gram and path.lower().endswith(".npz") and args.key is None:
+    if not gram:
+        return _report_skipped(read_items(path, kind=args.kind, **options))
+    if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
@@ -175,14 +183,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
     }
-    if data.kind == "table":
-        texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
-        notes["column_kinds"] = ["text" if text else "number" for text in texts]
-    if data.kind == "molecules":
-        notes["fingerprint"] = {"name": "morgan", "radius": 2, "n_bits": int(data.X.shape[1])}
-        notes["smiles"] = None if data.smiles is None else list(data.smiles)
-        notes["smiles_column"] = args.smiles
-    return {"input": notes}
+    return {"input": notes | kind_notes(data, args)}
 
 
 def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[str, Any]) -> Dataset:
@@ -211,15 +212,18 @@ def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[
     from rkhs._core.errors import InputError
 
     known = notes.get("input", {})
+    args = _as_known(args, path, known)
     if model.kernel_.domain == "gram":
         data = read_input(args, path, gram="cross")
     elif known.get("kind") == "table":
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
-    elif known.get("kind") == "molecules":
-        data = _read_molecules(args, path, known)
-    else:
+    elif known.get("kind") in ("vectors", "curves"):
         data = _read_vectors(args, path, known.get("column_names"))
+    else:
+        data = read_input(args, path)
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
+    if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
+        raise InputError(f"{path}: the model reads rows of {expected} columns; got {data.kind}; give it a table")
     if data.X.shape[-1] != expected:
         meaning = "kernel values with the training rows" if model.kernel_.domain == "gram" else "columns"
         raise InputError(
@@ -255,12 +259,12 @@ def chunks_for_model(
     from rkhs.data import read_chunks
 
     known = notes.get("input", {})
-    if not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")) or known.get("kind") in ("sequences", "table"):
+    whole = known.get("kind") in (*OBJECTS, "curves", "table") or args.kind not in (None, "vectors")
+    if whole or not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
         yield read_for_model(args, path, model, notes)
         return
     gram: dict[str, Any] = {"gram": "cross"} if model.kernel_.domain == "gram" else {}
-    if known.get("kind") == "molecules":
-        args = _molecule_arguments(args, path, known)
+    args = _as_known(args, path, known)
     options = {**_options(args), **gram}
     chunks = read_chunks(path, rows=rows, **options)
     names = known.get("column_names")
@@ -297,23 +301,27 @@ def _by_names(
         return chain([first], plain)
 
 
-def _molecule_arguments(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
-    """The arguments with the column of SMILES of the training file, where the file is a table."""
+def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
+    """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     from rkhs._core.errors import InputError
 
-    recipe = known.get("fingerprint")
-    if recipe != {"name": "morgan", "radius": 2, "n_bits": 2048}:
-        raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
+    kind, given = known.get("kind"), dict(vars(args))
+    if kind in (*OBJECTS, "curves", "vectors"):
+        if args.kind not in (None, kind):
+            raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
+        given["kind"] = kind
     tabular = path.lower().endswith((".csv", ".tsv", ".parquet"))
-    if tabular and args.smiles is None and args.columns is None:
-        if known.get("smiles_column") is None:
-            raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
-        args = argparse.Namespace(**{**vars(args), "smiles": known["smiles_column"]})
-    return args
-
-
-def _read_molecules(args: argparse.Namespace, path: str, known: dict[str, Any]) -> Dataset:
-    return read_input(_molecule_arguments(args, path, known), path)
+    if kind == "molecules":
+        given |= recipe_options(args, known.get("fingerprint"), path)
+        if tabular and args.smiles is None and args.columns is None:
+            if known.get("smiles_column") is None:
+                raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
+            given["smiles"] = known["smiles_column"]
+    if kind in ("sequences", "texts") and tabular and args.columns is None:
+        given["columns"] = known.get("text_column")
+    if kind in ("series", "curves") and path.lower().endswith(".npz") and args.key is None:
+        given["key"] = known.get("key")
+    return argparse.Namespace(**given)
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
@@ -321,11 +329,10 @@ def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) 
 
     if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv", ".parquet")):
         return read_input(args, path)
-    by_name = argparse.Namespace(**vars(args))
     try:
-        from rkhs.data import read_table
+        from rkhs.data import read_items
 
-        return read_table(path, **{**_options(by_name), "columns": names})
+        return read_items(path, kind=args.kind, **{**_options(args), "columns": names})
     except InputError as error:
         # A file without names is taken by position; one with other names is refused with what is missing.
         try:

@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 # command -> (module with add_arguments(parser) and run(args) -> exit status, one line of help)
 _COMMANDS = {
-    "fit": ("rkhs.cli.fit", "fit a model to a table, a Gram matrix or molecules, and write it to a file"),
+    "fit": ("rkhs.cli.fit", "fit a model to a table, molecules, graphs or other items, and write it to a file"),
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
     "evaluate": (

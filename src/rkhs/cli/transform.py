@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{n} codes: {args.output}")
         return 0
     with user_errors():
-        codes = model.transform(data.X) if args.layer is None else model.transform(data.X, layer=args.layer)
+        codes = model.transform(data.items) if args.layer is None else model.transform(data.items, layer=args.layer)
     names = None if args.output.lower().endswith(".npy") else data.row_names
     write_codes(args.output, codes, row_names=names)
     print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")

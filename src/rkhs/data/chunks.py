@@ -107,7 +107,7 @@ def _smiles_lines(file: Path, count: int, settings: _Options) -> Iterator[Datase
 def _molecules(smiles: list[str], names: Any, source: str, settings: _Options, done: int) -> Dataset:
     """Fingerprints of a chunk; rows that are named in messages are counted from the start of the file."""
     where = f"{source} (rows from {done + 1})" if done else source
-    found = molecule_dataset(smiles, names, source=where, on_error=settings.on_error)
+    found = molecule_dataset(smiles, names, source=where, on_error=settings.on_error, recipe=settings.recipe)
     return replace(found, skipped=tuple(replace(bad, row=bad.row + done) for bad in found.skipped))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 
-__all__ = ["Dataset", "SkippedRow"]
+__all__ = ["Curves", "Dataset", "SkippedRow"]
 
-Kind = Literal["vectors", "gram", "molecules", "sequences", "table"]
+Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,20 @@ class SkippedRow:
 
 
 @dataclass(frozen=True, eq=False)
+class Curves:
+    """Values of curves with their times, under the names that scikit-fda gives them.
+
+    Parameters
+    ----------
+    data_matrix : ndarray of shape (n, T, 1)
+    grid_points : tuple of one ndarray of shape (T,)
+    """
+
+    data_matrix: np.ndarray
+    grid_points: tuple[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """A table read from a file, ready to be given to an estimator.
 
@@ -43,9 +57,10 @@ class Dataset:
     ----------
     X : ndarray of shape (n, d)
         float64 or float32 for kind "vectors"; ``(n, n)``, or ``(n_new, n)`` for a cross-Gram, for kind
-        "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules". Always
-        finite. ``(n,)`` texts for kind "sequences"; ``(n, d)`` objects for kind "table", None where a cell is missing.
-    kind : {"vectors", "gram", "molecules", "sequences", "table"}
+        "gram", with a leading axis for several views; ``(n, 2048)`` uint8 fingerprints for kind "molecules"; ``(n, T)``
+        values for kind "curves". Always finite. ``(n,)`` objects for kinds "sequences", "texts", "graphs" and "series";
+        ``(n, d)`` objects for kind "table", None where a cell is missing.
+    kind : {"vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"}
         What a row of `X` is.
     row_names : tuple of str or None
         n names, or None if the file has none.
@@ -57,6 +72,8 @@ class Dataset:
         The n SMILES of kind "molecules".
     skipped : tuple of SkippedRow, default=()
         Rows left out at the user's request (``on_error="skip"``).
+    times : ndarray of shape (T,) or None, default=None
+        Times of kind "curves", if the file has them.
     """
 
     X: np.ndarray
@@ -66,6 +83,12 @@ class Dataset:
     source: str
     smiles: tuple[str, ...] | None = None
     skipped: tuple[SkippedRow, ...] = field(default=())
+    times: np.ndarray | None = None
+
+    @property
+    def items(self) -> Any:
+        """What estimators take: `X`, or curves with their times."""
+        return self.X if self.times is None else Curves(self.X[:, :, None], (self.times,))
 
     @property
     def n_samples(self) -> int:

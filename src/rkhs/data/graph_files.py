@@ -1,4 +1,4 @@
-"""Graphs in files: the text format of the TU Dortmund collection, and the same as one npz file."""
+"""Sets of graphs: the text format of the TU Dortmund collection, the same as one npz file, and one graph a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
 
@@ -22,21 +23,24 @@ class Graphs:
 
     Parameters
     ----------
-    graphs : list of tuple
+    graphs : list
         n pairs ``(edges, labels)``: int64 arrays of shape (m, 2) and (number of nodes,); labels are zeros if the file
-        has none.
+        has none, and only the number of nodes for lists of edges. GraphML gives networkx graphs.
     targets : ndarray of shape (n,) or None
         Class of each graph, if the file has them.
     labelled : bool
         Whether the file has labels of nodes.
     source : str
         The path that was read.
+    names : tuple of str or None, default=None
+        n names of files without their endings, numbered where a file holds several graphs.
     """
 
-    graphs: list[tuple[np.ndarray, np.ndarray]]
+    graphs: list[Any]
     targets: np.ndarray | None
     labelled: bool
     source: str
+    names: tuple[str, ...] | None = None
 
 
 def read_graphs(path: str | os.PathLike[str]) -> Graphs:
@@ -48,7 +52,9 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
         A folder in the TU format (``DS_A.txt`` with one edge a line, ``DS_graph_indicator.txt`` with the graph of each
         node, and if there are ``DS_node_labels.txt`` and ``DS_graph_labels.txt``; numbers from 1), its file
         ``DS_A.txt``, or a ``.npz`` file with the arrays ``edges`` of shape (m, 2), node numbers within each graph,
-        ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), and if there are ``node_label`` and ``y``.
+        ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), and if there are ``node_label`` and ``y``. Or ``.graphml``,
+        ``.edgelist`` and ``.edges`` files, a folder of them in the order of their names or one: an edge list has the
+        names of two nodes a line, with white space or a comma between, and comments after ``#``.
 
     Returns
     -------
@@ -58,6 +64,8 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     ------
     InputError
         If files are missing or damaged, or an edge joins two graphs.
+    MissingExtraError
+        If GraphML needs the extra ``graphs``.
 
     Notes
     -----
@@ -73,17 +81,35 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
         return _read_npz(file)
     if file.is_dir():
         found = sorted(file.glob("*_A.txt"))
+        single = sorted(each for each in file.iterdir() if each.suffix.lower() in GRAPH_EXTENSIONS)
+        if single and not found:
+            return _one_by_one(single, str(file))
         if len(found) != 1:
             raise InputError(
-                f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}; name the file itself"
+                f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
+                f"{', '.join(GRAPH_EXTENSIONS)} files alone; name the file itself"
             )
         file = found[0]
+    if file.suffix.lower() in GRAPH_EXTENSIONS:
+        return _one_by_one([file], str(file))
     if not file.name.endswith("_A.txt"):
-        raise InputError(f"`path` must be a folder, a file NAME_A.txt or a .npz file; got {file.name!r}")
+        raise InputError(
+            f"`path` must be a folder, a file NAME_A.txt or a {', '.join(('.npz', *GRAPH_EXTENSIONS))} file; got "
+            f"{file.name!r}; convert it with networkx"
+        )
     return _read_text(file)
 
 
+def _one_by_one(files: list[Path], source: str) -> Graphs:
+    named = [pair for file in files for pair in read_graph_file(file)]
+    graphs = [graph for _, graph in named]
+    labelled = any("label" in data for graph in graphs if hasattr(graph, "nodes") for _, data in graph.nodes(data=True))
+    return Graphs(graphs, None, labelled, source, tuple(name for name, _ in named))
+
+
 def _numbers(file: Path, columns: int) -> np.ndarray:
+    if file.stat().st_size == 0:  # graphs without any edge; NumPy would warn
+        return np.zeros((0, columns), dtype=np.int64)
     try:
         array = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
     except (ValueError, UnicodeError) as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rkhs._core.errors import InputError
 from rkhs.data.dataset import Dataset
-from rkhs.data.fingerprints import OnError, morgan_fingerprints
+from rkhs.data.fingerprints import OnError, molecular_fingerprints
 
 __all__ = ["molecule_dataset", "read_smi"]
 
@@ -52,9 +53,9 @@ def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] |
 
 
 def molecule_dataset(
-    smiles: Sequence[str], row_names: tuple[str, ...] | None, *, source: str, on_error: OnError
+    smiles: Sequence[str], row_names: tuple[str, ...] | None, *, source: str, on_error: OnError, recipe: dict[str, Any]
 ) -> Dataset:
-    """Turn SMILES into a data set of Morgan fingerprints (radius 2, 2048 bits).
+    """Turn SMILES into a data set of fingerprints.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def molecule_dataset(
         Where they come from.
     on_error : {"raise", "skip"}
         What to do with a SMILES that cannot be read.
+    recipe : dict
+        ``fingerprint`` ("counts" is "morgan" with counts), ``radius`` and ``n_bits``.
 
     Returns
     -------
@@ -80,7 +83,9 @@ def molecule_dataset(
         If RDKit is not installed.
     """
     try:
-        prints = morgan_fingerprints(smiles, on_error=on_error)
+        counts = recipe["fingerprint"] == "counts"
+        options = recipe | ({"fingerprint": "morgan"} if counts else {})
+        prints = molecular_fingerprints(smiles, counts=counts, on_error=on_error, **options)
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     kept = prints.kept.tolist()

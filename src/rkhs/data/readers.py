@@ -6,29 +6,30 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
-from rkhs.data.fingerprints import OnError
+from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import read_parquet_numbers, read_parquet_text
-from rkhs.data.sequences import sequence_dataset
+from rkhs.data.sequences import read_fasta, sequence_dataset
 from rkhs.data.text import open_text, read_numbers, read_text_columns
 
 __all__ = ["EXTENSIONS", "read_table"]
 
-_TEXT = frozenset({"columns", "index_column", "smiles_column", "gram", "header", "delimiter", "encoding", "on_error"})
+_PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
+_TEXT = frozenset({"columns", "index_column", "smiles_column", "gram", "header", "delimiter", "encoding"}) | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
 _USES: dict[str, frozenset[str]] = {
     ".csv": _TEXT,
     ".tsv": _TEXT,
-    ".parquet": frozenset({"columns", "index_column", "smiles_column", "gram", "on_error"}),
+    ".parquet": frozenset({"columns", "index_column", "smiles_column", "gram"}) | _PRINTS,
     ".npy": frozenset({"columns", "gram"}),
     ".npz": frozenset({"columns", "gram", "key"}),
-    ".smi": frozenset({"encoding", "on_error"}),
+    ".smi": frozenset({"encoding"}) | _PRINTS,
     ".fasta": frozenset(),
     ".fa": frozenset(),
 }
@@ -48,6 +49,14 @@ class _Options:
     delimiter: str | None = None
     encoding: str = "utf-8"
     on_error: OnError = "raise"
+    fingerprint: str = "morgan"
+    radius: int = RADIUS
+    n_bits: int = N_BITS
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What makes fingerprints of SMILES."""
+        return {"fingerprint": self.fingerprint, "radius": self.radius, "n_bits": self.n_bits}
 
 
 def read_table(
@@ -62,6 +71,9 @@ def read_table(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     on_error: OnError = "raise",
+    fingerprint: str = "morgan",
+    radius: int = RADIUS,
+    n_bits: int = N_BITS,
 ) -> Dataset:
     """Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -89,12 +101,18 @@ def read_table(
         Of a text file.
     on_error : {"raise", "skip"}, default="raise"
         For SMILES that cannot be read: an error that names their rows, or leave them out and report them in `skipped`.
+    fingerprint : {"morgan", "path", "maccs", "counts"}, default="morgan"
+        What SMILES are turned into: see :func:`molecular_fingerprints`; "counts" is "morgan" with counts.
+    radius : int, default=2
+        Of "morgan" and "counts", in bonds.
+    n_bits : int, default=2048
+        Length of a fingerprint; "maccs" has 167.
 
     Returns
     -------
     Dataset
         `X` of shape (n, d), finite, with `kind`, `row_names`, `column_names` and `source`. Vectors are float64, or
-        float32 if the file stores float32; fingerprints (Morgan, radius 2, 2048 bits) are uint8.
+        float32 if the file stores float32; fingerprints are uint8, counts uint16.
 
     Raises
     ------
@@ -105,7 +123,8 @@ def read_table(
         If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
     """
     wanted = columns if columns is None or isinstance(columns, (str, bytes)) else list(columns)
-    options = _Options(wanted, index_column, smiles_column, gram, key, header, delimiter, encoding, on_error)
+    texts = (header, delimiter, encoding, on_error)
+    options = _Options(wanted, index_column, smiles_column, gram, key, *texts, fingerprint, radius, n_bits)
     file, extension = _check_path(path)
     _check_options(options, extension)
     return _read(file, extension, options)
@@ -114,13 +133,13 @@ def read_table(
 def _read(file: Path, extension: str, options: _Options) -> Dataset:
     source = str(file)
     if extension in (".fasta", ".fa"):
-        return sequence_dataset(file)
+        return sequence_dataset(read_fasta(file))
     if extension == ".smi":
         smiles, names = read_smi(file, encoding=options.encoding)
-        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
     if options.smiles_column is not None:
-        smiles, names = _read_smiles(file, extension, options.smiles_column, options)
-        return molecule_dataset(smiles, names, source=source, on_error=options.on_error)
+        smiles, names = read_texts(file, extension, options.smiles_column, options, "smiles_column")
+        return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
     table = _read_numbers(file, extension, options)
     if options.gram:
         table = gram_names(table, options.gram, source)
@@ -171,10 +190,20 @@ def _check_options(options: _Options, extension: str) -> None:
             f"`smiles_column` makes fingerprints the only columns; got `{other}` too; leave one out, and read other "
             "columns with a second call"
         )
-    if options.on_error == "skip" and options.smiles_column is None and extension != ".smi":
-        raise InputError(
-            '`on_error="skip"` is for SMILES; got it without `smiles_column`; leave it out or name the column'
-        )
+    _check_recipe(options, extension)
+
+
+def _check_recipe(options: _Options, extension: str) -> None:
+    """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
+    defaults = _Options()
+    given = [name for name in sorted(_PRINTS) if getattr(options, name) != getattr(defaults, name)]
+    if given and options.smiles_column is None and extension != ".smi":
+        shown = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
+        raise InputError(f"`{shown}` is for SMILES; got it without `smiles_column`; leave it out or name the column")
+    check_choice(options.fingerprint, "fingerprint", ("morgan", "path", "maccs", "counts"))
+    lacks = {"path": {"radius"}, "maccs": {"radius", "n_bits"}}.get(options.fingerprint, set())
+    if useless := sorted(lacks.intersection(given)):
+        raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")
 
 
 def _delimiter(options: _Options, extension: str) -> str:
@@ -183,16 +212,17 @@ def _delimiter(options: _Options, extension: str) -> str:
     return "\t" if extension == ".tsv" else ","
 
 
-def _read_smiles(
-    file: Path, extension: str, column: str | int, options: _Options
+def read_texts(
+    file: Path, extension: str, column: str | int, options: _Options, argument: str
 ) -> tuple[list[str], tuple[str, ...] | None]:
+    """Texts of a column of a table, and the names of its rows."""
     if extension == ".parquet":
-        return read_parquet_text(file, column=column, index_column=options.index_column, argument="smiles_column")
+        return read_parquet_text(file, column=column, index_column=options.index_column, argument=argument)
     # A column asked for by name implies a header, so a first row of mixed cells is then no riddle.
     header = True if options.header is None and isinstance(column, str) else options.header
     delimiter = _delimiter(options, extension)
     opened = open_text(file, delimiter=delimiter, header=header, encoding=options.encoding)
-    return read_text_columns(opened, column=column, index_column=options.index_column, argument="smiles_column")
+    return read_text_columns(opened, column=column, index_column=options.index_column, argument=argument)
 
 
 def _read_numbers(file: Path, extension: str, options: _Options) -> Table:

@@ -1,4 +1,4 @@
-"""Sequences in FASTA files."""
+"""Sequences in FASTA files, and what is made of sequences and texts."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.data.dataset import Dataset
+from rkhs.data.dataset import Dataset, Kind
 
 __all__ = ["Sequences", "read_fasta", "sequence_dataset"]
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences of a FASTA file.
+    """Sequences or texts of a file.
 
     Parameters
     ----------
     texts : list of str
-        n sequences, letters as they stand in the file, lines joined.
-    names : tuple of str
-        n header lines without the ``>``.
+        n sequences, letters as they stand in the file; in FASTA lines are joined.
+    names : tuple of str or None
+        n header lines without the ``>`` (FASTA), n names (a column of a table), or None.
     source : str
         The path that was read.
     """
 
     texts: list[str]
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
     source: str
 
 
@@ -79,11 +79,15 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
     return Sequences(["".join(part) for part in parts], tuple(names), str(file))
 
 
-def sequence_dataset(path: Path) -> Dataset:
-    """The sequences of a FASTA file as a data set; rows are named by the first words of the headers if these differ."""
-    found = read_fasta(path)
-    words = tuple(name.split()[0] if name.split() else "" for name in found.names)
-    usable = all(words) and len(set(words)) == len(words)
+def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
+    """Texts as a data set; headers of FASTA name rows by their first words if these differ.
+
+    Without a kind, texts of several words are of kind "texts", others "sequences".
+    """
+    words = tuple(name.split()[0] if name.split() else "" for name in found.names or ())
+    fasta = found.source.lower().endswith((".fasta", ".fa"))
+    names = (words if all(words) and len(set(words)) == len(words) else None) if fasta else found.names
     items = np.empty(len(found.texts), dtype=object)
     items[:] = found.texts
-    return Dataset(items, "sequences", words if usable else None, None, found.source)
+    spaced = not fasta and any(len(text.split()) > 1 for text in found.texts)
+    return Dataset(items, kind or ("texts" if spaced else "sequences"), names, None, found.source)

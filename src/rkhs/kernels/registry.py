@@ -17,11 +17,16 @@ from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
 from rkhs.kernels.gaussian_process import SklearnKernel
+from rkhs.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
+from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.series import ShiftInvariant
 from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.stationary import Gaussian, Matern
+from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
+from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment
 
 __all__ = ["as_kernel", "kernel_from_name"]
 
@@ -41,6 +46,22 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "mixed_table": MixedTable,
     "functional_gaussian": FunctionalGaussian,
     "functional_laplacian": FunctionalLaplacian,
+    "weisfeiler_lehman": WeisfeilerLehman,
+    "wl": WeisfeilerLehman,
+    "shortest_path": ShortestPath,
+    "sp": ShortestPath,
+    "random_walk": RandomWalk,
+    "rw": RandomWalk,
+    "spectrum": Spectrum,
+    "mismatch": Mismatch,
+    "gappy": Gappy,
+    "shift_invariant": ShiftInvariant,
+    "sink": ShiftInvariant,
+    "global_alignment": GlobalAlignment,
+    "gak": GlobalAlignment,
+    "dynamic_time_warping": DynamicTimeWarping,
+    "dtw": DynamicTimeWarping,
+    "molecule_tanimoto": MoleculeTanimoto,
     "precomputed": Precomputed,
 }
 
@@ -52,8 +73,9 @@ def kernel_from_name(name: str) -> Kernel:
     ----------
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "polynomial" or "poly", "arccosine", "ntk", "tanimoto",
-        "minmax", "mean_embedding", "mixed_table", "functional_gaussian",
-        "functional_laplacian", "precomputed".
+        "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian", "weisfeiler_lehman" or
+        "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mismatch", "gappy", "shift_invariant" or
+        "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw", "molecule_tanimoto", "precomputed".
 
     Returns
     -------

@@ -1,0 +1,152 @@
+"""Kinds of items on the command line: their options, default kernels, and what a model file says of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+    from rkhs.kernels import Kernel
+
+__all__ = ["OBJECTS", "add_kind_options", "default_kernel", "kind_notes", "print_options", "recipe_options"]
+
+OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
+_KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
+
+
+def add_kind_options(group: Any) -> None:
+    """Declare the options that say what the items of a file are.
+
+    Parameters
+    ----------
+    group : argument group
+    """
+    group.add_argument(
+        "--kind",
+        choices=_KINDS,
+        help="what the items are, where the name of the file does not say it: folders are graphs, .txt lines of text, "
+        ".ts series, .csv, .tsv and .npz vectors",
+    )
+    group.add_argument(
+        "--fingerprint",
+        choices=("morgan", "path", "maccs", "counts"),
+        help="of SMILES (default morgan; counts: how often a Morgan feature occurs)",
+    )
+    group.add_argument("--radius", type=int, metavar="R", help="of Morgan fingerprints, in bonds (default 2)")
+    group.add_argument("--bits", type=int, metavar="N", help="length of fingerprints (default 2048)")
+
+
+def print_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Options of the reader that say how SMILES become fingerprints.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Returns
+    -------
+    dict
+        Those that were given.
+    """
+    named = {"fingerprint": args.fingerprint, "radius": args.radius, "n_bits": args.bits}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def default_kernel(data: Dataset) -> Kernel | str | None:
+    """Kernel for a kind of items.
+
+    Parameters
+    ----------
+    data : Dataset
+
+    Returns
+    -------
+    Kernel, str or None
+        None: that of the estimator.
+    """
+    from rkhs import kernels
+
+    if data.kind == "series":
+        one_length = len({len(item) for item in data.X}) == 1
+        return kernels.ShiftInvariant() if one_length else kernels.GlobalAlignment()
+    if data.kind == "molecules":
+        return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
+    table: dict[str, Any] = {
+        "gram": "precomputed",
+        "table": "mixed_table",
+        "sequences": kernels.Spectrum(),
+        "texts": kernels.Spectrum(1, tokens="words"),
+        "graphs": kernels.WeisfeilerLehman(),
+        "curves": kernels.FunctionalGaussian(),
+    }
+    return table.get(data.kind)
+
+
+def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
+    """What a model file must say of a kind, so that other files are read in the same way.
+
+    Parameters
+    ----------
+    data : Dataset
+    args : argparse.Namespace
+
+    Returns
+    -------
+    dict
+    """
+    notes: dict[str, Any] = {}
+    if data.kind == "table":
+        texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
+        notes["column_kinds"] = ["text" if text else "number" for text in texts]
+    if data.kind == "molecules":
+        radius = 2 if args.radius is None else args.radius
+        notes["fingerprint"] = {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])}
+        notes["smiles"] = None if data.smiles is None else list(data.smiles)
+        notes["smiles_column"] = args.smiles
+    if data.kind in ("sequences", "texts"):
+        notes["texts"] = data.X.tolist()
+        notes["text_column"] = args.columns
+    if data.kind in ("series", "curves"):
+        notes["key"] = args.key
+    return notes
+
+
+def recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
+    """The fingerprint options of the training file; others are refused.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    recipe : object
+        The fingerprint of the notes.
+    path : str
+
+    Returns
+    -------
+    dict
+        ``fingerprint``, ``radius`` and ``bits`` for the arguments.
+
+    Raises
+    ------
+    InputError
+        If the notes are not understood, or the arguments say something else.
+    """
+    from rkhs._core.errors import InputError
+
+    known = ("morgan", "path", "maccs", "counts")
+    if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in known:
+        raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")
+    circular, folded = recipe["name"] in ("morgan", "counts"), recipe["name"] != "maccs"
+    kept = {
+        "fingerprint": recipe["name"],
+        "radius": recipe["radius"] if circular else None,
+        "bits": recipe["n_bits"] if folded else None,
+    }
+    for name, value in kept.items():
+        if getattr(args, name) not in (None, value):
+            raise InputError(
+                f"{path}: --{name} must be that of the fit, {value}; got {getattr(args, name)}; leave it out: the "
+                "model remembers it"
+            )
+    return kept

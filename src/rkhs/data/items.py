@@ -1,0 +1,181 @@
+"""One reader for items of every kind: what the file is called, or the user, says which."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import Dataset
+from rkhs.data.graph_files import read_graphs
+from rkhs.data.graph_lists import GRAPH_EXTENSIONS
+from rkhs.data.readers import EXTENSIONS, read_table
+from rkhs.data.sequences import sequence_dataset
+from rkhs.data.series_files import read_series
+from rkhs.data.strings import read_strings
+from rkhs.data.text import number_in
+
+__all__ = ["KINDS", "read_items"]
+
+KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
+_GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
+_TIMES = ("times", "t")
+
+
+def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Dataset:
+    r"""Read molecules, graphs, sequences, texts, series, curves or vectors from a file or folder.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : {"graphs", "sequences", "texts", "series", "curves", "vectors"}, default=None
+        What the items are. None: graphs for a folder, ``NAME_A.txt``, ``.graphml``, ``.edgelist``, ``.edges`` and
+        ``.npz`` files with the arrays of :func:`read_graphs`; sequences for ``.fasta`` and ``.fa``; sequences, or
+        texts where a line has several words, for ``.txt``; series for ``.ts``; else what :func:`read_table` reads.
+    **options
+        Those of the reader of the kind: :func:`read_graphs` (none), :func:`read_strings` (its `column` as
+        ``columns=[column]``), :func:`read_series`, and :func:`read_table` for the others.
+
+    Returns
+    -------
+    Dataset
+        ``Dataset.items`` is what estimators take.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read that way. Curves must have their times, increasing numbers, as names of their columns
+        or as the array ``times`` or ``t`` beside them in a ``.npz`` file, or no names at all.
+    MissingExtraError
+        If the file needs an extra that is not installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rkhs.data import read_items
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "reads.txt")
+    ...     _ = file.write_text("ACGT\nACCT\n")
+    ...     data = read_items(file)
+    >>> data.kind, data.items.tolist()
+    ('sequences', ['ACGT', 'ACCT'])
+    """
+    if kind is not None:
+        check_choice(kind, "kind", KINDS)
+    if not isinstance(path, (str, os.PathLike)) or not Path(path).exists():
+        raise InputError(
+            f"`path` must name a file or folder that exists; got {path!r}, which does not; check folder and spelling"
+        )
+    file = Path(path)
+    found = kind if kind is not None else _kind_of(file)
+    if found is None or found == "vectors":
+        return _table(file, found, options)
+    if found == "curves":
+        return _curves(file, options)
+    if found == "graphs":
+        _refuse(options, (), found)
+        graphs = read_graphs(file)
+        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source)
+    if found == "series":
+        _refuse(options, ("key", "delimiter", "encoding"), found)
+        series = read_series(file, **options)
+        return Dataset(_objects(series.series), "series", series.names, None, series.source)
+    given: Any = "texts" if kind == "texts" else "sequences" if kind == "sequences" else None
+    columns = options.pop("columns", None)
+    _refuse(options, ("index_column", "header", "delimiter", "encoding"), found)
+    if columns is not None and len(columns) != 1:
+        raise InputError(f"{file}: {found} stand in one column; got columns={list(columns)!r}; name one")
+    strings = read_strings(file, column=None if columns is None else columns[0], **options)
+    return sequence_dataset(strings, given)
+
+
+def _kind_of(file: Path) -> str | None:
+    """The kind that a name stands for; None for tables and molecules."""
+    extension = file.suffix.lower()
+    if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
+        return "graphs"
+    if extension == ".npz":
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return "graphs" if _GRAPH_ARRAYS.issubset(archive.files) else None
+        except Exception:  # the reader of tables says what is wrong
+            return None
+    known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
+    if extension not in EXTENSIONS and extension not in known:
+        named = ", ".join([*EXTENSIONS, *(name for name in known if name not in EXTENSIONS), *GRAPH_EXTENSIONS])
+        raise InputError(
+            f"`path` must be a folder of graphs or end in {named}; got {file.name!r}; convert the file, or rename it "
+            "if its content is one of these"
+        )
+    return known.get(extension)
+
+
+def _refuse(options: dict[str, Any], taken: tuple[str, ...], kind: str) -> None:
+    unused = sorted(set(options) - set(taken))
+    if unused:
+        shown = ", ".join(taken) or "none"
+        raise InputError(f"{kind} are read with the arguments {shown}; got {', '.join(unused)}; leave it out")
+
+
+def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:
+    data = read_table(file, **options)
+    if kind is not None and data.kind != kind:
+        raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; leave the kind out")
+    return data
+
+
+def _objects(items: list[Any]) -> np.ndarray:
+    """Items one by one in an array of objects; NumPy would take them apart."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
+
+
+def _curves(file: Path, options: dict[str, Any]) -> Dataset:
+    """Curves on one grid of times: rows of a table."""
+    given, beside = dict(options), None
+    if file.suffix.lower() == ".npz":
+        beside, name = _times_beside(file)
+        if name is not None:
+            given.setdefault("key", name)
+    data = read_table(file, **given)
+    if data.kind != "vectors":
+        raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
+    times = beside
+    if data.column_names is not None:
+        found = [number_in(name) for name in data.column_names]
+        bad = next((name for name, time in zip(data.column_names, found, strict=True) if time is None), None)
+        if bad is not None:
+            raise InputError(
+                f"{file}: the columns of curves are named by their times, which are numbers; got the name {bad!r}; "
+                "leave that column out with columns, or read vectors"
+            )
+        times = np.array(found, dtype=np.float64)
+    if times is not None and (
+        times.shape != data.X.shape[1:] or not np.isfinite(times).all() or not (np.diff(times) > 0).all()
+    ):
+        raise InputError(
+            f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
+            f"{times.tolist()!r:.60}; sort the columns"
+        )
+    return replace(data, kind="curves", times=times)
+
+
+def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
+    """Times that a .npz file holds, and the name of its only table."""
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except Exception:  # the reader of tables says what is wrong
+        return None, None
+    times = next((arrays[name] for name in _TIMES if name in arrays), None)
+    tables = [name for name, array in arrays.items() if array.ndim == 2 and name not in _TIMES]
+    numbers = None if times is None or times.dtype.kind not in "biuf" else times.astype(np.float64).ravel()
+    return numbers, tables[0] if len(tables) == 1 else None

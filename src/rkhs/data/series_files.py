@@ -1,0 +1,223 @@
+"""Time series in files: rows of numbers, the two text formats of the UCR and UEA archives, and NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.data.text import number_in
+
+__all__ = ["SERIES_EXTENSIONS", "Series", "read_series"]
+
+SERIES_EXTENSIONS = (".ts", ".tsv", ".csv", ".npz", ".npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Time series of a file, ready for the series kernels.
+
+    Parameters
+    ----------
+    series : list of ndarray of shape (length, channels)
+        n finite float64 arrays; lengths may differ.
+    targets : ndarray of shape (n,) or None
+        Class of each series as text, if the file has them.
+    names : tuple of str or None
+        n names, if the file has them.
+    source : str
+        The path that was read.
+    """
+
+    series: list[np.ndarray]
+    targets: np.ndarray | None
+    names: tuple[str, ...] | None
+    source: str
+
+
+def read_series(
+    path: str | os.PathLike[str], *, key: str | None = None, delimiter: str | None = None, encoding: str = "utf-8"
+) -> Series:
+    """Read time series, which may have different lengths.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.tsv``: the UCR format, a row of numbers a series after its class, a whole number. ``.ts``: the UEA format,
+        channels separated by colons. ``.csv``: a row of numbers a series, without header or class. ``.npz``: an array
+        of shape (length,) or (length, channels) a series, or, alone or chosen by `key`, one array of all series.
+        ``.npy``: an array of shape (n, length) or (n, length, channels).
+    key : str, default=None
+        Array of a ``.npz`` file that holds all series.
+    delimiter : str, default=None
+        Between the numbers of a ``.csv`` or ``.tsv`` file; None is a comma or a tabulator.
+    encoding : str, default="utf-8"
+        Of a text file.
+
+    Returns
+    -------
+    Series
+        Missing values at the end of a row are padding and cut off.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or damaged, and for missing or infinite values inside a series.
+
+    Notes
+    -----
+    Source: Dau et al., The UCR time series archive, IEEE/CAA J. Autom. Sinica 6 (2019), for ``.tsv``; Bagnall et al.,
+    The UEA multivariate time series classification archive (2018), for ``.ts``.
+    """
+    file = Path(path)
+    extension = file.suffix.lower()
+    if not file.is_file() or extension not in SERIES_EXTENSIONS:
+        raise InputError(
+            f"`path` must name a file of series that ends in {', '.join(SERIES_EXTENSIONS)}; got {str(file)!r}"
+            f"{'; convert it' if file.is_file() else ', which is no file; check folder and spelling'}"
+        )
+    if key is not None and extension != ".npz":
+        raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
+    if delimiter is not None and (extension not in (".csv", ".tsv") or len(delimiter) != 1):
+        raise InputError(f"`delimiter` is one character, of .csv and .tsv files; got {delimiter!r} for {file.name!r}")
+    if extension in (".npz", ".npy"):
+        return _from_arrays(file, key)
+    lines = _text_lines(file, encoding)
+    if extension == ".ts":
+        series, targets = _from_ts(lines, str(file))
+    else:
+        mark = delimiter or ("\t" if extension == ".tsv" else ",")
+        series, targets = _from_rows(lines, mark, extension == ".tsv", str(file))
+    if not series:
+        raise InputError(f"{file}: expected a row of numbers a series; got none; check that it was written to the end")
+    return Series(series, None if targets is None else np.array(targets), None, str(file))
+
+
+def _text_lines(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, with their numbers from 1."""
+    try:
+        text = file.read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+    except (LookupError, UnicodeError) as error:
+        raise InputError(f"{file}: expected text in {encoding}; got {error}; pass encoding=") from error
+    return ((i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip())
+
+
+def _from_rows(
+    lines: Iterator[tuple[int, str]], mark: str, classes: bool, source: str
+) -> tuple[list[np.ndarray], list[str] | None]:
+    series, targets = [], []
+    for number, line in lines:
+        cells = [cell.strip() for cell in line.split(mark)]
+        where = f"{source}: line {number}"
+        if classes:
+            target = number_in(cells[0])
+            if target is None or not math.isfinite(target) or target != int(target) or len(cells) < 2:
+                raise InputError(
+                    f"{where}: a .tsv file of series begins each row with its class, a whole number, as the UCR "
+                    f"archive does; got {cells[0][:20]!r}; write series without classes as .csv"
+                )
+            targets.append(str(int(target)))
+        series.append(_channel(cells[1:] if classes else cells, where)[:, None])
+    return series, targets if classes else None
+
+
+def _channel(cells: Sequence[str], where: str) -> np.ndarray:
+    """Numbers of one channel, without the padding at its end."""
+    found = [number_in(cell) for cell in cells]
+    if None in found:
+        raise InputError(
+            f"{where}: expected numbers; got {cells[found.index(None)][:20]!r}; series files have no header"
+        )
+    values = np.array(found, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(values))
+    values = values[: known[-1] + 1] if known.size else values[:0]
+    if not values.size:
+        raise InputError(f"{where}: expected a series; got missing values only; remove the row")
+    if not np.isfinite(values).all():
+        when = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(
+            f"{where}: expected finite numbers; got {cells[when] or 'an empty cell'!r} at time {when}; fill the gap, "
+            "or remove the row"
+        )
+    return values
+
+
+def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.ndarray], list[str] | None]:
+    head: dict[str, list[str]] = {}
+    for _, line in lines:
+        if line.startswith("#"):
+            continue
+        words = line.lower().split()
+        if words[0] == "@data":
+            break
+        if not line.startswith("@"):
+            raise InputError(f"{source}: expected lines that start with '@' before '@data'; got {line[:20]!r}")
+        head[words[0]] = words[1:]
+    if head.get("@timestamps", ["false"])[:1] == ["true"]:
+        raise InputError(f"{source}: series with time stamps are not read; write them at equal steps, without stamps")
+    classes = any(head.get(name, [""])[:1] == ["true"] for name in ("@classlabel", "@targetlabel"))
+    series, targets = [], []
+    for number, line in lines:
+        where, parts = f"{source}: line {number}", line.split(":")
+        if classes:
+            targets.append(parts.pop().strip())
+        channels = [_channel(part.split(","), where) for part in parts]
+        if not channels or len({len(one) for one in channels}) > 1:
+            raise InputError(
+                f"{where}: expected channels of one length; got {[len(one) for one in channels]}; resample them"
+            )
+        series.append(np.stack(channels, axis=1))
+    return series, targets if classes else None
+
+
+def _from_arrays(file: Path, key: str | None) -> Series:
+    try:
+        with file.open("rb") as handle:
+            found = np.load(handle, allow_pickle=False)
+            arrays: dict[str, np.ndarray] = (
+                {"": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
+            )
+    except Exception as error:  # NumPy has no common class for what is wrong with a file
+        raise InputError(
+            f"{file}: expected arrays of numbers written by NumPy; got one that cannot be read ({error})"
+        ) from error
+    names: tuple[str, ...] | None = None
+    if key is not None and key not in arrays:
+        raise InputError(f"{file}: `key` must name an array of the file; got {key!r}; it has {', '.join(arrays)}")
+    alone = key if key is not None else next(iter(arrays)) if len(arrays) == 1 else None
+    if alone is not None and arrays[alone].ndim in (2, 3):
+        items = list(arrays[alone])
+    elif key is not None:
+        raise InputError(
+            f"{file}: array {key!r} must have shape (n, length) or (n, length, channels); got {arrays[key].shape}"
+        )
+    else:
+        items, names = list(arrays.values()), tuple(arrays)
+    labels = names or tuple(f"series {i}" for i in range(len(items)))
+    series = [_finite(item, f"{file}: {label}") for item, label in zip(items, labels, strict=True)]
+    if not series:
+        raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
+    return Series(series, None, names if names != ("",) else None, str(file))
+
+
+def _finite(item: Any, where: str) -> np.ndarray:
+    """One series as float64 of shape (length, channels), without rows of NaN at its end."""
+    if item.dtype.kind not in "biuf" or item.ndim not in (1, 2) or item.size == 0:
+        raise InputError(
+            f"{where}: expected numbers of shape (length,) or (length, channels); got {item.dtype} of shape "
+            f"{item.shape}; --key or key= chooses one array of a file"
+        )
+    values = np.array(item, dtype=np.float64).reshape(len(item), -1)
+    known = np.flatnonzero(~np.isnan(values).all(axis=1))
+    values = values[: known[-1] + 1] if known.size else values[:0]
+    if not values.size or not np.isfinite(values).all():
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        when = f"NaN or infinity at time {bad[0]}" if values.size else "NaN only"
+        raise InputError(f"{where}: expected finite numbers; got {when}; fill the gap, or remove the series")
+    return values

@@ -1,0 +1,87 @@
+"""Sequences and texts, one a line of a text file or in a column of a table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import listed
+from rkhs.data.readers import _check_path, _Options, read_texts
+from rkhs.data.sequences import Sequences, read_fasta
+from rkhs.data.text import number_in
+
+__all__ = ["read_strings"]
+
+
+def read_strings(
+    path: str | os.PathLike[str],
+    *,
+    column: str | int | None = None,
+    index_column: str | int | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> Sequences:
+    """Read sequences or texts: the lines of a text file, a column of a table, or a FASTA file.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.txt``: a text a line; blank lines are left out. ``.csv``, ``.tsv``, ``.parquet``: the texts stand in
+        `column`. ``.fasta``, ``.fa``: see :func:`read_fasta`.
+    column : str or int, default=None
+        Column of a table, by name or position from 0.
+    index_column, header, delimiter, encoding : optional
+        Of a table or text file, as in :func:`read_table`.
+
+    Returns
+    -------
+    Sequences
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty or of another format, a cell is empty, or the lines hold only numbers.
+    """
+    file = Path(path)
+    extension = file.suffix.lower()
+    tabular = extension in (".csv", ".tsv", ".parquet")
+    if tabular != (column is not None):
+        raise InputError(
+            f"`column` names the texts of a table, and of a table only; got {column!r} for {file.name!r}; "
+            f"{'name the column' if tabular else 'leave it out'}"
+        )
+    if extension in (".fasta", ".fa"):
+        return read_fasta(file)
+    if not tabular:
+        return _read_lines(file, encoding)
+    file, extension = _check_path(path)
+    options = _Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
+    assert column is not None
+    texts, names = read_texts(file, extension, column, options, "column")
+    empty = [i + 1 for i, text in enumerate(texts) if not text]
+    if empty:
+        raise InputError(
+            f"{file}: expected a text in every cell of column {column!r}; got none in rows {listed(empty)}"
+        )
+    return Sequences(texts, names, str(file))
+
+
+def _read_lines(file: Path, encoding: str) -> Sequences:
+    if file.suffix.lower() != ".txt":
+        raise InputError(
+            f"`path` must be a .txt, .csv, .tsv, .parquet, .fasta or .fa file for strings; got {file.name!r}; rename it"
+        )
+    try:
+        lines = file.read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding).splitlines()
+    except (OSError, LookupError, UnicodeError) as error:
+        raise InputError(f"`path` must name a file of text; {str(file)!r} cannot be read ({error})") from error
+    texts = [line.strip() for line in lines if line.strip()]
+    if not texts:
+        raise InputError(f"{file}: expected a text a line; got an empty file; check that it was written to the end")
+    if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):
+        raise InputError(
+            f"{file}: expected a text a line; got numbers only, such as {texts[0][:30]!r}; save a table as .csv or .tsv"
+        )
+    return Sequences(texts, None, str(file))

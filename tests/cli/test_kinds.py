@@ -1,0 +1,185 @@
+"""Files of objects of every kind, from one line to codes and back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.expressions import parse_kernel
+from rkhs.cli.main import main
+from rkhs.data import load_molecules, read_table
+from rkhs.kernels import kernel_from_name
+from rkhs.kernels.registry import _BY_NAME
+
+N = 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> int:
+    return main(list(words))
+
+
+def fit(*words: str) -> int:
+    return run("fit", *words, "-o", "m.rkhs", "--codes", "z.csv", "--set", "max_iter=20", "--seed", "0")
+
+
+def table(path: str) -> list[dict[str, str]]:
+    with open(path, newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def same_codes(*words: str) -> None:
+    """The codes of the training file, read again, are those of the model."""
+    assert run("transform", "m.rkhs", *words, "-o", "again.npy") == 0
+    model = rkhs.load("m.rkhs")
+    np.testing.assert_allclose(np.load("again.npy"), model.transform(model.support_items_), atol=1e-6)
+
+
+def ring(n: int) -> list[tuple[int, int]]:
+    return [(i, (i + 1) % n) for i in range(n)]
+
+
+def test_folders_of_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rings").mkdir()
+    for i in range(N):
+        edges = [*ring(3 + i // 2), *([(0, 9)] if i % 2 else [])]
+        Path(f"rings/g{i}.edgelist").write_text("# a ring\n" + "\n".join(f"{a} {b}" for a, b in edges) + "\n")
+    assert fit("rings") == 0
+    printed = capsys.readouterr().out
+    assert "kernel: WeisfeilerLehman() (default for graphs; choose with --kernel)" in printed
+    assert "10 graphs, codes of 2 components" in printed
+    assert read_table("z.csv").row_names == tuple(f"g{i}" for i in range(N))
+    same_codes("rings")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "rings") == 0
+    assert {row["name"] for row in table("near.csv")} <= {f"g{i}" for i in range(N)}
+    assert run("evaluate", "m.rkhs", "rings", "--top-k", "1,5") == 0
+    assert "top 5" in capsys.readouterr().out
+    assert run("transform", "m.rkhs", "rings", "-o", "z2.csv", "--kind", "series") == 2
+    assert "the model reads graphs; got --kind series" in capsys.readouterr().err
+
+
+def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("ACGT"), size=15)) for _ in range(N)]
+    Path("reads.txt").write_text("\n".join(texts) + "\n")
+    Path("reads.csv").write_text("name,dna,class\n" + "".join(f"r{i},{t},+\n" for i, t in enumerate(texts)))
+    assert fit("reads.csv", "--kind", "sequences", "--columns", "dna", "--kernel", "spectrum(2)") == 0
+    assert rkhs.load("m.rkhs").kernel_.k == 2
+    same_codes("reads.csv")
+    same_codes("reads.txt")
+    for library in ([], ["--candidates", "reads.txt"], ["--candidates", "reads.csv"]):
+        assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", *library) == 0
+        assert all(row["text"] == texts[int(row["candidate"])] for row in table("near.csv"))
+    Path("notes.txt").write_text("\n".join(f"the {a} of {b}" for a in ("cat", "dog") for b in "abcde") + "\n")
+    capsys.readouterr()
+    assert fit("notes.txt") == 0
+    assert "kernel: Spectrum(k=1, tokens='words') (default for texts" in capsys.readouterr().out
+    same_codes("notes.txt")
+
+
+def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    t = np.linspace(0, 1, 12)
+    X = np.sin(4 * t + np.linspace(0, 3, N)[:, None])
+    rows = ["\t".join([str(1 + i % 2), *map(str, x)]) for i, x in enumerate(X.tolist())]
+    Path("train.tsv").write_text("\n".join(rows) + "\n")
+    assert fit("train.tsv", "--kind", "series") == 0
+    assert "kernel: ShiftInvariant()" in capsys.readouterr().out
+    same_codes("train.tsv")
+    np.savez("all.npz", A=X, B=X[:, :, None])
+    same_codes("all.npz", "--key", "B")
+    lengths = {f"s{i}": x[: 8 + i % 3] for i, x in enumerate(X)}
+    np.savez("some.npz", **lengths)
+    assert fit("some.npz", "--kind", "series") == 0
+    assert "kernel: GlobalAlignment()" in capsys.readouterr().out
+    assert read_table("z.csv").row_names == tuple(lengths)
+    same_codes("some.npz")
+    header = ",".join(str(round(float(time), 3) ** 2) for time in t)
+    Path("curves.csv").write_text(header + "\n" + "\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
+    assert fit("curves.csv", "--kind", "curves", "--header", "yes") == 0
+    assert "10 curves at 12 times" in capsys.readouterr().out
+    model = rkhs.load("m.rkhs")
+    np.testing.assert_allclose(model.kernel_.times, t.round(3) ** 2)
+    same_codes("curves.csv", "--header", "yes")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0
+    assert read_table("back.csv", header=True).column_names == tuple(header.split(","))
+    np.savez("other.npz", X=X, t=t)
+    assert run("transform", "m.rkhs", "other.npz", "-o", "z2.csv") == 2
+    assert "reads curves on its grid" in capsys.readouterr().err
+
+
+def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = load_molecules().smiles[:N]
+    Path("m.smi").write_text("".join(f"{s}\n" for s in smiles))
+    assert fit("m.smi", "--fingerprint", "counts", "--radius", "1", "--bits", "64") == 0
+    assert "kernel: MinMax()" in capsys.readouterr().out
+    model = rkhs.load("m.rkhs")
+    assert model.support_items_.shape == (N, 64)
+    assert model.support_items_.max() > 1
+    same_codes("m.smi")
+    assert run("decode", "m.rkhs", "z.csv", "-o", "near.csv", "--n-best", "1", "--candidates", "m.smi") == 0
+    assert table("near.csv")[0]["smiles"] in smiles
+    assert run("transform", "m.rkhs", "m.smi", "-o", "z2.csv", "--radius", "3") == 2
+    assert "--radius must be that of the fit, 1; got 3" in capsys.readouterr().err
+    assert fit("m.smi", "--fingerprint", "maccs") == 0
+    same_codes("m.smi")
+    assert fit("m.smi", "--fingerprint", "path", "--radius", "3") == 2
+    assert "path fingerprints have no radius; got 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words", "message"),
+    [
+        ("a.xyz", "1 2\n", (), "a folder of graphs or end in .csv"),
+        ("a.txt", "", (), "expected a text a line; got an empty file"),
+        ("a.txt", "1 2\n3 4\n", (), "save a table as .csv"),
+        ("a.csv", "", ("--kind", "series"), "expected a row of numbers a series; got none"),
+        (
+            "a.csv",
+            "1,2,3\n1,2\n3,1\n2,5,1\n",
+            ("--kind", "series", "--kernel", "sink"),
+            "one length; item 0 has 3, item 1 has 2",
+        ),
+        ("a.csv", "a,b\nx,y\n", ("--kind", "sequences"), "name the column"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kind", "curves"), "named by their times"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--kernel", "wl"), "WeisfeilerLehman"),
+        ("a.csv", "a,b\n1,2\n3,5\n", ("--fingerprint", "path"), "is for SMILES"),
+        ("a.edges", "1 2 0.5\n", (), "weights are not used"),
+        ("none", None, (), "name a file or folder that exists"),
+    ],
+)
+def test_bad_files_are_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str | None, words: tuple[str, ...], message: str
+) -> None:
+    if text is not None:
+        Path(name).write_text(text)
+    assert fit(name, *words) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
+
+
+def test_a_missing_extra_names_its_install_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    monkeypatch.setitem(sys.modules, "networkx.readwrite.graphml", None)
+    Path("a.graphml").write_text("<graphml/>")
+    assert fit("a.graphml") == 2
+    assert 'pip install "rkhs[graphs]"' in capsys.readouterr().err
+
+
+def test_names_of_kernels_mean_the_same_in_python() -> None:
+    for name in _BY_NAME.keys() - {"precomputed"}:
+        assert repr(parse_kernel(name)) == repr(kernel_from_name(name))

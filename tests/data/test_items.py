@@ -1,0 +1,118 @@
+"""Readers of series, strings, curves and single graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.data import read_graphs, read_items, read_series, read_strings
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def test_ucr_rows(tmp_path: Path) -> None:
+    found = read_series(write(tmp_path, "x.tsv", "1\t0.5\t1.5\tNaN\n-1.0\t2\t3\t4\n\n"))
+    assert [one[:, 0].tolist() for one in found.series] == [[0.5, 1.5], [2.0, 3.0, 4.0]]
+    assert found.targets is not None
+    assert found.targets.tolist() == ["1", "-1"]
+    plain = read_series(write(tmp_path, "x.csv", "0.5,1.5,\n2,3,4\n"))
+    assert plain.targets is None
+    for ours, theirs in zip(plain.series, found.series, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for name, text, message in (
+        ("x.tsv", "0.5\t1\n", "begins each row with its class, a whole number.*got '0.5'"),
+        ("x.csv", "1,NaN,3\n", "line 1: expected finite numbers; got 'NaN' at time 1"),
+        ("x.csv", "1,2\n,\n", "line 2: expected a series; got missing values only"),
+        ("x.csv", "a,b\n1,2\n", "got 'a'; series files have no header"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_series(write(tmp_path, name, text))
+
+
+def test_uea_files(tmp_path: Path) -> None:
+    head = "#comment\n@problemName x\n@timeStamps false\n@classLabel true a b\n@data\n"
+    found = read_series(write(tmp_path, "x.ts", head + "1,2,3:4,5,6:a\n7,8:9,10:b\n"))
+    assert [one.shape for one in found.series] == [(3, 2), (2, 2)]
+    assert found.series[1].tolist() == [[7, 9], [8, 10]]
+    assert found.targets is not None
+    assert found.targets.tolist() == ["a", "b"]
+    for text, message in (
+        (head + "1,2:3:a\n", r"channels of one length; got \[2, 1\]"),
+        (head + "1,?,2:a\n", "expected"),
+        (head.replace("timeStamps false", "timeStamps true"), "without stamps"),
+        ("1,2\n", "start with '@' before '@data'"),
+        (head, "expected a row of numbers a series; got none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_series(write(tmp_path, "x.ts", text))
+
+
+def test_arrays_of_series(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    np.savez(file, a=np.arange(4), b=np.ones((3, 1)))
+    found = read_series(file)
+    assert found.names == ("a", "b")
+    assert [one.shape for one in found.series] == [(4, 1), (3, 1)]
+    np.savez(file, X=np.ones((2, 5, 3)), y=np.array(["a", "b"]))
+    assert [one.shape for one in read_series(file, key="X").series] == [(5, 3), (5, 3)]
+    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; it has X, y")):
+        with pytest.raises(InputError, match=message):
+            read_series(file, **options)
+
+
+def test_lines_and_columns(tmp_path: Path) -> None:
+    assert read_strings(write(tmp_path, "x.txt", "ACGT\n\nAC\n")).texts == ["ACGT", "AC"]
+    named = read_strings(write(tmp_path, "x.csv", "id,text\na,one two\nb,three\n"), column="text")
+    assert (named.texts, named.names) == (["one two", "three"], ("a", "b"))
+    assert read_items(tmp_path / "x.csv", kind="texts", columns=["text"]).kind == "texts"
+    with pytest.raises(InputError, match=r"got none in rows 1"):
+        read_strings(write(tmp_path, "x.csv", "id,text\na,\nb,three\n"), column="text")
+    with pytest.raises(InputError, match="leave it out"):
+        read_strings(tmp_path / "x.txt", column="text")
+
+
+def test_curves_have_times(tmp_path: Path) -> None:
+    file = tmp_path / "x.npz"
+    np.savez(file, X=np.ones((2, 3)), t=np.array([0.0, 1.0, 4.0]))
+    data = read_items(file, kind="curves")
+    assert data.items.grid_points[0].tolist() == [0, 1, 4]
+    assert data.items.data_matrix.shape == (2, 3, 1)
+    np.savez(file, X=np.ones((2, 3)), t=np.array([0.0, 4.0, 1.0]))
+    with pytest.raises(InputError, match="increasing times"):
+        read_items(file, kind="curves")
+    plain = read_items(write(tmp_path, "x.csv", "1,2\n3,5\n"), kind="curves", header=False)
+    assert plain.times is None
+    assert plain.items is plain.X
+
+
+def test_graphs_one_by_one(tmp_path: Path) -> None:
+    write(tmp_path, "a.edgelist", "# comment\nx y\ny z # another\n")
+    write(tmp_path, "b.edges", "1,2\n")
+    found = read_graphs(tmp_path)
+    assert found.names == ("a", "b")
+    assert found.graphs[0][0].tolist() == [[0, 1], [1, 2]]
+    assert [nodes for _, nodes in found.graphs] == [3, 2]
+    with pytest.raises(InputError, match="got an empty file"):
+        read_graphs(write(tmp_path, "c.edges", ""))
+
+
+def test_graphml(tmp_path: Path) -> None:
+    nx = pytest.importorskip("networkx", reason="GraphML needs networkx (extra `graphs`)")
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: "C", 1: "O", 2: "C"}, "label")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    found = read_graphs(tmp_path / "a.graphml")
+    assert found.labelled
+    from rkhs.kernels import WeisfeilerLehman
+
+    K = WeisfeilerLehman()([*found.graphs, ([(0, 1), (1, 2)], ["C", "O", "C"])])
+    np.testing.assert_allclose(K, np.full((2, 2), K[0, 0]))
+    with pytest.raises(InputError, match="expected GraphML that networkx reads"):
+        read_graphs(write(tmp_path, "b.graphml", "<graphml"))
