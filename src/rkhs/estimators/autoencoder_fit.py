@@ -194,7 +194,8 @@ def solve_autoencoder(
             verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
         )
         solution = _solve(estimator, problem, encoder.gram, start, monitor)
-        if best is None or solution.value < best.value:
+        # A later start must win by more than what a solver leaves undone.
+        if best is None or solution.value < best.value - estimator.tol * abs(best.value):
             best = solution
     assert best is not None
     return _finish(problem, best, settings)
