@@ -230,7 +230,12 @@ def test_missing_smiles_in_parquet_are_reported(tmp_path):
     [
         ("m.smi", "\n# only a comment\n", {}, "got an empty file"),
         ("m.smi", b"\xff\xfe", {}, "expected text in utf-8"),
-        ("m.smi", "CC\n", {"columns": ["a"]}, "a .smi file takes the arguments encoding, on_error; got columns"),
+        (
+            "m.smi",
+            "CC\n",
+            {"columns": ["a"]},
+            "a .smi file takes the arguments encoding, .*on_error, radius; got columns",
+        ),
         ("m.csv", "a,b\nCC,1\n", {"smiles_column": "smiles"}, "`smiles_column` must name a column"),
         ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "columns": ["b"]}, "got `columns` too"),
         ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "gram": True}, "got `gram` too"),

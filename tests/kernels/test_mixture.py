@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs.kernels import Gaussian, Kernel, Linear, Matern
+from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern
 from rkhs.kernels.mixture import Mixture
 
 TERMS = {
@@ -18,6 +18,7 @@ TERMS = {
         Linear(offset=np.array([0.5, 0.0, -1.0])),
         Matern(0.5, 2.0),
     ],
+    "two norms": [Gaussian(0.3), Laplacian("l1", 0.4), Laplacian("l2", 0.7)],
     "a multiple of a sum": [0.5 * (Gaussian(0.3) + Matern(0.5, 1.0)), Gaussian(2.0)],
 }
 each_sum = pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)

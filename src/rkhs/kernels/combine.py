@@ -115,7 +115,7 @@ class Sum(_Many):
         others: list[Kernel] = []
         for term in self.parts:
             weight, base = (term.scale, term.parts[0]) if isinstance(term, Scaled) else (1.0, term)
-            if isinstance(base, Radial):
+            if isinstance(base, Radial) and base.rotation_invariant:  # not the L1 norm
                 radial.append((weight, base))
             else:
                 others.append(term)

@@ -17,7 +17,7 @@ __all__ = ["LBFGS"]
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MAX_TRIALS = 25
-_PROMISED = 0.02
+_PROMISED, _FARTHEST = 0.02, 16.0
 _ROUNDING = 1e-8  # about the root of the precision: below it, differences of the objective are rounding
 
 
@@ -101,7 +101,8 @@ class LBFGS(Solver):
 
 def _first_step(value: float, measure: float) -> float:
     """Length of a first trial along the gradient: a whole step, or as far as promises a fiftieth of the objective."""
-    return max(min(1.0, 1.0 / max(measure, 1e-300)), _PROMISED * abs(value) / max(measure * measure, 1e-300))
+    promising = _PROMISED * abs(value) / max(measure * measure, 1e-300)
+    return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _FARTHEST))
 
 
 def _identity(gradient: Tensor) -> Tensor:
