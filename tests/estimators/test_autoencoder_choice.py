@@ -34,12 +34,16 @@ def test_the_choice_is_the_strongest_about_as_good_as_the_best_and_the_fit_is_th
     assert model.objective_ == pytest.approx(given.objective_, rel=0.05)
 
 
-def test_pure_noise_gets_strong_regularisers_and_structure_weak_ones() -> None:
-    free = KernelAutoencoder(2).fit(noise())
+def test_structure_wants_weak_regularisers_and_to_noise_all_are_alike() -> None:
+    def spread(model: KernelAutoencoder) -> float:
+        return float(model.candidate_errors_.max() / model.candidate_errors_.min())
+
     t = np.random.default_rng(1).uniform(0.0, 6.0, 150)
     curve = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)
     bent = KernelAutoencoder(2).fit(curve)
-    assert bent.reg_[1] < free.reg_[1]
+    assert bent.reg_[1] <= 1e-4
+    assert spread(bent) > 3.0
+    assert spread(KernelAutoencoder(2).fit(noise())) < 1.5
 
 
 def test_a_long_path_ends_where_two_in_a_row_were_worse() -> None:
