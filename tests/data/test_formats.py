@@ -234,7 +234,7 @@ def test_missing_smiles_in_parquet_are_reported(tmp_path):
             "m.smi",
             "CC\n",
             {"columns": ["a"]},
-            "a .smi file takes the arguments encoding, .*on_error, radius; got columns",
+            "a .smi file takes the arguments encoding, fingerprint, n_bits, on_error, radius; got columns",
         ),
         ("m.csv", "a,b\nCC,1\n", {"smiles_column": "smiles"}, "`smiles_column` must name a column"),
         ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "columns": ["b"]}, "got `columns` too"),
