@@ -123,7 +123,7 @@ def main() -> None:
         for kind in arguments.estimators.split(","):
             for storage, limit in LIMITS.items():
                 late = time.perf_counter() - clock > 60 * arguments.minutes
-                skip = (kind == "autoencoder" and storage == "blocked") or (kind == "autoencoder" and n > limit / 2)
+                skip = kind == "autoencoder" and (storage == "blocked" or (storage == "dense" and n > limit / 2))
                 if n > min(limit, arguments.largest) or skip or (n, storage, kind) in known or late:
                     continue
                 command = [sys.executable, __file__, "--child", str(n), storage, kind]

@@ -371,6 +371,17 @@ def test_pullbacks_are_gradients(kernel: Kernel, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", SMOOTH)
+def test_jacobian_is_the_pullback_of_every_column(kernel: Kernel) -> None:
+    X, Y = items(kernel, 6, 3), items(kernel, 5, 4)
+    k = kernel.resolve(Y)  # where a centred kernel has its kinks
+    C = torch.from_numpy(np.random.default_rng(5).normal(size=(5, 3)))
+    expected = torch.stack([k.cross_pullback(X, Y, column.expand(6, 5)) for column in C.mT], 2)
+    exact = isinstance(k, Stationary) and k.rotation_invariant
+    bound = (1e-12 if exact else 1e-3) * max(1.0, float(expected.abs().max()))  # others by differences
+    assert torch.allclose(k._jacobian(X, Y, C), expected, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("kernel", SMOOTH)
 def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
     rng = np.random.default_rng(3)
     X = items(kernel, 300) if not has_function(kernel) else items(kernel, 10)  # more than one block of rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Polynomial
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.start import kernel_pca_scores, layered_start
+from rkhs.problems.start import SCALES, best_scale, kernel_pca_scores, layered_start
 from rkhs.solvers import LBFGS
 from tests.problems.networks import network
 from tests.reference.autoencoder import naive_decoder, taylor_slope
@@ -173,9 +174,17 @@ def test_the_start_is_smooth_and_better_than_collapse(layers: int) -> None:
     problem = net.reduced
     scores, _ = kernel_pca_scores(net.K, 4, net.weights)
     point, evaluations = layered_start(problem, scores)
-    assert evaluations == 6
+    assert 2 < evaluations <= 6
     norms = (net.target**2).sum(1)
     assert problem.value(point) < 0.5 * float(torch.as_tensor(net.w) @ norms)
+
+
+@pytest.mark.parametrize("least", SCALES)
+def test_the_best_scale_of_a_valley(least: float) -> None:
+    found, tried = best_scale(lambda scale: abs(math.log(scale / least) + 0.1))
+    assert found == least
+    assert tried <= 5
+    assert best_scale(lambda scale: float("nan"))[0] == 2.0
 
 
 def test_a_row_of_weight_two_has_the_geometry_of_two_rows() -> None:

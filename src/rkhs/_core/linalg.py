@@ -175,10 +175,12 @@ def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
     if A.device.type == "cpu" and A.is_contiguous():
         diagonal = A.diagonal().clone()
         view = A.numpy().T  # in Fortran order and symmetric: LAPACK factors it where it lies, in one triangle
-        potrf, potrs = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), (view,))
+        potrf = scipy.linalg.get_lapack_funcs("potrf", (view,))
         root, info = potrf(view, lower=1, clean=0, overwrite_a=1)
         if info == 0 and bool(np.isfinite(root.diagonal()).all()):
-            return torch.from_numpy(np.ascontiguousarray(potrs(root, B.numpy(), lower=1)[0]))
+            L = torch.from_numpy(root)  # its triangular solves take two thirds of the time of LAPACK's potrs
+            half = torch.linalg.solve_triangular(L, B, upper=False)
+            return torch.linalg.solve_triangular(L.mT, half, upper=True)
         A = A.tril(-1)  # the other triangle is as it was
         A = A + A.mT + torch.diag(diagonal)
     L, _ = cholesky(A, name=name)

@@ -19,11 +19,12 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.refined_codes import ROUGH
 from rkhs.selection import held_out_parts
 
 __all__ = ["Rows", "path_errors", "settle"]
 
-_TOL = 1e-3  # of the fits that are compared
+_TOL = 1e-2  # of the fits that are compared: 1e-3 chooses no better (./dev bench defaults --tol)
 _FEWEST = 40  # rows below which a part is too small to tell settings apart
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
@@ -98,6 +99,7 @@ def path_errors(
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
     walker = type(model)(**{**params, "tol": max(model.tol, _TOL)})
+    walker._refinement = ROUGH
     items, more = rows.cut(train, train)
     held, asked = rows.cut(test, train)
     share = rows.share(test)

@@ -39,7 +39,7 @@ from rkhs.outputs import RKHS
 from rkhs.outputs.base import scale_factor
 from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
-from rkhs.problems.start import SCALES, normalise_scale
+from rkhs.problems.start import best_scale, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, MiniBatch
 
@@ -300,15 +300,14 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
     size = float((unit * unit).sum() / (Z * Z).sum().clamp_min(1e-300)) ** 0.5
     if not size > 0.0:
         return V
-    best, best_value = V * size, float("inf")
-    for scale in SCALES:
+
+    def value(scale: float) -> float:
         try:
-            value = problem.value(V * (size * scale))
-        except InputError:
-            continue
-        if value < best_value:
-            best, best_value = V * (size * scale), value
-    return best
+            return problem.value(V * (size * scale))
+        except InputError:  # a system that is singular at this scale
+            return float("inf")
+
+    return V * (size * best_scale(value)[0])
 
 
 def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder, V: Tensor, data: Any) -> None:

@@ -16,9 +16,10 @@ from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.problems.semiparametric import LinearFactor, principal_coordinates
 from rkhs.solvers.preimage import PreimageDescent
 
-__all__ = ["can_refine", "keep_factor", "linear_coordinates", "refined_codes"]
+__all__ = ["ROUGH", "can_refine", "keep_factor", "linear_coordinates", "refined_codes"]
 
 _STEPS, _TOL = 10, 1e-4  # Gauss-Newton steps: four do nearly all
+ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more
 
 
 def can_refine(model: Any) -> bool:
@@ -85,7 +86,7 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
         model._total_weight,
         decoder,
     )
-    return problem.codes(PreimageDescent(_STEPS, _TOL).solve(problem, torch.zeros_like(codes)))
+    return problem.codes(PreimageDescent(*getattr(model, "_refinement", (_STEPS, _TOL))).solve(problem, torch.zeros_like(codes)))
 
 
 def _factor(model: Any) -> tuple[Tensor, Tensor]:

@@ -142,6 +142,9 @@ class Sum(_Many):
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return torch.stack([term._cross_pullback(X, Y, S) for term in self._passes]).sum(0)
 
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return torch.stack([term._jacobian(X, Y, C) for term in self._passes]).sum(0)
+
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self._passes]
         return torch.stack([left for left, _ in parts]).sum(0), torch.stack([right for _, right in parts]).sum(0)
@@ -268,6 +271,9 @@ class Scaled(Composite):
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return self.base._cross_pullback(X, Y, S).mul_(self.scale)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return self.base._jacobian(X, Y, C).mul_(self.scale)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         return self.base._pair_pullback(X, Y, S.mul_(self.scale), None)

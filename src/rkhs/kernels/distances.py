@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-ROWS = 256  # rows of a sweep: the block of n columns stays in the cache
-_TILE = 384  # side of a square tile that fits the second-level cache
+ROWS = 64  # rows of a sweep: a block of some thousand columns stays in the second-level cache
+_TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
 
 
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:

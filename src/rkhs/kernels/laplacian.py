@@ -9,13 +9,14 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
+from rkhs.kernels.base import Kernel
 from rkhs.kernels.distances import ROWS
-from rkhs.kernels.stationary import LOG2E, Radial, Stationary
+from rkhs.kernels.stationary import LOG2E, RadialDistance, Stationary
 
 __all__ = ["Laplacian"]
 
 
-class Laplacian(Radial):
+class Laplacian(RadialDistance):
     """Laplacian kernel ``k(x, y) = exp(-gamma ||x - y||)`` with the L1 or the L2 norm.
 
     Parameters
@@ -72,11 +73,10 @@ class Laplacian(Radial):
             return super()._gram(X, Y)
         return torch.cdist(X, X if Y is None else Y, p=1.0).mul_(-self._gamma * LOG2E).exp2_()
 
-    def _profile(self, D: Tensor) -> Tensor:
-        return D.sqrt_().mul_(-self._gamma * LOG2E).exp2_()
+    def _profile_at(self, r: Tensor) -> Tensor:
+        return r.mul_(-self._gamma * LOG2E).exp2_()
 
-    def _slope(self, D: Tensor) -> Tensor:
-        r = D.sqrt_()
+    def _slope_at(self, r: Tensor) -> Tensor:
         E = (r * (-self._gamma * LOG2E)).exp2_()
         return torch.where(r > 0.0, E.mul_(-0.5 * self._gamma) / r, torch.zeros_like(r))
 
@@ -106,6 +106,9 @@ class Laplacian(Radial):
         M = self._gram(X, Y).mul_(S)
         columns = [(torch.sign(X[:, j, None] - Y[None, :, j]) * M).sum(1) for j in range(X.shape[1])]
         return torch.stack(columns, 1).mul_(-self._gamma)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return super()._jacobian(X, Y, C) if self.norm == "l2" else Kernel._jacobian(self, X, Y, C)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         if self.norm == "l2":

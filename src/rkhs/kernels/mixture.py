@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from rkhs.kernels.stationary import Radial
+from rkhs.kernels.stationary import Radial, RadialDistance
 
 __all__ = ["Mixture"]
 
@@ -33,18 +33,24 @@ class Mixture(Radial):
     def __init__(self, weights: Sequence[float], terms: Sequence[Radial]) -> None:
         self.weights = weights
         self.terms = terms
+        plain = [term for term in terms if isinstance(term, RadialDistance)]
+        self._of_distances = plain if len(plain) == len(terms) else []
         self.gamma = max(term._gamma ** (2 / term._power) for term in terms)  # where distances must keep their digits
 
     def _profile(self, D: Tensor) -> Tensor:
+        if self._of_distances:
+            return self._total(D.sqrt_(), [term._profile_at for term in self._of_distances])
         return self._total(D, [term._profile for term in self.terms])
 
     def _slope(self, D: Tensor) -> Tensor:
+        if self._of_distances:
+            return self._total(D.sqrt_(), [term._slope_at for term in self._of_distances])
         return self._total(D, [term._slope for term in self.terms])
 
-    def _total(self, D: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
+    def _total(self, given: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
         *earlier, last = zip(self.weights, functions, strict=True)
-        parts = [(weight, function(D.clone())) for weight, function in earlier]
-        total = last[1](D).mul_(last[0])  # the last one may overwrite the distances
+        parts = [(weight, function(given.clone())) for weight, function in earlier]
+        total = last[1](given).mul_(last[0])  # the last one may overwrite what is given
         for weight, part in parts:
             total.add_(part, alpha=weight)
         return total

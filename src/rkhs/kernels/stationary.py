@@ -22,7 +22,7 @@ from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.distances import ROWS, cancels, rounding, squared_distances, tiled
 from rkhs.kernels.medians import median_bandwidth, middle_squared_distances
 
-__all__ = ["Gaussian", "Matern", "Radial", "Stationary"]
+__all__ = ["Gaussian", "Matern", "Radial", "RadialDistance", "Stationary"]
 
 LOG2E = math.log2(math.e)
 
@@ -258,6 +258,34 @@ class Radial(Stationary):
         center = Y.mean(dim=0)
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        M, center = self._slope(squared_distances(X, Y)), Y.mean(dim=0)
+        J = torch.stack([M @ (column[:, None] * C) for column in (Y - center).mT], 1)
+        return torch.sub((X - center)[:, :, None] * (M @ C)[:, None, :], J, out=J).mul_(2.0)
+
+
+class RadialDistance(Radial):
+    """``k = f(r)`` with ``r`` the distance: several of them can share its square root.
+
+    References
+    ----------
+    As :class:`Radial`.
+    """
+
+    @abstractmethod
+    def _profile_at(self, r: Tensor) -> Tensor:
+        """``f(r)``; may overwrite ``r``."""
+
+    @abstractmethod
+    def _slope_at(self, r: Tensor) -> Tensor:
+        """``f'(r) / (2 r)``, zero at ``r = 0`` where it is infinite; may overwrite ``r``."""
+
+    def _profile(self, D: Tensor) -> Tensor:
+        return self._profile_at(D.sqrt_())
+
+    def _slope(self, D: Tensor) -> Tensor:
+        return self._slope_at(D.sqrt_())
+
 
 class Gaussian(Radial):
     """Gaussian kernel ``k(x, y) = exp(-gamma ||x - y||^2)``, ``gamma = 1 / (2 sigma^2)``.
@@ -336,7 +364,7 @@ class Gaussian(Radial):
         return _pair_laplacian(X, Y, S.mul_(self._gram(X, Y) if K is None else K), -2.0 * self._gamma)
 
 
-class Matern(Radial):
+class Matern(RadialDistance):
     """Matern kernel of smoothness 1/2, 3/2 or 5/2.
 
     With ``a = sqrt(2 nu) gamma ||x - y||``: ``exp(-a)``, ``(1 + a) exp(-a)`` or ``(1 + a + a^2 / 3) exp(-a)``.
@@ -375,8 +403,8 @@ class Matern(Radial):
             raise InputError(f"Matern.nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
         return super().resolve(X, weights)
 
-    def _profile(self, D: Tensor) -> Tensor:
-        a = D.mul_(2.0 * self.nu * self._gamma**2).sqrt_()
+    def _profile_at(self, r: Tensor) -> Tensor:
+        a = r.mul_((2.0 * self.nu) ** 0.5 * self._gamma)
         E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
             return E
@@ -384,9 +412,9 @@ class Matern(Radial):
             return a.add_(1.0).mul_(E)
         return (a * a).div_(3.0).add_(a).add_(1.0).mul_(E)
 
-    def _slope(self, D: Tensor) -> Tensor:
+    def _slope_at(self, r: Tensor) -> Tensor:
         g2 = self._gamma**2
-        a = D.mul_(2.0 * self.nu * g2).sqrt_()
+        a = r.mul_((2.0 * self.nu * g2) ** 0.5)
         E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
             return E.mul_(-0.5 * g2).div_(a).masked_fill_(a == 0.0, 0.0)

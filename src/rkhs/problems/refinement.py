@@ -100,18 +100,15 @@ class CodeRefinement:
         return *self.values_and_grads(U), None
 
     def fixed_point(self, U: Tensor) -> Tensor | None:
-        """Gauss-Newton step of each row: O(m n p (p + r) + m p^2 r). Differences serve for the curvature alone."""
+        """Gauss-Newton step of each row: O(m n p r + m p^2 r)."""
         rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
         parts = torch.arange(len(U), device=U.device).split(rows)
         return torch.cat([self.rows(part)._newton(U[part]) for part in parts])
 
     def _newton(self, U: Tensor) -> Tensor:
-        codes = self.codes(U)
-        said = self._decoded(codes)
-        # Long differences: their error only bends the step, while the rounding of short ones would show in the codes.
-        size = float(self.supports.abs().max().clamp_min(1e-12)) * torch.finfo(U.dtype).eps ** (1 / 3)
-        steps = size * torch.eye(U.shape[1], dtype=U.dtype, device=U.device)
-        J = torch.stack([self._decoded(codes + step) - said for step in steps], 1).div_(size)
+        J = self.kernel._jacobian(self.codes(U), self.supports, self.coefficients)
+        if self.linear is not None:
+            J.add_(self.linear[:-1])
         J.mul_(self.radius[:, None, None] / self.n**0.5)
         H = J @ J.mT
         H.diagonal(dim1=1, dim2=2).add_(1.0)

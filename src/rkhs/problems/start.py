@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ from rkhs.grams import Dense
 from rkhs.kernels.medians import median_squared_distance
 from rkhs.problems.autoencoder import Autoencoder
 
-__all__ = ["SCALES", "apply_inverse", "kernel_pca_scores", "layered_start", "normalise_scale"]
+__all__ = ["SCALES", "apply_inverse", "best_scale", "kernel_pca_scores", "layered_start", "normalise_scale"]
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
@@ -76,14 +78,27 @@ def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) 
     targets = [normalise_scale(scores[:, :p], problem.weights) for p in problem.widths]
     if not search:
         return _at_scale(problem, targets, 1.0), 0
-    best, best_value = None, float("inf")
-    for scale in SCALES:
-        point = _at_scale(problem, targets, scale)
-        value = problem.value(point)
-        if value < best_value or best is None:
-            best, best_value = point, value
-    assert best is not None
-    return best, len(SCALES)
+    scale, evaluations = best_scale(lambda scale: problem.value(_at_scale(problem, targets, scale)))
+    return _at_scale(problem, targets, scale), evaluations
+
+
+def best_scale(value: Callable[[float], float]) -> tuple[float, int]:
+    """The scale of ``SCALES`` at which a value that falls and then rises is least, and how many were tried.
+
+    From 2, where most starts end, up while the value falls, else down.
+    """
+    first = SCALES.index(2.0)
+    best, least, tried = SCALES[first], value(SCALES[first]), 1
+    for side in (SCALES[first + 1 :], SCALES[:first][::-1]):
+        before = tried
+        for scale in side:
+            found, tried = value(scale), tried + 1
+            if not found < least:
+                break
+            best, least = scale, found
+        if tried > before + 1:  # it fell on this side
+            break
+    return best, tried
 
 
 def _at_scale(problem: Autoencoder, targets: list[Tensor], scale: float) -> Tensor:
