@@ -21,7 +21,7 @@ from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder
 
-PATH = ((1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5))
+PATH = ((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5))
 ROWS: dict[str, dict[str, Any]] = {
     "all penalised, fixed reg": {"linear_part": "kernel"},
     "free linear part, chosen": {},

@@ -24,8 +24,8 @@ from rkhs.selection import held_out_parts
 
 __all__ = ["Rows", "path_errors", "settle"]
 
-_TOL = 1e-2  # of the fits that are compared: 1e-3 chooses no better (./dev bench defaults --tol)
-_FEWEST = 40  # rows below which a part is too small to tell settings apart
+_TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: where one is to be chosen 1e-3 chooses no better
+_FEWEST = 15  # rows below which parts are too small to tell settings apart
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
@@ -40,7 +40,8 @@ def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tenso
     parts = held_out_parts(len(items))
     backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS
     errors = np.mean(
-        [path_errors(model, settings.candidates, rows, *part, backwards=backwards) for part in parts], axis=0
+        [path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts],
+        axis=0,
     )
     if not np.isfinite(errors).any():  # the fit to come says why
         return settings
@@ -93,13 +94,15 @@ def path_errors(
     test: np.ndarray,
     *,
     backwards: bool = False,
+    rough: bool = False,
 ) -> np.ndarray:
     """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
     params = {**model.get_params(deep=False), "warm_start": True, "n_init": 1, "verbose": 0, "random_state": 0}
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
-    walker = type(model)(**{**params, "tol": max(model.tol, _TOL)})
-    walker._refinement = ROUGH
+    walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
+    if rough:
+        walker._refinement = ROUGH
     items, more = rows.cut(train, train)
     held, asked = rows.cut(test, train)
     share = rows.share(test)

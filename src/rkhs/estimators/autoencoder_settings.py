@@ -236,8 +236,9 @@ def default_regs(
     if linear_part == "free" and not refined:
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
     if linear_part == "free":
-        last = 1e-2 if min(widths) <= 2 else 1e-3
-        return (1e-4, last), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
+        path = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
+        # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
+        return ((1e-4, 1e-2), *path) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *path)
     middle = (1e-3,) * (len(widths) - 1)
     if features:
         first, last = 1e-3 if min(widths) <= 5 else 1e-5, 1e-3

@@ -86,7 +86,8 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
         model._total_weight,
         decoder,
     )
-    return problem.codes(PreimageDescent(*getattr(model, "_refinement", (_STEPS, _TOL))).solve(problem, torch.zeros_like(codes)))
+    solver = PreimageDescent(*getattr(model, "_refinement", (_STEPS, _TOL)))
+    return problem.codes(solver.solve(problem, torch.zeros_like(codes)))
 
 
 def _factor(model: Any) -> tuple[Tensor, Tensor]:
