@@ -137,8 +137,8 @@ class HasValueAndGrad(Protocol):
 class HasBatches(Protocol):
     """A problem that gives gradients of random batches, and keeps what a solver needs to go on after a crash."""
 
-    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor]:
-        """Objective and gradient by the batch of a step."""
+    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
+        """Objective and gradient by the batch of a step, and the rows of the point that the gradient is of."""
         ...
 
     def resume(self) -> tuple[int, dict[str, Tensor]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,8 +118,11 @@ class Stopping(Exception):
     """Stands for a crash."""
 
 
-def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = fit()
+@pytest.mark.parametrize("solver", ["minibatch", "doubly_stochastic"])
+def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: str
+) -> None:
+    expected = fit(solver=solver)
     monkeypatch.setattr(Journal, "is_due", lambda self: True)
     read, steps = Batches.read, []
 
@@ -130,9 +134,9 @@ def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path: Path, mo
 
     monkeypatch.setattr(Batches, "read", counted)
     with pytest.raises(Stopping):
-        fit(checkpoint=tmp_path / "c")
+        fit(checkpoint=tmp_path / "c", solver=solver)
     steps.append(-1)
-    model = fit(checkpoint=tmp_path / "c")
+    model = fit(checkpoint=tmp_path / "c", solver=solver)
     assert steps[8:] == list(range(7, 20))
     np.testing.assert_array_equal(model.codes_, expected.codes_)
     assert (model.objective_, model.n_iter_) == (expected.objective_, 20)
@@ -162,7 +166,8 @@ def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> 
     np.testing.assert_allclose(whole.parameters(whole.point(V)), V, atol=1e-12)
     grad = axes.mT @ grad / scales[:, None]  # chain rule
     V = whole.point(V)
-    there, other = whole.batch_value_and_grad(V, 3)
+    there, other, rows = whole.batch_value_and_grad(V, 3)
+    assert rows == slice(None)
     assert there == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other, grad, atol=1e-12)
     few = MiniBatchAutoencoder(problem, Batches(problem.data.rows, 32, 0), Serial(), scales, axes, share=0.0)
@@ -170,6 +175,96 @@ def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> 
     draws = [few.batch_value_and_grad(V, 10**9 + i)[1].numpy() for i in range(100)]
     mean, error = np.mean(draws, 0), np.std(draws, 0) / 10.0
     assert (np.abs(mean - grad.numpy()) < 5.0 * error + 1e-12).all()
+
+
+def test_the_gradient_of_drawn_coefficients_is_a_part_of_the_gradient_of_all() -> None:
+    model = fit(X[:96])
+    problem = problem_of(model, X[:96])
+    scales = torch.linspace(0.5, 2.0, problem.dim, dtype=torch.float64)
+    axes = torch.linalg.eigh(problem.moments().covariance)[1]
+    batches = Batches(problem.data.rows, 96, 0)
+    whole = MiniBatchAutoencoder(problem, batches, Serial(), scales, axes)
+    few = MiniBatchAutoencoder(problem, batches, Serial(), scales, axes, part=0.23)
+    V = problem.sweep.features.unwhiten(torch.as_tensor(model.encoder_coefs_[0]))
+    grad = axes.mT @ problem.value_and_grad(V)[1] / scales[:, None]
+    V = whole.point(V)
+    value, _, _ = whole.batch_value_and_grad(V, 5)
+    there, part, rows = few.batch_value_and_grad(V, 5)
+    assert there == value
+    assert part.shape == (10, 2)  # a quarter of 40, rounded up
+    np.testing.assert_allclose(part, grad[rows], atol=1e-12)
+    assert MiniBatchAutoencoder(problem, batches, Serial(), scales, axes, part=1e-9).drawn(0).shape == (1,)  # type: ignore[union-attr]
+
+
+def test_drawn_coefficients_are_functions_of_seed_and_step_and_unbiased() -> None:
+    problem: Any = SimpleNamespace(dim=24)
+
+    def drawn(seed: int, step: int) -> list[int]:
+        batches = Batches(ArrayRows(np.zeros((9, 1))), 4, seed)
+        none = torch.zeros(0)
+        few = MiniBatchAutoencoder(problem, batches, Serial(), none, none, part=0.25)
+        return np.arange(24)[few.drawn(step)].tolist()
+
+    assert drawn(3, 5) == drawn(3, 5) == sorted(set(drawn(3, 5)))
+    assert drawn(3, 5) != drawn(3, 6) != drawn(4, 5) != drawn(3, 5)
+    counts = np.bincount(np.concatenate([drawn(0, step) for step in range(2000)]), minlength=24)
+    grad = np.linspace(-1.0, 1.0, 24)
+    mean = 4.0 * counts / 2000.0 * grad  # of gradients that are zero where nothing is drawn, times 1 / part
+    np.testing.assert_allclose(mean, grad, rtol=5.0 * (3.0 / 2000.0) ** 0.5)
+
+
+class Quadratic:
+    """Half the squared distance to ones; each step sees the rows that are asked for."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+
+    def batch_value_and_grad(self, point: torch.Tensor, step: int) -> Any:
+        rows = self.rows[step]
+        return 1.0, point[rows] - 1.0, rows
+
+    def resume(self) -> None:
+        return None
+
+    def keep(self, step: int, state: Any) -> None:
+        pass
+
+
+def test_every_row_is_corrected_by_its_own_number_of_updates() -> None:
+    start = torch.zeros(4, 2, dtype=torch.float64)
+    rows = [torch.tensor(one) for one in ([0, 1], [0, 2], [1, 2], [0, 2], [0, 1])]
+    found = MiniBatch(0.1, 5).solve(Quadratic(rows), start).point
+    expected = start.clone()
+    for row in range(4):
+        x = first = second = 0.0
+        count = 0
+        for step, drawn in enumerate(rows):
+            if row in drawn:
+                count += 1
+                grad = x - 1.0
+                first, second = 0.9 * first + 0.1 * grad, 0.999 * second + 0.001 * grad**2
+                length = 0.05 * (1.0 + np.cos(np.pi * step / 5))
+                x -= length * first / (1.0 - 0.9**count) / ((second / (1.0 - 0.999**count)) ** 0.5 + 1e-8)
+        expected[row] = x
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (found[3] == 0.0).all()
+    every = [torch.arange(4)] * 5
+    all_rows = MiniBatch(0.1, 5).solve(Quadratic([slice(None)] * 5), start).point
+    assert torch.equal(all_rows, MiniBatch(0.1, 5).solve(Quadratic(every), start).point)
+
+
+def test_doubly_stochastic_steps_come_near_batches_with_more_steps() -> None:
+    batches = fit(max_iter=40)
+    same = fit(solver="doubly_stochastic", coefficient_share=1.0, max_iter=40)
+    np.testing.assert_array_equal(same.codes_, batches.codes_)
+    assert same.objective_ == batches.objective_
+    few: dict[str, Any] = {"solver": "doubly_stochastic", "coefficient_share": 0.25}
+    found = fit(**few, max_iter=160)
+    assert found.objective_ < 1.04 * batches.objective_ < 0.95 * fit(**few, max_iter=4).objective_
+    again = fit(**few).codes_
+    np.testing.assert_array_equal(again, fit(**few).codes_)
+    np.testing.assert_array_equal(again, fit(**few, engine="threads", n_jobs=2).codes_)
+    assert not np.array_equal(again, fit(**few, random_state=1).codes_)
 
 
 def test_batches_are_functions_of_seed_and_step() -> None:
@@ -194,6 +289,13 @@ def test_weights_count() -> None:
 def test_refusals_and_divergence() -> None:
     with pytest.raises(InputError, match=r"solver='minibatch' needs storage=Nystroem\(m\) or RandomFeatures\(m\)"):
         fit(storage="dense")
+    with pytest.raises(InputError, match=r"solver='doubly_stochastic' needs storage=Nystroem"):
+        fit(storage="dense", solver="doubly_stochastic")
+    for share in (0.0, 1.5):
+        with pytest.raises(InputError, match="coefficient_share must be"):
+            fit(coefficient_share=share)
+    with pytest.raises(InputError, match="use solver='lbfgs', 'minibatch' or 'doubly_stochastic'"):
+        fit(solver="adam")
     with pytest.raises(InputError, match="batch_size must be an integer >= 1; got 0"):
         fit(batch_size=0)
     with pytest.raises(InputError, match="Adam needs a problem that meets HasValueAndGrad|MiniBatch needs a problem"):

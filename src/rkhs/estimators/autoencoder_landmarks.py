@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
-from rkhs.estimators.autoencoder_settings import Settings, read_settings
+from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.constrained_parts import noisy_copies
@@ -91,8 +91,8 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
         raise needs_dense(f"linear_part={model.linear_part!r}", "use linear_part='kernel'")
     if model.operators is not None:
         raise needs_dense("operators", "use operators=None")
-    if model.solver not in ("lbfgs", "minibatch"):
-        raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs' or 'minibatch'")
+    if model.solver not in ("lbfgs", *BATCHED):
+        raise needs_dense(f"solver={model.solver!r}", "use solver='lbfgs', 'minibatch' or 'doubly_stochastic'")
     if isinstance(data, Rows) and (targets is not None or model._noisy):
         raise InputError("targets and noise need inputs in memory; got rows that are read from a file")
     if settings.candidates:
@@ -189,7 +189,7 @@ def _progress(model: Any, blocks: int) -> Any:
 
 def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
     """Descend on a sample of the rows where there are many, then on all of them; or step from batch to batch."""
-    if model.solver == "minibatch":
+    if model.solver in BATCHED:
         return _step(model, settings, source, problem)
     small = _sampled_problem(model, source, problem)
     first = problem if small is None else small
@@ -233,6 +233,7 @@ def _step(model: Any, settings: Settings, source: Source, problem: LandmarkAutoe
     previous = _previous(model, source, settings.widths[0])
     rate = 3e-2 if model.learning_rate is None else model.learning_rate
     solver = MiniBatch(rate, model.max_iter)
+    part = model.coefficient_share if model.solver == "doubly_stochastic" else 1.0
     engine = problem.data.engine if isinstance(problem.data.engine, Threads) else Serial()
     variances, axes = torch.linalg.eigh(first.moments().covariance)
     scales = variances.clamp_min(1e-2 * float(variances[-1]) + 1e-300).sqrt()
@@ -245,7 +246,7 @@ def _step(model: Any, settings: Settings, source: Source, problem: LandmarkAutoe
         journal = model._journal if attempt == 0 else None
         label = f"{type(model).__name__}, batches of {model.batch_size}, start {attempt + 1}/{model.n_init}"
         monitor = Monitor(verbose=model.verbose, label=label)
-        seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, journal=journal)
+        seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, part=part, journal=journal)
         found = solver.solve(seen, seen.point(V), monitor)
         V = seen.parameters(found.point)
         safe = safe.with_safe_ridge(V)

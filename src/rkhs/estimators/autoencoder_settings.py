@@ -20,6 +20,7 @@ from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 __all__ = ["Settings", "default_kernel", "read_settings"]
 
 
+BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -122,11 +123,12 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = form(estimator)
     check_choice(estimator.psd, "psd", ("clip", "raise"))
-    check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", "minibatch"))
+    check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED))
     check_count(estimator.batch_size, "batch_size")
-    if estimator.solver == "minibatch" and isinstance(estimator.storage, str):
+    check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
+    if estimator.solver in BATCHED and isinstance(estimator.storage, str):
         raise InputError(
-            f"solver='minibatch' needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got "
+            f"solver={estimator.solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got "
             f"{estimator.storage!r}"
         )
     for flag in ("center", "refine", "scale", "warm_start"):

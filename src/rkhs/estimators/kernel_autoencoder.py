@@ -84,18 +84,23 @@ class KernelAutoencoder(FittedAutoencoder):
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
-    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch"}, default="lbfgs"
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
         ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
         function spaces, which is several times faster than that of the coefficients. In the end the last layer is at
         its optimum, so that ``objective_`` means the same for all of them. ``"minibatch"``: ``max_iter`` steps of Adam
         on random batches, whose cost does not depend on the number of rows; for landmarks or random features as
-        ``storage``. The decoder of a step solves running means of the normal equations.
+        ``storage``. The decoder of a step solves running means of the normal equations. ``"doubly_stochastic"``: the
+        same, but a step updates only some of the coefficients of the encoder, drawn anew (the future work of the
+        paper); it needs more steps, which are hardly cheaper.
     learning_rate : float, default=None
-        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"``,
-        backtracking for the others.
+        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"`` and
+        ``"doubly_stochastic"``, backtracking for the others.
     batch_size : int, default=1024
-        Rows of a step of ``"minibatch"``.
+        Rows of a step of ``"minibatch"`` and ``"doubly_stochastic"``.
+    coefficient_share : float, default=0.25
+        Of the coefficients of the encoder that a step of ``"doubly_stochastic"`` updates, above 0 and at most 1: each
+        gets about ``coefficient_share * max_iter`` updates. With 1 it is ``"minibatch"``.
     constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
         Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
         second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
@@ -229,6 +234,7 @@ class KernelAutoencoder(FittedAutoencoder):
         solver: str = "lbfgs",
         learning_rate: float | None = None,
         batch_size: int = 1024,
+        coefficient_share: float = 0.25,
         constraint: str = "none",
         softness: float = 1.0,
         renormalize: bool = False,
@@ -258,15 +264,15 @@ class KernelAutoencoder(FittedAutoencoder):
         self.loss = loss
         self.operators, self.reg = operators, reg
         self.center, self.scale = center, scale
-        self.solver, self.learning_rate, self.batch_size = solver, learning_rate, batch_size
+        self.solver, self.learning_rate = solver, learning_rate
+        self.batch_size, self.coefficient_share = batch_size, coefficient_share
         self.constraint, self.softness = constraint, softness
         self.renormalize = renormalize
         self.noise_std, self.n_copies = noise_std, n_copies
         self.init, self.n_init = init, n_init
         self.max_iter, self.tol = max_iter, tol
         self.warm_start, self.refine = warm_start, refine
-        self.storage = storage
-        self.engine, self.address = engine, address
+        self.storage, self.engine, self.address = storage, engine, address
         self.n_jobs, self.checkpoint = n_jobs, checkpoint
         self.psd = psd
         self.random_state = random_state

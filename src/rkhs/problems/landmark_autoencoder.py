@@ -262,12 +262,17 @@ class LandmarkAutoencoder:
 
     def gradient(self, V: Tensor, layer: LastLayer, sweep: Sweep, G: Tensor) -> Tensor:
         """Gradient in the encoder with a last layer held fixed, shape of ``V``; one sweep."""
+        raw = self.raw_gradient(layer, sweep, G)
+        return self.sweep.features.whiten_adjoint(raw).add_(V, alpha=self.reg[0])
+
+    def raw_gradient(self, layer: LastLayer, sweep: Sweep, G: Tensor) -> Tensor:
+        """Gradient of all but the penalty of the encoder in ``W V``, shape (width, p)."""
         sweep = sweep.cast(coefficients=layer.coefficients)
         dB, dA = (torch.as_tensor(part) for part in self.data.sum(block_gradient, sweep))
         assert sweep.kernel is not None
         C = layer.coefficients
         dA = dA + sweep.kernel._pullback(layer.anchors, Outer(C, C), G).mul_(0.5 * self.reg[1])
-        return self.sweep.features.whiten_adjoint(dB + self.anchors_raw.mT @ dA).add_(V, alpha=self.reg[0])
+        return dB + self.anchors_raw.mT @ dA
 
     def value(self, V: Tensor) -> float:
         """Reduced objective; one sweep."""

@@ -4,12 +4,16 @@ The full objective eliminates the decoder by normal equations over all rows. Her
 batches seen so far, in which old batches fade: the decoder stays near its optimum for the current encoder while a step
 costs the same whatever the number of rows. The gradient of a batch at that decoder is, up to the lag of the means, an
 unbiased gradient of the reduced objective (the envelope theorem).
+
+Doubly stochastic: a step also draws the coefficients that it updates, and the gradient is computed in these only.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +88,9 @@ class MiniBatchAutoencoder:
         The principal axes: the point is ``scales rotation^T V``, in which features have about unit variance.
     share : float, default=0.15
         Of the newest batch in the running means.
+    part : float, default=1.0
+        Of the coefficients, above 0: a step has the gradient of ``ceil(part dim)`` rows of the point, drawn without
+        replacement, so that ``steps`` steps update each of them about ``part steps`` times.
     journal : Journal, optional
         Keeps the state of the solver.
     solvers : tuple of str
@@ -96,11 +103,12 @@ class MiniBatchAutoencoder:
 
     References
     ----------
-    Laforgue et al. (2019), equation 8 and the end of section 4.2; Mairal et al. (2010), algorithm 1, for running means
+    Laforgue et al. (2019), equation 8 and the end of section 4.2; Dai et al. (2014), algorithm 1, for drawing
+    rows and coefficients; Mairal et al. (2010), algorithm 1, for running means
     of the sufficient statistics of an eliminated block.
     """
 
-    solvers: ClassVar[tuple[str, ...]] = ("minibatch",)
+    solvers: ClassVar[tuple[str, ...]] = ("minibatch", "doubly_stochastic")
 
     whole: LandmarkAutoencoder
     batches: Batches
@@ -108,11 +116,26 @@ class MiniBatchAutoencoder:
     scales: Tensor
     rotation: Tensor
     share: float = 0.15
+    part: float = 1.0
     journal: Journal | None = None
     _means: list[np.ndarray] = field(default_factory=list)
 
-    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor]:
-        """Objective by the running means, and the gradient of a batch."""
+    @cached_property
+    def _axes(self) -> Tensor:
+        """Raw features to principal axes, shape (width, dim)."""
+        return self.whole.sweep.features.whiten(self.rotation)
+
+    def drawn(self, step: int) -> slice | Tensor:
+        """Rows of the point that a step updates."""
+        dim = self.whole.dim
+        size = math.ceil(self.part * dim)
+        if size >= dim:
+            return slice(None)
+        bits = np.random.Philox(key=[self.batches.seed, step], counter=[0, 0, 0, 1])  # far from those of the rows
+        return torch.from_numpy(np.sort(np.random.Generator(bits).permutation(dim)[:size]))
+
+    def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
+        """Objective by the running means, the gradient of a batch in the drawn rows of the point, and these."""
         items, weights = self.batches.read(step)
         n = len(items)
         data = Data(ArrayRows(items), row_blocks(n, _BLOCK), self.engine)
@@ -125,8 +148,11 @@ class MiniBatchAutoencoder:
         self._means = [old + share * (new - old) for old, new in zip(self._means, sums, strict=True)]
         layer, G = part.solve(V, tuple(self._means))
         value = layer.value + 0.5 * part.reg[0] * float((V * V).sum())
-        grad = (self.rotation.mT @ part.gradient(V, layer, sweep, G)) / self.scales[:, None]
-        return value, grad.reshape(point.shape)
+        rows = self.drawn(step)
+        scales = self.scales[rows, None]
+        grad = self._axes[:, rows].mT @ part.raw_gradient(layer, sweep, G)
+        grad = grad.add_(point[rows] / scales, alpha=part.reg[0]) / scales
+        return value, grad, rows
 
     def point(self, V: Tensor) -> Tensor:
         """The point of parameters."""

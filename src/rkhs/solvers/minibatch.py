@@ -18,6 +18,10 @@ __all__ = ["MiniBatch"]
 class MiniBatch(Solver):
     """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one.
 
+    A problem may give the gradient of some rows of the point only. The others, and their moments, then stay as they
+    are, and each row is corrected for the moments that start at zero by its own number of updates: for every row it is
+    Adam on the steps that drew it.
+
     Parameters
     ----------
     learning_rate : float, default=1e-2
@@ -59,14 +63,16 @@ class MiniBatch(Solver):
         )
         steps = check_count(self.max_iter, "MiniBatch.max_iter")
         x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+        updates = start.new_zeros(len(start), *(1,) * (start.ndim - 1), dtype=torch.float64)
         reason, begin, step, value = Reason.SCHEDULE, 0, 0, math.inf
         kept = problem.resume()
         if kept is not None:
             begin, state = kept
             x, first, second = (state[name].to(start) for name in ("x", "first", "second"))
+            updates = state["updates"].to(updates)
         for step in range(begin, steps):
-            problem.keep(step, lambda: {"x": x, "first": first, "second": second})
-            value, grad = problem.batch_value_and_grad(x, step)
+            problem.keep(step, lambda: {"x": x, "first": first, "second": second, "updates": updates})
+            value, grad, rows = problem.batch_value_and_grad(x, step)
             measure = float(grad.norm())
             if not (math.isfinite(value) and math.isfinite(measure)):
                 reason = Reason.DIVERGED
@@ -74,9 +80,11 @@ class MiniBatch(Solver):
             if monitor.row(step, value, measure, evaluations=step + 1):
                 reason = Reason.TIME
                 break
-            first.lerp_(grad, 1.0 - beta1)
-            second.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
-            scale = (second / (1.0 - beta2 ** (step + 1))).sqrt_().add_(1e-8)
+            updates[rows] += 1.0
+            count = updates[rows]
+            first[rows] = mean = first[rows].lerp(grad, 1.0 - beta1)
+            second[rows] = square = (second[rows] * beta2).addcmul_(grad, grad, value=1.0 - beta2)
+            scale = (square / (1.0 - beta2**count)).sqrt_().add_(1e-8) * (1.0 - beta1**count)
             length = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
-            x.addcdiv_(first, scale, value=-length / (1.0 - beta1 ** (step + 1)))
+            x[rows] -= length * mean / scale
         return Solution(x, value, reason, step + 1, step + 1, history=monitor.finish())
