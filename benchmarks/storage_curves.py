@@ -86,12 +86,13 @@ def plot(found: list[dict[str, float]], path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 4.2), constrained_layout=True)
     for axis, key, name in zip(axes, ("seconds", "MB"), ("fit, s", "peak memory of the fit, MB"), strict=True):
         for kind, style in (("pca", "-"), ("autoencoder", "--")):
             for colour, storage in zip(("C0", "C1", "C2", "C3"), LIMITS, strict=True):
                 rows = sorted(
-                    (r for r in found if (r["estimator"], r["storage"]) == (kind, storage)), key=lambda r: r["n"]
+                    (r for r in found if (r["estimator"], r["storage"]) == (kind, storage) and r[key] > 0.0),
+                    key=lambda r: r["n"],
                 )
                 if rows:
                     label = f"{kind}, {storage}"
@@ -100,7 +101,7 @@ def plot(found: list[dict[str, float]], path: str) -> None:
                     )
         axis.set(xlabel="n", title=name)
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=7)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=7)
     figure.savefig(path, dpi=120)
 
 

@@ -12,7 +12,7 @@ from rkhs.kernels.combine import Product, Scaled, Sum
 from rkhs.kernels.discrete import Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
 from rkhs.kernels.laplacian import Laplacian
-from rkhs.kernels.stationary import Gaussian, Matern
+from rkhs.kernels.radial import Gaussian, Matern
 
 __all__ = ["Graph"]
 

@@ -13,8 +13,8 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.constrained_parts import check_constraint
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.radial import Gaussian, Matern
 from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.stationary import Gaussian, Matern
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 
 __all__ = ["Settings", "default_kernel", "read_settings"]
@@ -238,9 +238,9 @@ def default_regs(
     if linear_part == "free" and not refined:
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
     if linear_part == "free":
-        path = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
+        free = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
-        return ((1e-4, 1e-2), *path) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *path)
+        return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)
     middle = (1e-3,) * (len(widths) - 1)
     if features:
         first, last = 1e-3 if min(widths) <= 5 else 1e-5, 1e-3

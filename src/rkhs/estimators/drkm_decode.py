@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.drkm_parts import ridge_coefs, solve_psd
 from rkhs.features import LandmarkMap
 from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.stationary import Matern
+from rkhs.kernels.radial import Matern
 from rkhs.outputs import Euclidean
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages

@@ -25,8 +25,8 @@ from rkhs.features import Features
 from rkhs.grams import Blocked, Dense, Gram
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.radial import Matern
 from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.stationary import Matern
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
 

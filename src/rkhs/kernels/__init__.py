@@ -19,12 +19,13 @@ from rkhs.kernels.mixed import MixedTable
 from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
+from rkhs.kernels.radial import Gaussian, Matern, Radial
 from rkhs.kernels.registry import as_kernel, kernel_from_name
 from rkhs.kernels.scaled_inputs import ScaledInputs
 from rkhs.kernels.series import ShiftInvariant
 from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.spectra import ProbabilityProduct
-from rkhs.kernels.stationary import Gaussian, Matern, Radial, Stationary
+from rkhs.kernels.stationary import Stationary
 from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
 from rkhs.kernels.views import OnColumns, Views
 from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment

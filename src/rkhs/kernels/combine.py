@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.mixture import Mixture
-from rkhs.kernels.stationary import Radial
+from rkhs.kernels.radial import Radial
 
 __all__ = ["Composite", "Product", "Scaled", "Sum"]
 

@@ -16,7 +16,7 @@ from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.combine import Composite
 from rkhs.kernels.medians import median_bandwidth
-from rkhs.kernels.stationary import Gaussian
+from rkhs.kernels.radial import Gaussian
 
 __all__ = [
     "FunctionalGaussian",

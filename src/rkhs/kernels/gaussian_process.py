@@ -19,7 +19,8 @@ from rkhs.kernels.derived import GaussianOf
 from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.laplacian import Laplacian
-from rkhs.kernels.stationary import Radial, Stationary
+from rkhs.kernels.radial import Radial
+from rkhs.kernels.stationary import Stationary
 
 __all__ = ["SklearnKernel"]
 

@@ -11,7 +11,8 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.distances import ROWS
-from rkhs.kernels.stationary import LOG2E, RadialDistance, Stationary
+from rkhs.kernels.radial import LOG2E, RadialDistance
+from rkhs.kernels.stationary import Stationary
 
 __all__ = ["Laplacian"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from rkhs.kernels.stationary import Radial, RadialDistance
+from rkhs.kernels.radial import Radial, RadialDistance
 
 __all__ = ["Mixture"]
 

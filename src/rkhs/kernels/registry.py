@@ -22,9 +22,9 @@ from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
 from rkhs.kernels.molecules import MoleculeTanimoto
 from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.radial import Gaussian, Matern
 from rkhs.kernels.series import ShiftInvariant
 from rkhs.kernels.sets import MeanEmbedding
-from rkhs.kernels.stationary import Gaussian, Matern
 from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
 from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, read_matrix
-from rkhs.kernels.stationary import Gaussian
+from rkhs.kernels.radial import Gaussian
 
 __all__ = ["MeanEmbedding"]
 
