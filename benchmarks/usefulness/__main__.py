@@ -102,6 +102,9 @@ def measure_all(
                 task, last = make_task(data, seed, limit), (data.name, seed)
             cell = {"set": data.name, "family": data.family, "development": data.development, "gram": data.gram}
             cell |= {"level": level, "seed": seed, "method": method.NAME, "ours": method.OURS}
+            torch.set_num_threads(
+                1
+            )  # UMAP asks OpenMP for all cores again, and a small network is then 100 times slower
             cell |= _measured(task, level, method, seed)
             file.write(json.dumps(cell) + "\n")
             file.flush()
