@@ -120,8 +120,8 @@ class KernelAutoencoder(FittedAutoencoder):
     max_iter : int, default=500
         Largest number of iterations of the solver.
     tol : float, default=1e-4
-        Relative tolerance of the solver. Ten times smaller changes the held-out error of development sets by less than
-        two per cent either way, for 60 % more evaluations.
+        Relative tolerance of the solver. Measured by ``./dev bench defaults --rows 300 --tol 1e-3 1e-5``: held-out
+        error over that of principal components 0.676 and 0.674 in place of 0.675, time 0.85 and 1.1.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
     refine : bool, default=True
