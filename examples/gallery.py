@@ -48,3 +48,12 @@ def scatter(axes: Any, X: np.ndarray, values: np.ndarray, title: str, cmap: str 
     axes.scatter(X[:, 0], X[:, 1], c=values, cmap=cmap, s=14)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_title(title, fontsize=10)
+
+
+def far_apart(points: np.ndarray, count: int) -> list[int]:
+    """Rows far from each other: each is the farthest from those before."""
+    chosen = [int(np.argmax(((points - points.mean(0)) ** 2).sum(1)))]
+    while len(chosen) < count:
+        distance = ((points[:, None] - points[chosen]) ** 2).sum(-1).min(1)
+        chosen.append(int(distance.argmax()))
+    return chosen

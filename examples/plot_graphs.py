@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
-from gallery import save
+from gallery import far_apart, save
 from sklearn.neighbors import KNeighborsClassifier
 
 import rkhs
@@ -56,7 +56,7 @@ def main(n: int = 180) -> dict[str, float]:
     low, high = Z.min(0) - 0.15 * np.ptp(Z, axis=0), Z.max(0) + 0.15 * np.ptp(Z, axis=0)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     axes.set_title(f"{name}: codes of {len(y)} graphs by class", fontsize=10)
-    for row in np.random.default_rng(1).choice(len(y), size=10, replace=False):
+    for row in far_apart(Z, 10):
         graph = graphs[row]
         if isinstance(graph, tuple):
             edges, labels = graph

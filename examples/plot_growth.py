@@ -47,7 +47,7 @@ def main(n: int = 120) -> dict[str, float]:
     path = np.c_[np.full(5, np.median(model.codes_[:, 0])), steps]
     for value, curve in zip(steps, model.inverse_transform(path), strict=True):
         axes[2].plot(AGES[1:], np.diff(curve) / np.diff(AGES), label=f"{value:.1f}")
-    axes[2].set(xlabel="age, years", ylabel="cm a year", title="velocity along the second code", ylim=(0, 25))
+    axes[2].set(xlabel="age, years", ylabel="cm a year", title="velocity along the second code", ylim=(0, 15))
     axes[2].legend(fontsize=7)
     figure.tight_layout()
     save(figure, "growth")

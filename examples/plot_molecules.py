@@ -10,7 +10,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import far_apart, save
 
 import rkhs
 from rkhs.data import load_molecules
@@ -26,15 +26,6 @@ def structure(smiles: str) -> Any:
     return np.asarray(Draw.MolToImage(MolFromSmiles(smiles), size=(180, 130)))
 
 
-def spread(points: np.ndarray, count: int) -> list[int]:
-    """Rows far from each other: each is the farthest from those before."""
-    chosen = [int(np.argmax(((points - points.mean(0)) ** 2).sum(1)))]
-    while len(chosen) < count:
-        distance = ((points[:, None] - points[chosen]) ** 2).sum(-1).min(1)
-        chosen.append(int(distance.argmax()))
-    return chosen
-
-
 def main(n: int = 500) -> dict[str, float]:
     molecules = load_molecules()
     X, smiles = molecules.fingerprints[:n].astype(float), molecules.smiles[:n]
@@ -45,7 +36,7 @@ def main(n: int = 500) -> dict[str, float]:
     axes.scatter(Z[:, 0], Z[:, 1], c=heavy, s=9, cmap="viridis")
     low, high = Z.min(0) - 0.15 * np.ptp(Z, axis=0), Z.max(0) + 0.15 * np.ptp(Z, axis=0)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    for row in spread(Z, 9):
+    for row in far_apart(Z, 9):
         image = structure(smiles[row])
         if image is None:
             axes.annotate(smiles[row][:16], Z[row], fontsize=7)
@@ -56,7 +47,7 @@ def main(n: int = 500) -> dict[str, float]:
         inset.axis("off")
         axes.plot(*Z[row], "o", color="#d55e00", markersize=5)
     axes.set_title(f"{n} molecules; colour: number of fingerprint bits", fontsize=10)
-    line = np.linspace(Z[spread(Z, 2)[0]], Z[spread(Z, 2)[1]], 5)
+    line = np.linspace(Z[far_apart(Z, 2)[0]], Z[far_apart(Z, 2)[1]], 5)
     ranking = model.decode(line)
     other.axis("off")
     other.set_title("nearest molecules along a line across the map", fontsize=10)
