@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs.protocols import HasValueAndGrad, Monitor, Solution
 
-__all__ = ["Solver"]
+__all__ = ["Solver", "rounding"]
 
 
 class Solver(Configurable):
@@ -62,3 +63,8 @@ class Solver(Configurable):
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         """Solve a problem that fits."""
+
+
+def rounding(x: Tensor) -> float:
+    """Root of the precision: where a relative gradient is below it, differences of the objective are rounding."""
+    return float(torch.finfo(x.dtype).eps ** 0.5)

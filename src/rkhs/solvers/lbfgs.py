@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from rkhs.protocols import CanDiverge, HasCurvature, HasMetric, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import Solver, rounding
 
 __all__ = ["LBFGS"]
 
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MAX_TRIALS = 25
 _PROMISED, _FARTHEST = 0.02, 16.0
-_ROUNDING = 1e-8  # about the root of the precision: below it, differences of the objective are rounding
 
 
 class LBFGS(Solver):
@@ -82,7 +81,7 @@ class LBFGS(Solver):
                 pairs.clear()  # a bad memory is the usual reason: try once more along the gradient
                 continue
             if step.length == 0.0:
-                reason = Reason.ROUNDING if measure <= _ROUNDING * abs(value) else Reason.LINE_SEARCH
+                reason = Reason.ROUNDING if measure <= rounding(x) * abs(value) else Reason.LINE_SEARCH
                 break
             s, y = step.length * direction, step.grad - grad
             curvature = float((s * y).sum())

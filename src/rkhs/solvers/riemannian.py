@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
-from rkhs.solvers.base import Solver
+from rkhs.solvers.base import Solver, rounding
 
 __all__ = ["RiemannianCG", "RiemannianLBFGS"]
 
@@ -54,7 +54,8 @@ class _Riemannian(Solver):
             evaluations += step.trials
             if step.length == 0.0:
                 if restarted or memory.empty:
-                    reason = Reason.LINE_SEARCH
+                    exact = measure <= rounding(x) * max(1.0, abs(value))
+                    reason = Reason.ROUNDING if exact else Reason.LINE_SEARCH
                     break
                 memory, restarted = self._fresh(), True
                 continue
