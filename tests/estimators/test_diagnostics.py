@@ -90,7 +90,7 @@ def found_width(kind: type) -> float:
         ({"kernel": Gaussian(1e-6), "reg": 1e-9}, rows(), "look alike"),
         ({}, np.repeat(rows(15), 2, 0), "have a twin"),
         ({"loss": "huber"}, rows(), "loss is linear"),
-        ({}, np.random.default_rng(0).standard_normal((30, 40)), "overfit"),
+        ({"reg": (1e-4, 1e-4)}, np.random.default_rng(0).standard_normal((30, 40)), "overfit"),
         ({"reg": (1.0, 0.3)}, np.random.default_rng(0).standard_normal((30, 40)), "hardly better than by the mean"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -121,9 +121,12 @@ def test_open_ends_of_the_path_are_kept_and_said(monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_learned_by_heart_is_warned_of_in_fit_and_said_again() -> None:
     with pytest.warns(OverfitWarning, match="hardly better than by the mean"):
-        model = KernelAutoencoder(10).fit(np.random.default_rng(0).standard_normal((42, 200)))
+        model = KernelAutoencoder(2).fit(np.random.default_rng(0).standard_normal((42, 200)))
     assert model.held_out_error_ > 0.9
     assert any("overfit" in sentence for sentence in diagnose(model).warnings)
+    careful = KernelAutoencoder(10).fit(np.random.default_rng(0).standard_normal((42, 200)))
+    assert careful.reg_ == (1.0, 1.0)  # little more than principal components
+    assert any("hardly better than by the mean" in sentence for sentence in diagnose(careful).warnings)
 
 
 def test_the_held_out_error_of_the_choice_is_a_share_of_the_variance() -> None:
