@@ -26,6 +26,7 @@ __all__ = ["Rows", "path_errors", "settle"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: where one is to be chosen 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
+_MANY = 400  # rows beyond which copies are not looked for
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
@@ -34,10 +35,12 @@ _WORSE = 2  # candidates in a row after which a path backwards ends
 def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None) -> Settings:
     """Settings with one regulariser a layer; what was compared is stored on the model."""
     model.candidates_, model.candidate_errors_ = None, None
-    if len(settings.candidates) == 0 or len(items) < _FEWEST:
+    groups = _groups(items, weights)
+    count = int(groups.max()) + 1
+    if len(settings.candidates) == 0 or count < _FEWEST:
         return settings
     rows = Rows(model, items, goal, weights)
-    parts = held_out_parts(len(items))
+    parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS
     errors = np.mean(
         [path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts],
@@ -48,6 +51,20 @@ def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tenso
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
     level = errors <= _LEVEL * np.nanmin(errors)
     return replace(settings, reg=settings.candidates[int(np.argmax(level))])  # the first is the strongest
+
+
+def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
+    """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows.
+
+    So a row and its copies are held out together, and weights and repeated rows lead to the same choice.
+    """
+    if len(items) > _MANY or isinstance(items, list):
+        return np.arange(len(items))
+    kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
+    _, first, inverse = np.unique(as_numpy(items)[kept], axis=0, return_index=True, return_inverse=True)
+    groups = np.full(len(items), -1)
+    groups[kept] = np.argsort(np.argsort(first))[inverse.reshape(-1)]
+    return groups
 
 
 @dataclass(frozen=True)
