@@ -82,7 +82,7 @@ def time_to_objective(rounds: int) -> None:
         # What fit spends before its first iteration counts.
         clock.append(found[0] + spent - history[-1]["seconds"])
         counts.append(found[1])
-    print(f"objective 1.0805 on sines(1000): {describe(clock)}, {counts[0]} evaluations, start search of 6 not counted")
+    print(f"objective 1.0805 on sines(1000): {describe(clock)}, {counts[0]} evaluations, start search not counted")
     print(verdict("goal 1, seconds", statistics.median(clock), 2.0, 0.6))
     print(verdict("goal 1, evaluations", counts[0], 80, 30))
 
