@@ -49,26 +49,26 @@ def build(n: int, m: int) -> tuple[LandmarkAutoencoder, Tensor]:
     return problem, V * (4.0 / float(Z.std()))
 
 
-def bare_pass(X: np.ndarray, C: Tensor, B: Tensor, A: Tensor, coef: Tensor, gemm: bool) -> None:
-    """The products, exp2 calls and float64 sums of one value and gradient, and nothing else."""
-    from rkhs.problems.feature_sums import symmetric_product
+def bare_pass(X: np.ndarray, C: Tensor, B: Tensor, A: Tensor, coef: Tensor, gemm: bool, tile: int) -> None:
+    """The products, exp2 calls and float64 sums of one value and gradient in tiles of so many rows, nothing else."""
+    from rkhs.problems.feature_sums import upper_product
 
     n, m = len(X), len(C)
     a, d, p = len(A), X.shape[1], A.shape[1]
-    left, right = torch.ones(BLOCK, d + 2), torch.cat([C, torch.ones(m, 2)], 1).mT.contiguous()
-    codes, anchors = torch.ones(BLOCK, p + 2), torch.cat([A, torch.ones(a, 2)], 1).mT.contiguous()
-    wide, K, psi, S = torch.cat([A, torch.ones(a, 1)], 1), *(torch.empty(BLOCK, k) for k in (m, a, a))
+    left, right = torch.ones(tile, d + 2), torch.cat([C, torch.ones(m, 2)], 1).mT.contiguous()
+    codes, anchors = torch.ones(tile, p + 2), torch.cat([A, torch.ones(a, 2)], 1).mT.contiguous()
+    wide, K, psi, S = torch.cat([A, torch.ones(a, 1)], 1), *(torch.empty(tile, k) for k in (m, a, a))
     N, c = torch.zeros(a, a, dtype=torch.float64), torch.zeros(a, d, dtype=torch.float64)
     dB, dA = torch.zeros(m, p, dtype=torch.float64), torch.zeros(a, p + 1, dtype=torch.float64)
     for sweep in range(2):
-        for start in range(0, n - BLOCK + 1, BLOCK):
-            left[:, :d] = torch.from_numpy(np.array(X[start : start + BLOCK]))
+        for start in range(0, n - tile + 1, tile):
+            left[:, :d] = torch.from_numpy(np.array(X[start : start + tile]))
             torch.mm(left, right, out=K).mul_(1e-3).exp2_()
             codes[:, :p] = K @ B
             torch.mm(codes, anchors, out=psi).mul_(1e-3).exp2_()
             T = left[:, :d]
             if sweep == 0:
-                N += psi.mT @ psi if gemm else torch.from_numpy(symmetric_product(psi))
+                N += psi.mT @ psi if gemm else upper_product(psi)
                 c += psi.mT @ T
             else:
                 torch.mm(torch.addmm(T, psi, coef, beta=-1.0), coef.mT, out=S).mul_(psi)
@@ -90,8 +90,9 @@ def passes(n: int, m: int, repeats: int) -> None:
     times = interleaved(
         {
             "ours": lambda: problem.value_and_grad(V),
-            "bare (full products)": lambda: bare_pass(X, C, B, A, coef, True),
-            "bare (symmetric products)": lambda: bare_pass(X, C, B, A, coef, False),
+            "bare (full products)": lambda: bare_pass(X, C, B, A, coef, True, BLOCK),
+            "bare (symmetric products)": lambda: bare_pass(X, C, B, A, coef, False, BLOCK),
+            "bare (tiles of 1024 rows)": lambda: bare_pass(X, C, B, A, coef, True, 1024),
         },
         repeats,
         warm_up=False,

@@ -11,6 +11,7 @@ import torch
 
 from rkhs._core.errors import CheckpointError, ClusterError, InputError
 from rkhs.engines import (
+    Block,
     Dask,
     FileRows,
     Journal,
@@ -321,3 +322,21 @@ def test_an_address_without_a_scheduler_is_named() -> None:
         Dask("tcp://127.0.0.1:9", timeout=0.5).sum(moments, row_blocks(3, 2), as_rows(np.ones((3, 2))), np.eye(2))
     with pytest.raises(InputError, match="address must be"):
         Dask(7).sum(moments, row_blocks(3, 2), as_rows(np.ones((3, 2))), np.eye(2))
+
+
+def smallest(items: object, block: Block, shared: object) -> tuple[np.ndarray, ...]:
+    return (np.asarray(below_normal()),)
+
+
+def below_normal() -> float:
+    return float(torch.tensor(1e-310, dtype=torch.float64) * 0.5)
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_numbers_below_the_normal_range_are_zero_in_tasks_and_elsewhere_as_they_were(flushed: bool) -> None:
+    torch.set_flush_denormal(flushed)
+    try:
+        assert Serial().sum(smallest, row_blocks(4, 2))[0] == 0.0
+        assert (below_normal() == 0.0) == flushed
+    finally:
+        torch.set_flush_denormal(False)

@@ -16,7 +16,7 @@ from rkhs._core.config import Configurable
 from rkhs.engines.journal import Journal
 from rkhs.engines.plan import Block, Node, TreeSum
 from rkhs.engines.rows import Rows
-from rkhs.engines.threads import count_threads, thread_limit
+from rkhs.engines.threads import count_threads, subnormals_flushed, thread_limit
 
 __all__ = ["BlockFunction", "Engine", "Serial", "Threads"]
 
@@ -55,7 +55,7 @@ class Task:
         """Compute the blocks one after the other, with one thread."""
         base = self.blocks[0].start
         tree, results = TreeSum(), []
-        with thread_limit(1):
+        with thread_limit(1), subnormals_flushed():
             for block in self.blocks:
                 items = None if self.rows is None else self.rows.read(block.start - base, block.stop - base)
                 value = self.function(items, block, shared)

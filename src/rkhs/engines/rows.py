@@ -64,9 +64,9 @@ class Rows(ABC):
             raise InputError(f"X must hold real numbers; got dtype {raw.dtype}. Encode the columns as numbers")
         out = aligned((stop - start, self.shape[1]))
         out[...] = raw
-        finite = np.isfinite(out).all(axis=1)
+        finite = np.isfinite(out)
         if not finite.all():
-            row = start + int(np.argmin(finite))
+            row = start + int(np.argmin(finite.all(axis=1)))
             raise InputError(f"X must be finite; got NaN or infinity in row {row} of its part. Fill or drop such rows")
         return out
 

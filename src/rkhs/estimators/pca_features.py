@@ -187,7 +187,7 @@ def block_spread(items: Any, block: Any, sweep: Sweep) -> tuple[np.ndarray, ...]
     rows = sweep.read(items).to(torch.float64)
     given = rows if rows.shape[1] == sweep.columns else rows[:, sweep.columns :]
     root = sweep.root_weights(block)
-    w = torch.full((len(rows), 1), root * root, dtype=torch.float64) if isinstance(root, float) else root * root
+    w = rows.new_full((len(rows), 1), 1.0 / sweep.n) if root is None else root * root
     if sweep.shift is None:
         return ((w * given).sum(0).cpu().numpy(),)
     return (np.asarray(float((w * (given - sweep.shift.to(given)) ** 2).sum())),)

@@ -24,24 +24,32 @@ def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
     return torch.from_numpy(np.empty((n, m), dtype=dtype))
 
 
-def tiled(
-    n: int, m: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor], *, mirror: bool = False
-) -> Tensor:
-    """Matrix of shape (n, m) in square tiles that ``tile(rows, columns, buffer)`` computes while they are cached.
+def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor]) -> Tensor:
+    """Symmetric matrix of shape (n, n) in square tiles that ``tile(rows, columns, buffer)`` computes while cached.
 
-    With ``mirror`` the matrix is symmetric: tiles under the diagonal are copied from above it. One buffer serves all
-    tiles, since fresh memory for each costs a tenth of the time.
+    Tiles under the diagonal are copied from above it. One buffer serves all tiles, since fresh memory for each costs a
+    tenth of the time.
     """
-    K = new_matrix(n, m, like)
+    K = new_matrix(n, n, like)
     buffer = like.new_empty(_TILE * _TILE)
     for i in range(0, n, _TILE):
         near = slice(i, min(i + _TILE, n))
-        for j in range(i if mirror else 0, m, _TILE):
-            far = slice(j, min(j + _TILE, m))
+        for j in range(i, n, _TILE):
+            far = slice(j, min(j + _TILE, n))
             shape = (near.stop - i, far.stop - j)
             K[near, far] = values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
-            if mirror and j > i:
+            if j > i:
                 K[far, near] = values.mT
+    return K
+
+
+def in_strips(n: int, m: int, like: Tensor, fill: Callable[[slice, Tensor], object]) -> Tensor:
+    """Matrix of shape (n, m) in strips of whole rows that ``fill(rows, strip)`` writes in place while cached."""
+    K = new_matrix(n, m, like)
+    height = max(ROWS, 2 * _TILE**2 // max(m, 1))
+    for start in range(0, n, height):
+        rows = slice(start, min(start + height, n))
+        fill(rows, K[rows])
     return K
 
 
@@ -62,10 +70,13 @@ def rounding(norms: Tensor) -> float:
     return 8.0 * torch.finfo(norms.dtype).eps * float(norms.max()) if len(norms) else 0.0
 
 
-def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> Tensor:
+def squared_distances(
+    X: Tensor, Y: Tensor | None = None, rate: float = 0.0, of: Callable[[Tensor], Tensor] | None = None
+) -> Tensor:
     """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero.
 
-    Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead.
+    Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead. A
+    function ``of`` the distances, which may overwrite what it is given, is computed while they are cached.
     """
     center = (X if Y is None else Y).mean(dim=0)
     A = X - center
@@ -73,11 +84,15 @@ def squared_distances(X: Tensor, Y: Tensor | None = None, rate: float = 0.0) -> 
     a = (A * A).sum(1)
     b = a if Y is None else (B * B).sum(1)
     if cancels(rate * float(b.max()), A.dtype):
-        return torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
-    D = new_matrix(A.shape[0], B.shape[0], A)
-    lowered = a - rounding(b)
-    for start in range(0, A.shape[0], ROWS):
-        rows = slice(start, min(start + ROWS, A.shape[0]))
-        torch.addmm(b[None, :], A[rows], B.mT, alpha=-2.0, out=D[rows])
-        D[rows].add_(lowered[rows, None]).clamp_min_(0.0)
-    return D.fill_diagonal_(0.0) if Y is None else D
+        D = torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
+        return D if of is None else of(D)
+    lowered, right = a - rounding(b), B.mT.contiguous()
+
+    def fill(rows: slice, D: Tensor) -> None:
+        torch.addmm(b[None, :], A[rows], right, alpha=-2.0, out=D).add_(lowered[rows, None]).clamp_min_(0.0)
+        if Y is None:
+            D[:, rows].fill_diagonal_(0.0)
+        if of is not None:
+            D.copy_(of(D))  # costs nothing where the function wrote in place
+
+    return in_strips(A.shape[0], B.shape[0], A, fill)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
-from rkhs.kernels.distances import ROWS, cancels, rounding, squared_distances, tiled
+from rkhs.kernels.distances import ROWS, cancels, in_strips, mirrored, rounding, squared_distances
 from rkhs.kernels.stationary import Stationary
 
 __all__ = ["Gaussian", "Matern", "Radial", "RadialDistance"]
@@ -68,10 +68,7 @@ class Radial(Stationary):
         rate = self._gamma ** (2 / self._power)
         if Y is None and not cancels(rate * float(((X - X.mean(dim=0)) ** 2).sum(1).max()), X.dtype):
             return self._symmetric_gram(X)
-        D = squared_distances(X, Y, rate)
-        for start in range(0, D.shape[0], ROWS):
-            D[start : start + ROWS] = self._profile(D[start : start + ROWS])
-        return D
+        return squared_distances(X, Y, rate, self._profile)
 
     def _symmetric_gram(self, X: Tensor) -> Tensor:
         """Square tiles on and above the diagonal while they are cached, and their mirror images."""
@@ -84,7 +81,7 @@ class Radial(Stationary):
             D.add_(lowered[near, None]).clamp_min_(0.0)
             return self._profile(D.fill_diagonal_(0.0) if near == far else D)
 
-        return tiled(X.shape[0], X.shape[0], X, tile, mirror=True)
+        return mirrored(X.shape[0], X, tile)
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -114,15 +111,15 @@ class Radial(Stationary):
         return total / (self._power * self._gamma)
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
-        return _pair_laplacian(X, Y, self._slope(squared_distances(X, Y)).mul_(S), 2.0)
+        return _pair_laplacian(X, Y, squared_distances(X, Y, of=self._slope).mul_(S), 2.0)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        M = self._slope(squared_distances(X, Y)) * S
+        M = squared_distances(X, Y, of=self._slope).mul_(S)
         center = Y.mean(dim=0)
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
     def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
-        M, center = self._slope(squared_distances(X, Y)), Y.mean(dim=0)
+        M, center = squared_distances(X, Y, of=self._slope), Y.mean(dim=0)
         J = torch.stack([M @ (column[:, None] * C) for column in (Y - center).mT], 1)
         return torch.sub((X - center)[:, :, None] * (M @ C)[:, None, :], J, out=J).mul_(2.0)
 
@@ -196,16 +193,15 @@ class Gaussian(Radial):
         if cancels(-float(b.min()), A.dtype):
             return super()._gram(X, Y)
         ones_a, ones_b = torch.ones_like(a), torch.ones_like(b)
-        left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT
+        left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT.contiguous()
 
         # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached.
         def tile(near: slice, far: slice, out: Tensor) -> Tensor:
             return torch.mm(left[near], right[:, far], out=out).clamp_max_(0.0).exp2_()
 
-        K = tiled(A.shape[0], B.shape[0], A, tile, mirror=Y is None)
         if Y is None:
-            K.fill_diagonal_(1.0)
-        return K
+            return mirrored(A.shape[0], A, tile).fill_diagonal_(1.0)
+        return in_strips(A.shape[0], B.shape[0], A, lambda rows, strip: tile(rows, slice(None), strip))
 
     def _profile(self, D: Tensor) -> Tensor:
         return D.mul_(-self._gamma * LOG2E).exp2_()

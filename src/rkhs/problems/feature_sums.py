@@ -6,6 +6,7 @@ in the dtype of the sweep and summed in float64: sums of a million products in f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,8 +27,10 @@ __all__ = [
     "block_moments",
     "block_normal",
     "block_ridge",
-    "symmetric_product",
+    "upper_product",
 ]
+
+_STRIP = 1024  # rows of a block computed at once: their features stay in the cache
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,10 @@ class Sweep:
         assert self.space is not None
         return self.space.encode(given)
 
-    def root_weights(self, block: Block) -> Tensor | float:
-        """Roots of the weights of a block: a column, or one number for equal weights."""
+    def root_weights(self, block: Block) -> Tensor | None:
+        """Roots of the weights of a block, a column; None for equal weights."""
         if self.weights is None:
-            return float(self.n) ** -0.5
+            return None
         part = torch.from_numpy(self.weights[block.start : block.stop])
         return part.sqrt().to(dtype=self.dtype, device=self.device)[:, None]
 
@@ -123,20 +126,41 @@ class Sweep:
         return Z if self.shift is None else Z + self.shift
 
 
-def symmetric_product(A: Tensor) -> np.ndarray:
-    """``A^T A`` in float64 from products in the dtype of ``A``; half the work where BLAS offers it."""
+def upper_product(A: Tensor) -> Tensor:
+    """Upper triangle of ``A^T A`` with zeros below, in the dtype of ``A``; half the work where BLAS offers it."""
     if A.device.type != "cpu":
-        product = A.mT @ A
-        return product.to("cpu", torch.float64).numpy()
+        return (A.mT @ A).triu()
     array = A.numpy() if A.is_contiguous() else A.contiguous().numpy()
     syrk = scipy.linalg.blas.ssyrk if array.dtype == np.float32 else scipy.linalg.blas.dsyrk
-    half = syrk(1.0, array.T, lower=1)  # the transpose is in Fortran order: nothing is copied
-    upper = torch.from_numpy(half.T).to(torch.float64)  # zeros below the diagonal
-    return (upper + upper.triu(1).mT).numpy()
+    return torch.from_numpy(syrk(1.0, array.T, lower=1).T)  # the transpose is in Fortran order: nothing is copied
 
 
-def _array(T: Tensor) -> np.ndarray:
-    return T.to("cpu", torch.float64).numpy()
+def _by_strips(
+    function: Callable[[Tensor, Tensor | None, Sweep], tuple[Tensor, ...]], items: Any, block: Block, sweep: Sweep
+) -> tuple[np.ndarray, ...]:
+    """Sum of a function of rows and roots of their weights over strips of a block, in float64 at the end.
+
+    The function sees no weights where all are equal: sums are scaled once.
+    """
+    rows, root = sweep.read(items), sweep.root_weights(block)
+    height = _STRIP if rows.device.type == "cpu" else len(rows)
+    totals: tuple[Tensor, ...] = ()
+    for start in range(0, len(rows), height):
+        strip = slice(start, start + height)
+        parts = function(rows[strip], None if root is None else root[strip], sweep)
+        for total, part in zip(totals, parts, strict=False):
+            total.add_(part)
+        totals = totals or parts
+    scale = 1.0 / sweep.n if root is None else 1.0
+    return tuple(total.to("cpu", torch.float64).numpy() * scale for total in totals)
+
+
+def _times(A: Tensor, root: Tensor | None) -> Tensor:
+    return A if root is None else A * root
+
+
+def _symmetric(upper: np.ndarray) -> np.ndarray:
+    return upper + np.triu(upper, 1).T
 
 
 def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
@@ -153,11 +177,13 @@ def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, .
     tuple of ndarray
         Shapes (width,) and (width, width).
     """
-    raw = sweep.features.raw(sweep.inputs(sweep.read(items)))
-    root = sweep.root_weights(block)
-    raw.mul_(root)
-    first = raw.sum(0) * root if isinstance(root, float) else (raw * root).sum(0)
-    return _array(first), symmetric_product(raw)
+    first, second = _by_strips(_moments, items, block, sweep)
+    return first, _symmetric(second)
+
+
+def _moments(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
+    raw = _times(sweep.features.raw(sweep.inputs(rows)), root)
+    return _times(raw, root).sum(0), upper_product(raw)
 
 
 def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
@@ -174,12 +200,19 @@ def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...
     tuple of ndarray
         Shapes (width, width), (width, q) and ().
     """
-    rows = sweep.read(items)
+    second, cross, total = _by_strips(_ridge, items, block, sweep)
+    return _symmetric(second), cross, total
+
+
+def _ridge(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     raw = sweep.features.raw(sweep.inputs(rows))
-    root = sweep.root_weights(block)
-    T = sweep.targets(rows, raw) * root
-    raw.mul_(root)
-    return symmetric_product(raw), _array(raw.mT @ T), np.asarray(_square(T))
+    return _normal(raw, sweep.targets(rows, raw), root)
+
+
+def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
+    """Normal equations of least squares on rows ``psi`` with targets ``T``."""
+    psi, T = _times(psi, root), _times(T, root)
+    return upper_product(psi), psi.mT @ T, _square(T)
 
 
 def block_codes(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
@@ -201,24 +234,19 @@ def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ..
     tuple of ndarray
         Shapes (a, a), (a, q) and ().
     """
+    second, cross, total = _by_strips(_last_layer, items, block, sweep)
+    return _symmetric(second), cross, total
+
+
+def _last_layer(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     assert sweep.kernel is not None
-    rows = sweep.read(items)
     raw = sweep.features.raw(sweep.inputs(rows))
-    T = sweep.targets(rows, raw)
-    psi = sweep.kernel._gram(sweep.codes(raw), sweep.anchors)
-    root = sweep.root_weights(block)
-    if isinstance(root, float):
-        square = root * root
-        return symmetric_product(psi) * square, _array(psi.mT @ T) * square, np.asarray(_square(T) * square)
-    psi.mul_(root)
-    T = T * root
-    return symmetric_product(psi), _array(psi.mT @ T), np.asarray(_square(T))
+    return _normal(sweep.kernel._gram(sweep.codes(raw), sweep.anchors), sweep.targets(rows, raw), root)
 
 
-def _square(T: Tensor) -> float:
-    return (
-        float(torch.linalg.vector_norm(T, dtype=torch.float64)) ** 2 if T.device.type != "mps" else float((T * T).sum())
-    )
+def _square(T: Tensor) -> Tensor:
+    dtype = torch.float64 if T.device.type != "mps" else T.dtype
+    return torch.linalg.vector_norm(T, dtype=dtype).square()
 
 
 def block_gradient(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
@@ -235,15 +263,17 @@ def block_gradient(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, 
     tuple of ndarray
         Shapes (width, p) and (a, p).
     """
+    return _by_strips(_gradient, items, block, sweep)
+
+
+def _gradient(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     assert sweep.kernel is not None
     assert sweep.coefficients is not None
     assert sweep.anchors is not None
-    rows = sweep.read(items)
     raw = sweep.features.raw(sweep.inputs(rows))
     Z = sweep.codes(raw)
     psi = sweep.kernel._gram(Z, sweep.anchors)
     residual = torch.addmm(sweep.targets(rows, raw), psi, sweep.coefficients, beta=-1.0)
-    root = sweep.root_weights(block)
-    S = (residual * (root * root)) @ sweep.coefficients.mT
+    S = _times(_times(residual, root), root) @ sweep.coefficients.mT
     dZ, dA = sweep.kernel._pair_pullback(Z, sweep.anchors, S, psi)
-    return _array(raw.mT @ dZ), _array(dA)
+    return raw.mT @ dZ, dA

@@ -1,0 +1,64 @@
+"""Sums over blocks against the same sums written out for all rows at once, in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs.engines import Serial, as_rows, row_blocks
+from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian
+from rkhs.outputs import Euclidean
+from rkhs.problems.feature_sums import (
+    Sweep,
+    block_codes,
+    block_gradient,
+    block_moments,
+    block_normal,
+    block_ridge,
+)
+
+N = 2500  # more than two strips of one block
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+WEIGHTS = RNG.uniform(size=N)
+WEIGHTS /= WEIGHTS.sum()
+
+
+def build(weights: np.ndarray | None, dtype: torch.dtype) -> Sweep:
+    features = Nystroem(12).build(Gaussian(0.3), torch.as_tensor(X), np.random.RandomState(0))
+    rng = np.random.default_rng(1)
+    maps, anchors, coefficients = (torch.as_tensor(rng.normal(size=shape)) for shape in ((12, 2), (7, 2), (7, 3)))
+    sweep = Sweep(features, dtype, "cpu", 3, weights, N, kernel=Gaussian(0.2), space=Euclidean(np.zeros(3), 2.0))
+    return sweep.cast(maps=maps, anchors=anchors, coefficients=coefficients)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("size", [N, 600])
+def test_sums_of_strips_are_sums_over_all_rows(size: int, weights: np.ndarray | None, dtype: torch.dtype) -> None:
+    sweep = build(weights, dtype)
+    exact = build(weights, torch.float64)
+    w = torch.full((N,), 1.0 / N, dtype=torch.float64) if weights is None else torch.as_tensor(weights)
+    raw, T = exact.features.raw(torch.as_tensor(X)), torch.as_tensor(X) / 2.0
+    maps = exact.maps.clone().requires_grad_(True)
+    anchors = exact.anchors.clone().requires_grad_(True)
+    psi = torch.exp(-0.2 * ((raw @ maps)[:, None] - anchors).square().sum(2))
+    loss = 0.5 * (w * (psi @ exact.coefficients - T).square().sum(1)).sum()
+    loss.backward()
+    psi, square = psi.detach(), (w * T.square().sum(1)).sum()
+    expected = {
+        block_moments: (w @ raw, raw.mT @ (w[:, None] * raw)),
+        block_ridge: (raw.mT @ (w[:, None] * raw), raw.mT @ (w[:, None] * T), square),
+        block_normal: (psi.mT @ (w[:, None] * psi), psi.mT @ (w[:, None] * T), square),
+        block_gradient: (maps.grad, anchors.grad),
+    }
+    tolerance = 1e-11 if dtype == torch.float64 else 2e-4
+    for function, parts in expected.items():
+        found = Serial().sum(function, row_blocks(N, size), as_rows(X), sweep)
+        for one, other in zip(found, parts, strict=True):
+            assert one.dtype == np.float64
+            np.testing.assert_allclose(one, other, atol=tolerance * float(other.abs().max()))
+    codes = np.concatenate(list(Serial().map(block_codes, row_blocks(N, size), as_rows(X), sweep)))
+    np.testing.assert_allclose(codes, (raw @ maps.detach()).numpy(), atol=50 * tolerance)
