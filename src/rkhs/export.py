@@ -123,7 +123,7 @@ def _encoder(graph: Graph, model: Any) -> str:
     for layer in range(model.bottleneck_):
         rows = graph.gram(model.decoder_kernels_[layer], codes, np.asarray(model.layer_codes_[layer]))
         codes = graph.node("MatMul", rows, np.asarray(model.encoder_coefs_[layer + 1]))
-    return codes
+    return codes if model.code_map_ is None else graph.node("MatMul", codes, np.asarray(model.code_map_))
 
 
 def _decoder(graph: Graph, model: Any) -> str:
@@ -138,6 +138,8 @@ def _decoder(graph: Graph, model: Any) -> str:
         rows = graph.gram(model.decoder_kernel_, U, np.asarray(model.codes_, dtype=np.float64))
         U = graph.node("MatMul", rows, np.asarray(model.decoder_coef_))
     else:
+        if model.code_map_ is not None:
+            U = graph.node("MatMul", U, np.linalg.inv(np.asarray(model.code_map_)))
         last = len(model.layer_codes_) - 1
         for layer in range(model.bottleneck_, last + 1):
             rows = graph.gram(model.decoder_kernels_[layer], U, np.asarray(model.layer_codes_[layer]))

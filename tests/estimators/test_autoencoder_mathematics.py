@@ -122,14 +122,16 @@ def test_rotated_inputs_give_the_same_codes() -> None:
     np.testing.assert_allclose(gram_of_codes(turned), gram_of_codes(plain), atol=1e-4)
 
 
+@pytest.mark.parametrize("metric", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("c", [0.5, 4.0])
-def test_scale_law(c: float) -> None:
+def test_scale_law(c: float, metric: float) -> None:
     X = data(3)
-    plain = KernelAutoencoder(2, **CURVED).fit(X)
-    settings = {**CURVED, "decoder_kernel": Gaussian(0.5 / c**2), "reg": (0.01 / c**2, 0.01)}
+    plain = KernelAutoencoder(2, code_metric=metric, **CURVED).fit(X)
+    settings = {**CURVED, "code_metric": metric, "decoder_kernel": Gaussian(0.5 / c**2), "reg": (0.01 / c**2, 0.01)}
     scaled = KernelAutoencoder(2, **settings).fit(X)
     assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-7)
-    np.testing.assert_allclose(gram_of_codes(scaled), c**2 * gram_of_codes(plain), atol=1e-2 * c**2)
+    factor = c ** (2.0 - 2.0 * metric)  # in the metric of what they decode to, codes have no scale of their own
+    np.testing.assert_allclose(gram_of_codes(scaled), factor * gram_of_codes(plain), atol=1e-2 * factor)
 
 
 def test_scaling_of_the_data_is_undone() -> None:
@@ -153,7 +155,8 @@ def test_scalar_case(lam: float) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_decoder_is_kernel_ridge_regression(seed: int) -> None:
     X, reg = data(seed), 0.003
-    model = KernelAutoencoder(2, **{**CURVED, "reg": (0.01, reg), "center": False, "scale": False}).fit(X)
+    literal = {"reg": (0.01, reg), "center": False, "scale": False, "code_metric": 0.0}
+    model = KernelAutoencoder(2, **{**CURVED, **literal}).fit(X)
     ridge = KernelRidge(alpha=len(X) * reg, kernel="rbf", gamma=0.5).fit(model.codes_, X)
     codes = np.random.default_rng(1).normal(size=(6, 2))
     np.testing.assert_allclose(model.inverse_transform(codes), ridge.predict(codes), rtol=1e-7, atol=1e-9)

@@ -369,12 +369,12 @@ def test_without_centring_and_scaling_the_objective_is_that_of_the_paper(small: 
         ),
         small,
     )
-    K1, K2 = Gaussian(0.3)(small), Matern(1.5, 1.0)(model.codes_)
+    K1, K2 = Gaussian(0.3)(small), Matern(1.5, 1.0)(model.layer_codes_[0])
     C, D = model.encoder_coefs_[0], model.decoder_coef_
     loss = 0.5 * ((small - K2 @ D) ** 2).sum(1).mean()
     penalty = 0.5 * 1e-3 * np.sum(C * (K1 @ C)) + 0.5 * 1e-2 * np.sum(D * (K2 @ D))
     assert model.objective_ == pytest.approx(loss + penalty, rel=1e-8)
-    np.testing.assert_allclose(K1 @ C, model.codes_, atol=1e-8)
+    np.testing.assert_allclose(K1 @ C, model.layer_codes_[0], atol=1e-8)
     assert loss == pytest.approx(0.5 * model.reconstruction_error(small).mean(), rel=1e-9)
     assert loss == pytest.approx(0.5 * 30 * 1e-4 * np.sum(D * D), rel=1e-6), "n reg^2 tr N is the mean distortion"
 

@@ -57,7 +57,8 @@ def test_methods_agree_with_each_other() -> None:
     import torch
 
     K = model.kernel_._gram(torch.as_tensor(new), torch.as_tensor(X)).numpy()
-    np.testing.assert_allclose(Z, K @ model.encoder_coefs_[0] + q @ model.linear_coef_, rtol=1e-9, atol=1e-12)
+    layer = K @ model.encoder_coefs_[0] + q @ model.linear_coef_
+    np.testing.assert_allclose(Z, layer @ model.code_map_, rtol=1e-9, atol=1e-12)
 
 
 def test_gram_and_object_inputs_are_the_vectors_of_a_linear_kernel() -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "fix_signs",
     "polar",
     "positive_part",
+    "principal_axes",
     "solve_positive",
     "symmetric_rows",
 ]
@@ -321,3 +322,19 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
     keep = values > 0.0
     root = vectors[:, keep] * values[keep].sqrt()
     return (root @ root.mT).to(K.dtype)
+
+
+def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entries positive."""
+    w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
+    centred = Z - w @ Z
+    _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))
+    Q = vectors.flip(1)
+    turned = Z @ Q
+    return Q * torch.sign(_flips(fix_signs(turned), turned))
+
+
+def _flips(fixed: Tensor, turned: Tensor) -> Tensor:
+    """+1 or -1 a column: the flips that ``fix_signs`` made."""
+    flips = (fixed * turned).sum(0)
+    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))

@@ -114,7 +114,14 @@ def path_errors(
     rough: bool = False,
 ) -> np.ndarray:
     """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
-    params = {**model.get_params(deep=False), "warm_start": True, "n_init": 1, "verbose": 0, "random_state": 0}
+    params = {
+        **model.get_params(deep=False),
+        "warm_start": True,
+        "code_metric": 0.0,
+        "n_init": 1,
+        "verbose": 0,
+        "random_state": 0,
+    }
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
     walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})

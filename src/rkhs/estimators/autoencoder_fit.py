@@ -15,8 +15,9 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
-from rkhs._core.linalg import Factor, factorize, fix_signs
+from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import solve_constrained
 from rkhs.estimators.long_fits import recorded
 from rkhs.kernels.base import Kernel
@@ -40,7 +41,6 @@ __all__ = [
     "fit_outputs",
     "prepare_encoder",
     "previous_layers",
-    "principal_axes",
     "solve_autoencoder",
     "store_layers",
     "warn_on_collapse",
@@ -99,8 +99,8 @@ def previous_layers(model: Any, n: int, settings: Settings) -> list[Tensor] | No
     return [to_tensor(c, **model._options) for c in (codes[0], *model.encoder_coefs_[1:])]
 
 
-def store_layers(model: Any, result: Fitted, settings: Settings) -> None:
-    """Store what was solved as fitted attributes."""
+def store_layers(model: Any, result: Fitted, settings: Settings, clean: Any = None) -> None:
+    """Store what was solved as fitted attributes; codes are those of ``clean`` items if any are given."""
     model.decoder_kernels_ = settings.decoder_kernels
     model.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
     model.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
@@ -109,7 +109,19 @@ def store_layers(model: Any, result: Fitted, settings: Settings) -> None:
     model.decoder_linear_ = None if linear is None else linear.cpu().numpy()
     model.layer_codes_ = [c.cpu().numpy() for c in result.codes]
     model.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
-    model.codes_ = model._to_output(result.codes[model.bottleneck_])
+    model.code_map_ = _code_map(model, result, settings)
+    codes = result.codes if clean is None else model._encode(clean, model._cross_gram(clean))
+    model.codes_ = model._to_output(to_outside(model, codes[model.bottleneck_]))
+
+
+def _code_map(model: Any, result: Fitted, settings: Settings) -> np.ndarray | None:
+    """What turns the codes of the one hidden layer to those that the user sees; none with constraints or operators."""
+    if len(result.codes) > 1 or model.constraint != "none" or settings.operators[0] is not None:
+        return None
+    Z, decoder = result.codes[0], result.decoder
+    weights = None if model._row_weights is None else torch.as_tensor(model._row_weights)
+    M = code_map(Z, Z, settings.decoder_kernels[0], decoder.coefficients, decoder.linear, model.code_metric, weights)
+    return None if M is None else M.cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -326,19 +338,3 @@ def warn_on_collapse(model: Any, trivial: float) -> None:
             CollapseWarning,
             stacklevel=5,
         )
-
-
-def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Orthogonal matrix that turns codes to principal axes: variances descending, largest entries positive."""
-    w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if weights is None else weights
-    centred = Z - w @ Z
-    _, vectors = torch.linalg.eigh(centred.mT @ (w[:, None] * centred))
-    Q = vectors.flip(1)
-    turned = Z @ Q
-    return Q * torch.sign(_pivot_entries(fix_signs(turned), turned))
-
-
-def _pivot_entries(fixed: Tensor, turned: Tensor) -> Tensor:
-    """+1 or -1 a column: the flips that ``fix_signs`` made."""
-    flips = (fixed * turned).sum(0)
-    return torch.where(flips < 0.0, -torch.ones_like(flips), torch.ones_like(flips))

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import factorize
+from rkhs._core.linalg import factorize, principal_axes
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
-from rkhs.estimators.autoencoder_fit import principal_axes, warn_on_collapse
+from rkhs.estimators.autoencoder_fit import warn_on_collapse
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
+from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.pca_features import fit_euclidean
@@ -326,7 +327,13 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     model.bottleneck_, model.gap_ = 0, 0.0
     model.linear_coef_, model.decoder_linear_, model._row_weights = None, None, source.weights
     model.support_, model.saturated_ = np.arange(len(layer.anchors)), np.arange(0)
-    model.codes_ = model._to_output(codes)
+    w = None if source.weights is None else torch.as_tensor(source.weights)
+    power = float(model.code_metric)
+    M = code_map(
+        codes.to(torch.float64), layer.anchors, settings.decoder_kernels[0], layer.coefficients, None, power, w
+    )
+    model.code_map_ = None if M is None else M.numpy()
+    model.codes_ = model._to_output(to_outside(model, codes))
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
     landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
     gram = source.kernel.domain == "gram"

@@ -142,6 +142,7 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     )
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
+    check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features = output_kernel is not None
     if isinstance(estimator.reg, str) and estimator.reg != "auto":

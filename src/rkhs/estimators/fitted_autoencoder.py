@@ -13,6 +13,7 @@ from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs.estimators.autoencoder_targets import candidate_distances, reconstruction_errors
 from rkhs.estimators.base import Ranking, rank
+from rkhs.estimators.code_metric import from_outside, to_outside
 from rkhs.estimators.constrained_parts import renormalized
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
@@ -40,6 +41,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     operators: Any
     noise_std: float
     n_copies: int
+    code_map_: np.ndarray | None = None
     linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
     decoder_linear_: np.ndarray | None = None
     held_out_error_: float | None = None
@@ -82,8 +84,15 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         check_is_fitted(self)
         depth = len(self.layer_codes_)
         index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=depth) - 1
-        codes = encode_tiles(self, X, lambda items: self._codes_of(items, self._cross_gram(items))[index])
+        codes = encode_tiles(self, X, lambda items: self._layer_of(items, index))
         return give_back(codes, X)
+
+    def _layer_of(self, items: Any, index: int) -> Tensor:
+        codes = self._codes_of(items, self._cross_gram(items))[index]
+        return to_outside(self, codes) if index == self.bottleneck_ else codes
+
+    def _read_codes(self, codes: Any) -> Tensor:
+        return from_outside(self, super()._read_codes(codes))
 
     def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""

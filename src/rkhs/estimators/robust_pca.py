@@ -12,8 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
-from rkhs._core.linalg import center_gram, factorize, polar
-from rkhs.estimators.autoencoder_fit import principal_axes
+from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.estimators.loss_choice import typical_norm
 from rkhs.losses import MaximumMargin, Squared, as_loss
 from rkhs.problems.robust_pca import RobustPCA

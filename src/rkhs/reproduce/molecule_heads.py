@@ -110,7 +110,7 @@ def _codes(model: str, p: int, K: np.ndarray, cross: np.ndarray) -> tuple[np.nda
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", CollapseWarning)
-        auto = KernelAutoencoder(p, kernel="precomputed").fit(K)
+        auto = KernelAutoencoder(p, kernel="precomputed", code_metric=0.0).fit(K)  # the codes of the paper
     plain = auto.set_params(refine=False).transform(cross)
     return auto.codes_, {"": plain, " refined": auto.set_params(refine=True).transform(cross)}
 

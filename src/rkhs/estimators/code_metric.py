@@ -1,0 +1,90 @@
+"""Codes in the metric of what they decode to: a linear change between the layers of a model and its user.
+
+The distance of two codes of a decoder ``g`` means nothing by itself: codes and decoder share a scale in each direction.
+``||g(z + e) - g(z)||^2`` is ``e^T G e`` to first order, on average over the items, with
+``G = sum_i w_i J(z_i)^T J(z_i)`` and the Jacobian ``J`` of ``g``. Codes ``z G^(s/2)`` have the distances of the layers
+for ``s = 0``, those of what is decoded for ``s = 1``, and the geometric mean of both for ``s = 1/2``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import principal_axes
+from rkhs.kernels.base import Kernel
+
+__all__ = ["code_map", "from_outside", "to_outside"]
+
+_ITEMS = 200  # that the mean of the metric is taken over, evenly spaced: it has p (p + 1) / 2 entries
+_ENTRIES = 2**22  # of a Jacobian at once
+_FLOOR = 1e-8  # of the eigenvalues, in units of the largest: directions that decode to nothing keep their codes
+
+
+def code_map(
+    codes: Tensor,
+    supports: Tensor,
+    kernel: Kernel,
+    coefficients: Tensor,
+    linear: Tensor | None,
+    power: float,
+    weights: Tensor | None,
+) -> Tensor | None:
+    """Invertible ``M`` of shape (p, p) that codes are multiplied by: ``G^(s/2)``, turned to principal axes.
+
+    Parameters
+    ----------
+    codes : Tensor of shape (n, p)
+        As the layers have them.
+    supports : Tensor of shape (a, p)
+        That the decoder is spread over.
+    kernel : Kernel
+    coefficients : Tensor of shape (a, r)
+    linear : Tensor of shape (p + 1, r), optional
+        Free linear part of the decoder, its offset last.
+    power : float
+        ``s``, from 0 to 1.
+    weights : Tensor of shape (n,), optional
+
+    Returns
+    -------
+    Tensor or None
+        None for ``s = 0`` and where all codes decode to the same.
+
+    References
+    ----------
+    Arvanitidis, Hansen and Hauberg (2018), "Latent space oddity", section 3: the pull-back metric, here its mean.
+    """
+    if power == 0.0:
+        return None
+    chosen = torch.linspace(0, len(codes) - 1, min(_ITEMS, len(codes)), dtype=torch.float64).round().long()
+    Z = codes[chosen]
+    root = torch.ones_like(Z[:, 0]) if weights is None else weights[chosen].to(Z).sqrt()
+    G = Z.new_zeros(Z.shape[1], Z.shape[1])
+    rows = max(1, _ENTRIES // (Z.shape[1] * coefficients.shape[1]))
+    for part, some in zip(Z.split(rows), root.split(rows), strict=True):
+        J = kernel._jacobian(part, supports, coefficients)
+        if linear is not None:
+            J = J + linear[:-1]
+        J = (J * some[:, None, None]).transpose(0, 1).flatten(1)
+        G.addmm_(J, J.mT)
+    values, vectors = torch.linalg.eigh(G / (root * root).sum())
+    if not float(values[-1]) > 0.0:
+        return None
+    stretched = values.clamp_min(_FLOOR * float(values[-1])) ** (power / 2.0)
+    M = (vectors * stretched) @ vectors.mT
+    return M @ principal_axes(codes @ M, weights) if kernel.rotation_invariant else M
+
+
+def to_outside(model: Any, codes: Tensor) -> Tensor:
+    """Codes of the layers as the user of a model sees them."""
+    return codes if model.code_map_ is None else codes @ torch.as_tensor(model.code_map_).to(codes)
+
+
+def from_outside(model: Any, codes: Tensor) -> Tensor:
+    """Codes that a user gives as the layers of a model read them."""
+    if model.code_map_ is None:
+        return codes
+    return torch.linalg.solve(torch.as_tensor(model.code_map_).to(codes), codes, left=False)
