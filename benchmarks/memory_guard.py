@@ -1,17 +1,19 @@
 """Asks of every size under a limit of the address space: each is refused or finishes, within what was announced.
 
 Run: ./dev bench memory_guard [--asks 100] [--gib 6] [--largest 1e7]. Every ask runs in a process of its own; "peak"
-is the largest resident size above that before the fit.
+is the largest resident size above that before the fit, for asks that are stopped after ``--seconds`` up to there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -21,7 +23,7 @@ from _timing import verdict
 KINDS = ("pca dense", "pca blocked", "pca Nystroem", "pca RandomFeatures", "autoencoder dense", "autoencoder Nystroem")
 
 
-def child(n: int, kind: str, gib: float) -> None:
+def child(n: int, kind: str, gib: float, seconds: float) -> None:
     import torch
     from sklearn.exceptions import ConvergenceWarning
 
@@ -45,22 +47,32 @@ def child(n: int, kind: str, gib: float) -> None:
     model(storage).fit(X[:300])  # what the first fit of a process takes anyway
     limit = int(gib * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    before = peak_bytes()
+    before, asked = peak_bytes(), model(storage)
+
+    def tell(**more: object) -> None:
+        print(json.dumps({"announced": asked.announced_bytes_, "peak": peak_bytes() - before, **more}), flush=True)
+
+    def stop() -> None:
+        tell(stopped=seconds)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
     try:
-        fitted = model(storage).fit(X)
+        asked.fit(X)
     except InputError as error:
+        timer.cancel()
         print(json.dumps({"refused": str(error)}))
         return
-    print(json.dumps({"announced": fitted.announced_bytes_, "peak": peak_bytes() - before}))
+    timer.cancel()
+    tell()
 
 
 def ask(n: int, kind: str, gib: float, seconds: float) -> dict[str, float | str]:
     """What became of one ask."""
-    command = [sys.executable, __file__, "--child", str(n), kind, str(gib)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"stopped": f"after {seconds:g} s"}
+    command = [sys.executable, __file__, "--child", str(n), kind, str(gib), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr[-300:]}
 
 
@@ -70,10 +82,10 @@ def main() -> None:
     parser.add_argument("--gib", type=float, default=6.0)
     parser.add_argument("--largest", type=float, default=1e7)
     parser.add_argument("--seconds", type=float, default=600.0, help="an ask that computes for longer is stopped")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        child(int(arguments.child[0]), arguments.child[1], float(arguments.child[2]))
+        child(int(arguments.child[0]), arguments.child[1], *map(float, arguments.child[2:]))
         return
     draw = random.Random(0)
     ratios, failed, counts = [0.0], 0, {"refused": 0, "finished": 0, "stopped": 0}
@@ -84,7 +96,7 @@ def main() -> None:
         failed += "failed" in found
         if "peak" in found:
             ratios.append(float(found["peak"]) / float(found["announced"]))
-            counts["finished"] += 1
+            counts["finished"] += "stopped" not in found
         for word in ("refused", "stopped"):
             counts[word] += word in found
     print(counts)

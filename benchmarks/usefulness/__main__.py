@@ -42,7 +42,7 @@ def main() -> None:
     ]
     chosen = [s for s in all_sets(folder) if not args.sets or s.name in args.sets]
     if not args.report:
-        measure_all(chosen, methods, seeds, limit, path, args.minutes)
+        measure_all(chosen, methods, range(args.first, seeds), limit, path, args.minutes)
     print(report(read(path)))
 
 
@@ -52,6 +52,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="*", metavar="NAME", help="only these")
     parser.add_argument("--methods", nargs="*", metavar="NAME", help="only these")
     parser.add_argument("--seeds", type=int, metavar="N")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="leave the seeds before it to others")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after the cell that passes this")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     default = Path(__file__).parents[1] / "output" / "usefulness"
@@ -72,14 +73,14 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def measure_all(
-    chosen: list[DataSet], methods: list[ModuleType], seeds: int, limit: int, path: Path, minutes: float
+    chosen: list[DataSet], methods: list[ModuleType], seeds: range, limit: int, path: Path, minutes: float
 ) -> None:
     """Seeds outside, slow methods last, sets of no default first: what was measured so far covers what matters."""
     cells = read(path)
     done = {(c["set"], c["level"], c["seed"], c["method"]) for c in cells}
     missing = [
         (seed, data, level, method)
-        for seed in range(seeds)
+        for seed in seeds
         for slow in (False, True)
         for data in sorted(chosen, key=lambda found: found.development)
         for level in LEVELS
@@ -102,9 +103,8 @@ def measure_all(
                 task, last = make_task(data, seed, limit), (data.name, seed)
             cell = {"set": data.name, "family": data.family, "development": data.development, "gram": data.gram}
             cell |= {"level": level, "seed": seed, "method": method.NAME, "ours": method.OURS}
-            torch.set_num_threads(
-                1
-            )  # UMAP asks OpenMP for all cores again, and a small network is then 100 times slower
+            # UMAP asks OpenMP for all cores again, and a small network is then 100 times slower.
+            torch.set_num_threads(1)
             cell |= _measured(task, level, method, seed)
             file.write(json.dumps(cell) + "\n")
             file.flush()
