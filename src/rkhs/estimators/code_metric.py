@@ -73,7 +73,8 @@ def code_map(
     values, vectors = torch.linalg.eigh(G / (root * root).sum())
     if not float(values[-1]) > 0.0:
         return None
-    stretched = values.clamp_min(_FLOOR * float(values[-1])) ** (power / 2.0)
+    floor = max(_FLOOR, 4.0 * torch.finfo(G.dtype).eps) * float(values[-1])
+    stretched = values.clamp_min(floor) ** (power / 2.0)
     M = (vectors * stretched) @ vectors.mT
     return M @ principal_axes(codes @ M, weights) if kernel.rotation_invariant else M
 
