@@ -60,7 +60,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=name_of)
 def test_files_and_functions_stay_short(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 400, "a file has at most 400 lines: split it by idea"

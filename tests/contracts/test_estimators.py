@@ -1,15 +1,12 @@
-"""What every public estimator must do: scikit-learn's checks, the common checks they leave out, and our own contract.
+"""What every public estimator promises beyond the checks of scikit-learn (``test_scikit_learn_checks.py``).
 
-Estimators are discovered; a new one is tested at its defaults without a line here. ``VARIANTS`` adds configurations.
+The estimators are those of ``estimator_examples.py``.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,182 +17,28 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.utils import estimator_checks
 
-import rkhs.estimators
-from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, NotPositiveSemidefiniteWarning
-from rkhs.features import Nystroem, RandomFeatures
-from rkhs.kernels import Gaussian, Polynomial
-from rkhs.losses import Huber
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from tests.contracts.estimator_examples import (
+    CHOSEN,
+    SHRUNK,
+    configurations,
+    fitted,
+    for_estimator,
+    is_pairwise,
+    transformers,
+)
 
-CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, ConvergenceWarning)
-ROOT = Path(__file__).resolve().parents[2]
-
-# Beside the defaults of every estimator, and kernel="precomputed" where it has a kernel.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "KernelAutoencoder": [
-        {"n_components": (3, 2)},
-        {"output_kernel": "same"},
-        {"center": False, "scale": False, "n_init": 2, "random_state": 0},
-        {"kernel": Polynomial(2), "decoder_kernel": Gaussian(1.0), "n_components": 1, "operators": ([[2.0]], None)},
-        {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
-        {"loss": Huber(1.0)},  # "huber" cuts residuals, and is solved to a gap: see test_loss_choice.py
-    ],
-    "OperatorKernelRegressor": [{"storage": Nystroem(200)}, {"storage": RandomFeatures(50)}],
-    "KernelPCA": [
-        {"n_components": 0.9},
-        {"n_components": None},
-        {"center": False, "kernel": "linear"},
-        {"preimage": "nearest", "kernel": Gaussian("scale")},
-        {"preimage": "fixed_point", "n_components": 1},
-        {"loss": "huber"},
-        {"storage": "blocked"},
-        {"storage": Nystroem(200), "n_components": 0.9},
-        {"storage": RandomFeatures(50), "n_components": 1},
-    ],
-}
-
-# A search is checked on a small one: every check fits several times.
-SMALL: dict[str, dict[str, Any]] = {
-    "KernelAutoencoderCV": {"regs": (1e-2, 1e-3), "cv": 2, "tol": 1e-3, "refine": False}
-}
-
-# Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.
-SHRUNK = {"DeepRKM"}
-
-
-def estimators() -> list[type[BaseEstimator]]:
-    """Every public class of ``rkhs.estimators`` that can be fitted."""
-    named = [getattr(rkhs.estimators, name) for name in rkhs.estimators.__all__]
-    return [c for c in named if inspect.isclass(c) and issubclass(c, BaseEstimator) and hasattr(c, "fit")]
-
-
-def plain() -> list[BaseEstimator]:
-    """Every estimator at its defaults, and with kernel="precomputed"."""
-    made = [(kind, SMALL.get(kind.__name__, {})) for kind in estimators()]
-    grams = [kind(kernel="precomputed", **few) for kind, few in made if "kernel" in kind().get_params()]
-    return [kind(**few) for kind, few in made] + grams
-
-
-def configurations() -> list[BaseEstimator]:
-    """The plain ones and the variants."""
-    kinds = {kind.__name__: kind for kind in estimators()}
-    return plain() + [kinds[name](**params) for name, many in VARIANTS.items() for params in many]
-
-
-def transformers() -> list[BaseEstimator]:
-    return [e for e in configurations() if hasattr(e, "transform")]
-
-
-def is_pairwise(estimator: BaseEstimator) -> bool:
-    return bool(estimator.__sklearn_tags__().input_tags.pairwise)
+each = pytest.mark.parametrize("estimator", configurations(), ids=repr)
+each_transformer = pytest.mark.parametrize("estimator", transformers(), ids=repr)
 
 
 @pytest.fixture
 def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(11)
     return rng.standard_normal((24, 4)), rng.standard_normal((9, 4))
-
-
-def for_estimator(estimator: BaseEstimator, data: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Training and new data in the form that the estimator reads."""
-    if not is_pairwise(estimator):
-        return data
-    X, new = data
-    return Gaussian(0.2)(X), Gaussian(0.2)(new, X)
-
-
-def fitted(estimator: BaseEstimator, X: np.ndarray, **fit: Any) -> Any:
-    if estimator.__sklearn_tags__().target_tags.required:
-        fit.setdefault("y", np.asarray(X)[:, 0])
-    with warnings.catch_warnings():
-        for kind in CHOSEN:
-            warnings.simplefilter("ignore", kind)
-        return clone(estimator).fit(X, **fit)
-
-
-each = pytest.mark.parametrize("estimator", configurations(), ids=repr)
-each_transformer = pytest.mark.parametrize("estimator", transformers(), ids=repr)
-
-
-def test_estimators_are_found() -> None:
-    assert {"KernelAutoencoder", "KernelPCA"} <= {kind.__name__ for kind in estimators()}
-    assert set(VARIANTS) <= {kind.__name__ for kind in estimators()}
-
-
-# ---------------------------------------------------------------- scikit-learn
-
-# The array-API check runs in a process of its own, below: its switch must be set before SciPy is imported.
-ELSEWHERE = "check_array_api_input"
-
-
-@pytest.mark.parametrize("estimator", configurations(), ids=repr)
-def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
-        results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
-    bad = {r["check_name"]: r["exception"] for r in results if r["status"] != "passed" and r["check_name"] != ELSEWHERE}
-    assert not bad
-    assert not any(r["expected_to_fail"] for r in results)
-    assert len(results) > 40
-
-
-LEFT_OUT = [
-    "check_dataframe_column_names_consistency",
-    "check_get_feature_names_out_error",
-    "check_global_output_transform_pandas",
-    "check_global_set_output_transform_polars",
-    "check_inplace_ensure_writeable",
-    "check_set_output_transform",
-    "check_set_output_transform_pandas",
-    "check_set_output_transform_polars",
-    "check_transformer_get_feature_names_out",
-    "check_transformer_get_feature_names_out_pandas",
-]
-ANY_ESTIMATOR = {"check_dataframe_column_names_consistency", "check_inplace_ensure_writeable"}
-
-
-@pytest.mark.parametrize("check", LEFT_OUT)
-@pytest.mark.parametrize("estimator", plain(), ids=repr)
-def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
-    if check not in ANY_ESTIMATOR and not hasattr(estimator, "transform"):
-        assert not hasattr(estimator, "get_feature_names_out")
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks mix frames and arrays on purpose; every failure raises anyway
-        getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
-
-
-def test_array_api_check_in_a_process_of_its_own() -> None:
-    code = (
-        "import warnings; warnings.simplefilter('ignore')\n"
-        "from sklearn.utils.estimator_checks import check_estimator\n"
-        "from tests.contracts.test_estimators import plain\n"
-        "made = plain()\n"
-        "seen = [r for e in made for r in check_estimator(e, on_skip=None, on_fail=None)]\n"
-        "bad = [(r['check_name'], r['status'], r['exception']) for r in seen if r['status'] != 'passed']\n"
-        "ran = [r for r in seen if r['check_name'] == 'check_array_api_input' and r['status'] == 'passed']\n"
-        "assert not bad, bad\n"
-        "assert len(ran) >= len(made), len(ran)\n"
-    )
-    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
-# ---------------------------------------------------------------- our own contract
 
 
 def results(model: Any, new: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,0 +1,89 @@
+"""The checks of scikit-learn on every public estimator: its suite, and the common checks that the suite leaves out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import estimator_checks
+
+from tests.contracts.estimator_examples import VARIANTS, configurations, estimators, plain
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_estimators_are_found() -> None:
+    assert {"KernelAutoencoder", "KernelPCA"} <= {kind.__name__ for kind in estimators()}
+    assert set(VARIANTS) <= {kind.__name__ for kind in estimators()}
+
+
+# The array-API check runs in a process of its own, below: its switch must be set before SciPy is imported.
+ELSEWHERE = "check_array_api_input"
+
+
+@pytest.mark.parametrize("estimator", configurations(), ids=repr)
+def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
+        results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
+    bad = {r["check_name"]: r["exception"] for r in results if r["status"] != "passed" and r["check_name"] != ELSEWHERE}
+    assert not bad
+    assert not any(r["expected_to_fail"] for r in results)
+    assert len(results) > 40
+
+
+LEFT_OUT = [
+    "check_dataframe_column_names_consistency",
+    "check_get_feature_names_out_error",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_inplace_ensure_writeable",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+]
+ANY_ESTIMATOR = {"check_dataframe_column_names_consistency", "check_inplace_ensure_writeable"}
+
+
+@pytest.mark.parametrize("check", LEFT_OUT)
+@pytest.mark.parametrize("estimator", plain(), ids=repr)
+def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
+    if check not in ANY_ESTIMATOR and not hasattr(estimator, "transform"):
+        assert not hasattr(estimator, "get_feature_names_out")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks mix frames and arrays on purpose; every failure raises anyway
+        getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
+
+
+def test_array_api_check_in_a_process_of_its_own() -> None:
+    code = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from sklearn.utils.estimator_checks import check_estimator\n"
+        "from tests.contracts.estimator_examples import plain\n"
+        "made = plain()\n"
+        "seen = [r for e in made for r in check_estimator(e, on_skip=None, on_fail=None)]\n"
+        "bad = [(r['check_name'], r['status'], r['exception']) for r in seen if r['status'] != 'passed']\n"
+        "ran = [r for r in seen if r['check_name'] == 'check_array_api_input' and r['status'] == 'passed']\n"
+        "assert not bad, bad\n"
+        "assert len(ran) >= len(made), len(ran)\n"
+    )
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
