@@ -62,11 +62,12 @@ def child(n: int, kind: str, gib: float, seconds: float) -> None:
     try:
         asked.fit(X)
     except InputError as error:
-        timer.cancel()
         print(json.dumps({"refused": str(error)}))
-        return
-    timer.cancel()
-    tell()
+    else:
+        tell()
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def ask(n: int, kind: str, gib: float, seconds: float) -> dict[str, float | str]:

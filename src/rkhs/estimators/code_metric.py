@@ -57,7 +57,7 @@ def code_map(
     ----------
     Arvanitidis, Hansen and Hauberg (2018), "Latent space oddity", section 3: the pull-back metric, here its mean.
     """
-    if power == 0.0:
+    if power == 0.0 or coefficients.numel() == 0:
         return None
     chosen = torch.linspace(0, len(codes) - 1, min(_ITEMS, len(codes)), dtype=torch.float64).round().long()
     Z = codes[chosen]
