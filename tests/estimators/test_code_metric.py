@@ -95,6 +95,19 @@ def test_powers_out_of_range_are_refused(power: object) -> None:
         KernelAutoencoder(2, code_metric=power).fit(X)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("storage", ["dense", Nystroem(30)])
+def test_weights_count_in_every_precision(storage: object, dtype: str) -> None:
+    options = {"storage": storage, "dtype": dtype, "random_state": 0, "reg": (1e-3, 1e-2)}
+    weights = np.where(np.arange(60) < 30, 1.0, 3.0)
+    model = KernelAutoencoder(2, **options).fit(X, sample_weight=weights)
+    other = KernelAutoencoder(2, **options).fit(X)
+    assert np.isfinite(model.codes_).all()
+    assert np.abs(model.code_map_ - other.code_map_).max() > 1e-4
+    covariance = np.cov(model.codes_.astype(np.float64).T, aweights=weights)
+    assert abs(covariance[0, 1]) < 1e-3 * covariance[0, 0]
+
+
 def test_deep_and_constrained_codes_are_those_of_the_layers() -> None:
     for options in ({"n_components": (3, 2, 3)}, {"n_components": 2, "constraint": "sphere"}):
         model = KernelAutoencoder(**options, kernel=Gaussian(0.3), decoder_kernel=Gaussian(0.5), reg=1e-3).fit(X)

@@ -61,7 +61,8 @@ def code_map(
         return None
     chosen = torch.linspace(0, len(codes) - 1, min(_ITEMS, len(codes)), dtype=torch.float64).round().long()
     Z = codes[chosen]
-    root = torch.ones_like(Z[:, 0]) if weights is None else weights[chosen].to(Z).sqrt()
+    weights = None if weights is None else weights.to(codes)
+    root = torch.ones_like(Z[:, 0]) if weights is None else weights[chosen].sqrt()
     G = Z.new_zeros(Z.shape[1], Z.shape[1])
     rows = max(1, _ENTRIES // (Z.shape[1] * coefficients.shape[1]))
     for part, some in zip(Z.split(rows), root.split(rows), strict=True):
