@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, GaussianOf, Precomputed
+from tests.estimators.unfinished_fits import fit
 
 WORDS = ["kernel", "colonel", "gram", "grammar", "hilbert", "space", "spaces", "codes", "decode", "encode"]
 
@@ -24,12 +21,6 @@ def shared(s: str, t: str) -> float:
 @pytest.fixture(scope="module")
 def small() -> np.ndarray:
     return np.random.default_rng(5).standard_normal((30, 4))
-
-
-def fit(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencoder:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args, **kwargs)
 
 
 @pytest.mark.parametrize("center", [True, False])

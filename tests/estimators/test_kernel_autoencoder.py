@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.kernels import Gaussian, Linear, Matern
+from tests.estimators.unfinished_fits import fit
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +32,6 @@ def new() -> np.ndarray:
 @pytest.fixture(scope="module")
 def small() -> np.ndarray:
     return np.random.default_rng(5).standard_normal((30, 4))
-
-
-def fit(model: KernelAutoencoder, *args: Any, **kwargs: Any) -> KernelAutoencoder:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(*args, **kwargs)
 
 
 # ---------------------------------------------------------------- shapes
