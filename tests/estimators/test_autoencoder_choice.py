@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gaussian
+from rkhs.features import Nystroem
+from rkhs.kernels import FromFunction, Gaussian
+from rkhs.losses import Huber
 
 
 def table() -> np.ndarray:
@@ -97,6 +101,62 @@ def test_every_kind_of_input_can_choose() -> None:
     assert KernelAutoencoder(2).fit(X, sample_weight=weights).candidates_ is not None
     aimed = KernelAutoencoder(2).fit(X, targets=X[:, :3])
     assert all(reg[0] == 1e-2 for reg in aimed.candidates_)
+
+
+def test_features_choose_by_default_and_compute_the_kernel_once() -> None:
+    X = table()[::3]
+    asked = []
+
+    def similarity(a: np.ndarray, b: np.ndarray) -> float:
+        asked.append(1)
+        return float(np.exp(-0.05 * ((a - b) ** 2).sum()))
+
+    objects = KernelAutoencoder(2, kernel=FromFunction(similarity)).fit(list(X))
+    assert len(asked) <= len(X) ** 2
+    gram = KernelAutoencoder(2, kernel="precomputed").fit(Gaussian(0.05)(X))
+    vectors = KernelAutoencoder(2, kernel=Gaussian(0.05), output_kernel="same").fit(X)
+    assert gram.candidates_.shape == (6, 2)
+    for other in (objects, vectors):
+        np.testing.assert_allclose(other.candidate_errors_, gram.candidate_errors_, rtol=1e-3)
+        assert other.reg_ == gram.reg_
+    best = gram.candidate_errors_.min()
+    assert gram.reg_ == tuple(gram.candidates_[gram.candidate_errors_ <= 1.01 * best][0])
+
+
+def test_features_of_noise_want_a_strong_decoder_and_those_of_a_curve_a_weak_one() -> None:
+    t = np.random.default_rng(1).uniform(0.0, 6.0, 120)
+    curve = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)
+    bent = KernelAutoencoder(2, kernel="precomputed").fit(Gaussian(0.1)(curve))
+    rough = KernelAutoencoder(2, kernel="precomputed").fit(Gaussian(0.05)(noise(40)))
+    assert bent.reg_[1] <= 1e-3
+    assert rough.reg_[1] >= 1e-2
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_components": (3, 2)},
+        {"constraint": "sphere"},
+        {"operators": [np.diag([1.0, 2.0]), None]},
+        {"solver": "adam"},
+        {"loss": Huber(1.0)},
+        {"storage": Nystroem(20)},
+    ],
+)
+def test_features_keep_their_fixed_regularisers_where_more_is_asked_for(params: dict[str, Any]) -> None:
+    K = Gaussian(0.05)(table()[::6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KernelAutoencoder(**{"n_components": 2, "max_iter": 5, "tol": 1e-2, "kernel": "precomputed", **params})
+        model.fit(K)
+    assert model.candidates_ is None
+    assert model.reg_ == (1e-3,) * len(model.reg_)
+
+
+def test_features_of_given_targets_keep_their_fixed_regularisers() -> None:
+    X = table()[::6]
+    model = KernelAutoencoder(2, kernel=Gaussian(0.05), output_kernel="same", max_iter=20, tol=1e-2)
+    assert model.fit(X, targets=X[::-1].copy()).candidates_ is None
 
 
 def test_refuses_other_words_and_survives_files(tmp_path: Any) -> None:

@@ -45,7 +45,7 @@ def test_missing_extras_are_said_and_left_out(
     monkeypatch.setitem(sys.modules, "pandas", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    demo.run_demo(tmp_path, splits=1, n_molecules=60)
+    demo.run_demo(tmp_path, splits=1, n_molecules=120)
     printed = capsys.readouterr().out
     assert "codes.parquet is left out" in printed
     assert "rkhs[tables]" in printed

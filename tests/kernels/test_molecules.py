@@ -102,8 +102,9 @@ def test_the_product_formula_is_tanimoto_of_counts(chem) -> None:
 
 def test_molecules_go_in_as_objects_and_come_back(chem, tmp_path) -> None:
     molecules = [chem.MolFromSmiles(text) for text in SMILES]
-    model = rkhs.KernelAutoencoder(3, kernel=MoleculeTanimoto(), max_iter=20, tol=1e-2).fit(molecules[:30])
-    again = rkhs.KernelAutoencoder(3, kernel=MoleculeTanimoto(), max_iter=20, tol=1e-2).fit(SMILES[:30])
+    settings = {"kernel": MoleculeTanimoto(), "reg": 1e-3, "max_iter": 20, "tol": 1e-2}
+    model = rkhs.KernelAutoencoder(3, **settings).fit(molecules[:30])
+    again = rkhs.KernelAutoencoder(3, **settings).fit(SMILES[:30])
     np.testing.assert_allclose(model.codes_, again.codes_)
     codes = model.transform(molecules[30:])
     np.testing.assert_allclose(codes, model.transform(SMILES[30:]))

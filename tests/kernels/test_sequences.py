@@ -112,7 +112,7 @@ def test_unknown_letters_are_refused_or_their_substrings_left_out() -> None:
 
 def test_strings_go_through_a_model(tmp_path) -> None:
     X = texts(20, "ACGT")
-    model = rkhs.KernelAutoencoder(3, kernel=Mismatch(4, 1), max_iter=20, tol=1e-2).fit(X[:15])
+    model = rkhs.KernelAutoencoder(3, kernel=Mismatch(4, 1), reg=1e-3, max_iter=20, tol=1e-2).fit(X[:15])
     rkhs.save(model, tmp_path / "m.rkhs")
     np.testing.assert_array_equal(rkhs.load(tmp_path / "m.rkhs").transform(X[15:]), model.transform(X[15:]))
     assert model.decode(model.codes_, X[:15]).indices.shape == (15, 15)

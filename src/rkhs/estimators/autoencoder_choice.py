@@ -32,16 +32,23 @@ _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
 
 
-def settle(model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None) -> Settings:
-    """Settings with one regulariser a layer; what was compared is stored on the model."""
+def settle(
+    model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None, gram: Tensor | None = None
+) -> Settings:
+    """Settings with one regulariser a layer; what was compared is stored on the model.
+
+    ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
+    models are fitted to, so that no kernel is computed twice.
+    """
     model.candidates_, model.candidate_errors_ = None, None
     groups = _groups(items, weights)
     count = int(groups.max()) + 1
-    if len(settings.candidates) == 0 or count < _FEWEST:
+    unasked = model.reg is None and settings.features and gram is None
+    if len(settings.candidates) == 0 or count < _FEWEST or unasked:
         return settings
-    rows = Rows(model, items, goal, weights)
+    rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
-    backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS
+    backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS and gram is None
     errors = np.mean(
         [path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts],
         axis=0,
@@ -69,20 +76,32 @@ def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Rows:
-    """Training data as arrays and lists, to be cut into parts."""
+    """Training data as arrays and lists, to be cut into parts; a Gram matrix of items is cut on both sides."""
 
     model: Any
     items: Any
     goal: Any
     weights: Tensor | None
+    gram: bool
+
+    @classmethod
+    def of(cls, model: Any, items: Any, goal: Any, weights: Tensor | None) -> Rows:
+        """Items in the form that the kernel of the model reads."""
+        return cls(model, items, goal, weights, model._input_kernel().domain == "gram")
+
+    def settings(self) -> dict[str, Any]:
+        """Parameters of a model that is fitted to these rows."""
+        params = self.model.get_params(deep=False)
+        if self.gram and self.model._input_kernel().domain != "gram":
+            params |= {"kernel": "precomputed", "output_kernel": None}
+        return params
 
     def cut(self, rows: np.ndarray, train: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Some rows as a user would hand them over, with the arguments that belong to them."""
-        gram = self.model._input_kernel().domain == "gram"
-        items = _take(self.items, rows, train if gram else None)
+        items = _take(self.items, rows, train if self.gram else None)
         more: dict[str, Any] = {"targets": None}
         if not self.model._own_targets:
-            square = gram and isinstance(self.goal, Tensor) and self.goal.shape[0] == self.goal.shape[1]
+            square = self.gram and isinstance(self.goal, Tensor) and self.goal.shape[0] == self.goal.shape[1]
             more["targets"] = _take(self.goal, rows, train if square else None)
         return items, more
 
@@ -92,8 +111,7 @@ class Rows:
 
     def diagonal(self, rows: np.ndarray) -> np.ndarray | None:
         """``k(x, x)`` of some rows of a Gram matrix of the inputs that are their own targets."""
-        gram = self.model._input_kernel().domain == "gram"
-        return self.items.diagonal().cpu().numpy()[rows] if gram and self.model._own_targets else None
+        return self.items.diagonal().cpu().numpy()[rows] if self.gram and self.model._own_targets else None
 
 
 def _take(items: Any, rows: np.ndarray, columns: np.ndarray | None) -> Any:
@@ -115,7 +133,7 @@ def path_errors(
 ) -> np.ndarray:
     """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
     params = {
-        **model.get_params(deep=False),
+        **rows.settings(),
         "warm_start": True,
         "code_metric": 0.0,
         "n_init": 1,

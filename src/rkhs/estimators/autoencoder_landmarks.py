@@ -54,6 +54,7 @@ def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_we
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data, targets)
     model._own_targets = targets is None
+    model.candidates_ = model.candidate_errors_ = model.held_out_error_ = model.at_edge_ = None
     given = None if targets is None and not model._noisy else read_targets(model, targets, data, kernel, settings)
     data, weights = read_row_weights(model, sample_weight, data, kernel)
     goal: Tensor | None = None if given is None else take(given, model._kept_rows)

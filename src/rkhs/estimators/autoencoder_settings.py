@@ -17,10 +17,12 @@ from rkhs.kernels.radial import Gaussian, Matern
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 
-__all__ = ["Settings", "default_kernel", "read_settings"]
+__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings"]
 
 
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
+# Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
+FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -92,20 +94,26 @@ def form(estimator: Any) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
-    widths = estimator.n_components
-    plain = (
+    defaults = (
         all(isinstance(given, str) and given == "auto" for given in (estimator.kernel, estimator.decoder_kernel))
         and estimator.output_kernel is None
-        and (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
+        and estimator.solver in ("lbfgs", "adam")
+    )
+    return "free" if defaults and _one_plain_layer(estimator) else "kernel"
+
+
+def _one_plain_layer(estimator: Any) -> bool:
+    """Whether there is one hidden layer and nothing beside it: no other loss, operators, constraint, noise, storage."""
+    widths = estimator.n_components
+    return (
+        (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
         and (estimator.loss == "squared" or isinstance(estimator.loss, Squared))
         and estimator.operators is None
         and estimator.constraint == "none"
-        and estimator.solver in ("lbfgs", "adam")
         and not (estimator.noise_std or estimator.n_copies != 1)
         and isinstance(estimator.storage, str)
         and estimator.storage == "dense"
     )
-    return "free" if plain else "kernel"
 
 
 def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
@@ -147,7 +155,8 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     features = output_kernel is not None
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    automatic = isinstance(estimator.reg, str) or (estimator.reg is None and linear_part == "free")
+    chosen = linear_part == "free" or (features and _one_plain_layer(estimator) and estimator.solver == "lbfgs")
+    automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
     settings = Settings(
         widths,
@@ -243,14 +252,21 @@ def default_regs(
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
         return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)
     middle = (1e-3,) * (len(widths) - 1)
+    if features and len(widths) == 1:
+        return (fixed_feature_reg(min(widths)), *FEATURE_REGS)
     if features:
-        first, last = 1e-3 if min(widths) <= 5 else 1e-5, 1e-3
+        first, last = fixed_feature_reg(min(widths))
     else:
         clean = estimator.constraint == "none" and estimator.noise_std == 0.0 and estimator.n_copies == 1
         few, many = (1e-4, 1e-6) if estimator.refine and len(widths) == 1 and clean else (1e-3, 1e-5)
         first, last = 1e-2, few if min(widths) <= 2 else many
     path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))
     return (first, *middle, last), *path
+
+
+def fixed_feature_reg(p: int) -> tuple[float, float]:
+    """Regularisers of encoder and decoder of features where none are chosen on held-out items."""
+    return (1e-3 if p <= 5 else 1e-5), 1e-3
 
 
 def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:

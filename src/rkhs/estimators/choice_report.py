@@ -10,13 +10,15 @@ from torch import Tensor
 
 from rkhs._core.errors import EdgeWarning, OverfitWarning
 from rkhs.losses import Squared
+from rkhs.outputs import Euclidean
 from rkhs.problems.decoder import Decoder
 from rkhs.selection import open_end
 
 __all__ = ["edge_sentences", "open_ends", "overfit_sentence", "report_choice", "warn_of_edges"]
 
-# Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit.
-_LOST, _KEPT = 0.9, 0.5
+# Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit. Features have
+# as many directions as there are items, so that of theirs the best few codes leave nine tenths.
+_LOST, _LOST_FEATURES, _KEPT = 0.9, 1.0, 0.5
 _LEAST = 1e-3  # of the variance: a fall by less does not matter however steep it is
 
 
@@ -34,7 +36,7 @@ def report_choice(model: Any, decoder: Decoder, coordinates: Tensor, weights: Te
     model.at_edge_ = open_ends(model.candidate_errors_, spread)  # no warning: the user has not chosen these ends
     if isinstance(loss, Squared):
         left = (model.reg_[-1] / w)[:, None] * decoder.parameters
-        said = overfit_sentence(model.held_out_error_, float(w @ (left * left).sum(1)) / total)
+        said = overfit_sentence(model, model.held_out_error_, float(w @ (left * left).sum(1)) / total)
         if said is not None:
             warnings.warn(f"{type(model).__name__}: {said}", OverfitWarning, stacklevel=4)
 
@@ -67,9 +69,10 @@ def warn_of_edges(model: Any) -> None:
         warnings.warn(f"{type(model).__name__}: {said}", EdgeWarning, stacklevel=4)
 
 
-def overfit_sentence(held_out: float | None, training: float | None) -> str | None:
+def overfit_sentence(model: Any, held_out: float | None, training: float | None) -> str | None:
     """What to say of a model that rebuilds what it was fitted to and nothing else; errors are shares of variance."""
-    if held_out is None or training is None or held_out < _LOST or training > _KEPT:
+    lost = _LOST if isinstance(getattr(model, "output_", None), Euclidean) else _LOST_FEATURES
+    if held_out is None or training is None or held_out < lost or training > _KEPT:
         return None
     return (
         f"overfit: new items are rebuilt hardly better than by the mean (share of variance lost {held_out:.2f}), "

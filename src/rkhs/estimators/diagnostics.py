@@ -270,7 +270,7 @@ def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list
         said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
     said += edge_sentences(model)
     expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
-    overfit = overfit_sentence(expected, facts["training_error"])
+    overfit = overfit_sentence(model, expected, facts["training_error"])
     if overfit is not None:
         said.append(overfit)
     elif expected is not None and expected > _NOTHING:

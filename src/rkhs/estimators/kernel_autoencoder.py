@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from rkhs.estimators.autoencoder_choice import settle
 from rkhs.estimators.autoencoder_fit import (
     certify,
@@ -76,12 +78,15 @@ class KernelAutoencoder(FittedAutoencoder):
         rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are held
         out together (up to 400 rows). Below 15 different rows nothing is held out: the values are those of None or,
         with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one or two components), the first ``1e-2`` if codes
-        are not refined. None: ``"auto"`` with a free linear part; else
-        ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
-        refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
-        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.70 of the
-        held-out error of principal components on fourteen tables, images and curves, 1.00 at worst (1.08 and 28 with
-        ``linear_part="kernel"``); the kernels ``"auto"`` by ``./dev bench default_kernels``.
+        are not refined. None: ``"auto"`` with a free linear part, and for the features of the items themselves with
+        one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last ``1e-6``
+        (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as outputs
+        ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by
+        ``./dev bench defaults``: at ten components 0.70 of the held-out error of principal components on fourteen
+        tables, images and curves, 1.00 at worst (1.08 and 28 with ``linear_part="kernel"``); by ``./dev bench
+        feature_reg``: the choice for features 0.87 to 0.93 of the error of the fixed values at two components, 0.93 to
+        0.96 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the kernels ``"auto"`` by
+        ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
         back. Off is literally the model of the paper.
@@ -336,13 +341,15 @@ class KernelAutoencoder(FittedAutoencoder):
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
         announce_dense(self, len(items) * self.n_copies, 4.5)
         start = previous_layers(self, len(items), settings)
-        settings = settle(self, settings, items, goal, weights)
+        own = self._own_targets and settings.output_kernel is kernel and not self._noisy
+        K = self._resolved_gram(kernel, items, weights) if own else None
+        settings = settle(self, settings, items, goal, weights, K)
         clean = items
         if self._noisy:
             items, goal, weights = noisy_copies(self, items, goal, weights)
-        self.kernel_ = kernel.resolve(items, weights)
+        if K is None:
+            K = self._resolved_gram(kernel, items, weights)
         self.reg_ = settings.reg
-        K = self._training_gram(self.kernel_, items)
         self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
         encoder = prepare_encoder(self, settings, K, weights, items, resumed=start is not None)
         diagonal = K.diagonal().clone()
@@ -360,3 +367,8 @@ class KernelAutoencoder(FittedAutoencoder):
         certify(self, result.decoder, coordinates, weights, settings.loss)
         report_choice(self, result.decoder, coordinates, weights, settings.loss)
         return self
+
+    def _resolved_gram(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Tensor:
+        """Gram matrix of the kernel with the bandwidths of these items, which is kept as ``kernel_``."""
+        self.kernel_ = kernel.resolve(items, weights)
+        return self._training_gram(self.kernel_, items)

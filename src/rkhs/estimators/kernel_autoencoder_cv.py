@@ -215,10 +215,10 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         kept, weights = model._read_weights(sample_weight, len(items))
         settings.check_rows(len(items) if kept is None else len(kept), None)
         if kept is None:
-            return Rows(model, items, goal, weights), path
+            return Rows.of(model, items, goal, weights), path
         every = torch.zeros(len(items), **model._options)
         every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-        return Rows(model, items, goal, every), path
+        return Rows.of(model, items, goal, every), path
 
     def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""

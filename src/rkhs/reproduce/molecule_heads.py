@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs._core.errors import CollapseWarning, InputError
+from rkhs.estimators.autoencoder_settings import fixed_feature_reg
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import Tanimoto
@@ -110,7 +111,8 @@ def _codes(model: str, p: int, K: np.ndarray, cross: np.ndarray) -> tuple[np.nda
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", CollapseWarning)
-        auto = KernelAutoencoder(p, kernel="precomputed", code_metric=0.0).fit(K)  # the codes of the paper
+        # Codes in the metric of the paper; one regulariser for all splits, as there.
+        auto = KernelAutoencoder(p, kernel="precomputed", reg=fixed_feature_reg(p), code_metric=0.0).fit(K)
     plain = auto.set_params(refine=False).transform(cross)
     return auto.codes_, {"": plain, " refined": auto.set_params(refine=True).transform(cross)}
 
