@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.estimators.autoencoder_choice import _within_noise
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
@@ -59,6 +60,30 @@ def test_a_long_path_ends_where_two_in_a_row_were_worse() -> None:
     assert np.isnan(errors[: 6 - len(tried)]).all()
     assert len(tried) < 5
     assert tried[:2].min() > tried.min()
+
+
+def test_beyond_two_components_the_strongest_within_one_standard_error_is_chosen() -> None:
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=(30, 4))
+    model = KernelAutoencoder(4).fit(z @ rng.normal(size=(4, 12)) + 0.6 * z**2 @ rng.normal(size=(4, 12)))
+    chosen = float(model.candidate_errors_[(model.candidates_ == model.reg_).all(1)][0])
+    assert chosen > 1.01 * model.candidate_errors_.min()  # beyond what with two components would be level
+
+
+def test_the_standard_error_is_that_of_paired_rows_with_their_weights() -> None:
+    rng = np.random.default_rng(4)
+    best, shift = rng.gamma(2.0, size=40), rng.normal(size=40)
+    shift -= shift.mean()
+    error = shift.std() / np.sqrt(40)
+    errors = np.stack([best + shift + 1.05 * error, best + shift + 0.95 * error, best, np.full(40, np.nan)])
+    even = np.full(40, 1.0 / 40)
+    np.testing.assert_array_equal(_within_noise(errors, even, 2), [False, True, True, False])
+    twice = np.r_[np.full(20, 2.0), np.full(20, 1.0)]
+    mean = (twice * (errors[1] - best)).sum() / 60.0
+    spread = np.sqrt((twice**2 * (errors[1] - best - mean) ** 2).sum()) / 60.0
+    assert _within_noise(errors, twice, 2)[1] == (mean <= spread)
+    failed = np.stack([np.full(40, np.inf), best])
+    np.testing.assert_array_equal(_within_noise(failed, even, 1), [False, True])
 
 
 def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -> None:

@@ -4,6 +4,10 @@ With many components the path goes from weak regularisers to strong ones and end
 best before; with one or two, where a fit that starts at a weak regulariser gets stuck, it goes the other way and to the
 end. The codes of the comparison are no start for the fit to come: from them it takes more iterations than from kernel
 principal components.
+
+Of the candidates about as good as the best the strongest is taken. Beyond two components about as good is one standard
+error (Breiman et al., 1984): on 102 development tasks of 30 and 60 rows 0.948 of the error of principal components in
+place of 0.963, 2.6 in place of 6.5 at worst. With two components it loses more than it saves.
 """
 
 from __future__ import annotations
@@ -49,15 +53,25 @@ def settle(
     rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     backwards = len(parts) == 1 and min(settings.widths) > _FEW_COMPONENTS and gram is None
-    errors = np.mean(
-        [path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts],
-        axis=0,
-    )
+    found = [path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts]
+    weights_of = [rows.weights_of(part[1]) for part in parts]
+    errors = np.mean([one @ w for one, w in zip(found, weights_of, strict=True)], axis=0)
     if not np.isfinite(errors).any():  # the fit to come says why
         return settings
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
     level = errors <= _LEVEL * np.nanmin(errors)
+    if min(settings.widths) > _FEW_COMPONENTS:
+        level |= _within_noise(np.concatenate(found, 1), np.concatenate(weights_of), int(np.nanargmin(errors)))
     return replace(settings, reg=settings.candidates[int(np.argmax(level))])  # the first is the strongest
+
+
+def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
+    """Candidates whose rows are worse than those of the best by one standard error of the mean difference at most."""
+    w = weights / weights.sum()
+    with np.errstate(invalid="ignore"):  # infinite where there was no fit
+        differences = errors - errors[best]
+        mean = differences @ w
+        return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
 def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
@@ -105,6 +119,11 @@ class Rows:
             more["targets"] = _take(self.goal, rows, train if square else None)
         return items, more
 
+    def weights_of(self, rows: np.ndarray) -> np.ndarray:
+        """Weights of held-out rows; they sum to one."""
+        w = np.ones(len(rows)) if self.weights is None else self.weights.cpu().numpy()[rows]
+        return w / w.sum()
+
     def share(self, rows: np.ndarray) -> np.ndarray | None:
         """Weights of some rows as they were given: refining reads their sum as the number of rows."""
         return None if self.weights is None else self.weights.cpu().numpy()[rows] * self.model._total_weight
@@ -131,7 +150,7 @@ def path_errors(
     backwards: bool = False,
     rough: bool = False,
 ) -> np.ndarray:
-    """Held-out errors of the candidates, infinite where there is no fit; NaN where a path backwards ended before."""
+    """Errors of the held-out rows, one row a candidate: infinite where there is no fit, NaN beyond the end of a path."""
     params = {
         **rows.settings(),
         "warm_start": True,
@@ -147,20 +166,20 @@ def path_errors(
         walker._refinement = ROUGH
     items, more = rows.cut(train, train)
     held, asked = rows.cut(test, train)
-    share = rows.share(test)
-    errors = np.full(len(candidates), np.nan)
+    weights = rows.weights_of(test)
+    errors = np.full((len(candidates), len(test)), np.nan)
     least, worse = np.inf, 0
     for k in reversed(range(len(candidates))) if backwards else range(len(candidates)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit says what there is to say
             try:
                 walker.set_params(reg=candidates[k]).fit(items, sample_weight=rows.share(train), **more)
-                held_out = walker.reconstruction_error(held, diag=rows.diagonal(test), **asked)
-                errors[k] = float(np.average(held_out, weights=share))
+                errors[k] = walker.reconstruction_error(held, diag=rows.diagonal(test), **asked)
             except InputError:  # a system that is singular at this regulariser
                 errors[k] = np.inf
-        worse = 0 if errors[k] < least else worse + 1
-        least = min(least, errors[k])
+        mean = float(errors[k] @ weights)
+        worse = 0 if mean < least else worse + 1
+        least = min(least, mean)
         if backwards and worse == _WORSE:
             break
     return errors

@@ -224,7 +224,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         """Held-out errors, shape (regs, folds)."""
         cv = KFold(self.cv, shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
         folds = cv.split(np.zeros((len(rows.items), 1)))
-        errors = np.stack([path_errors(model, path, rows, train, test) for train, test in folds], 1)
+        errors = np.stack([path_errors(model, path, rows, *fold) @ rows.weights_of(fold[1]) for fold in folds], 1)
         return np.where(np.isnan(errors), np.inf, errors)
 
 
