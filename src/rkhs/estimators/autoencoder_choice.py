@@ -150,7 +150,7 @@ def path_errors(
     backwards: bool = False,
     rough: bool = False,
 ) -> np.ndarray:
-    """Errors of the held-out rows, one row a candidate: infinite where there is no fit, NaN beyond the end of a path."""
+    """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
     params = {
         **rows.settings(),
         "warm_start": True,
