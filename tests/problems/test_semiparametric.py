@@ -12,7 +12,12 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.refinement import CodeRefinement, power_function
-from rkhs.problems.semiparametric import FREE, LinearFactor, PrincipalCoordinates, semiparametric_decoder
+from rkhs.problems.semiparametric import (
+    LinearFactor,
+    PrincipalCoordinates,
+    semiparametric_decoder,
+    slope_penalty,
+)
 from tests.reference.autoencoder import taylor_slope
 
 DECODER = Matern(1.5, 0.7)
@@ -40,13 +45,13 @@ def problem(seed: int = 0, w: torch.Tensor | None = None, p: int = 2) -> Autoenc
 @pytest.mark.parametrize("w", [None, weights()], ids=["equal", "weighted"])
 def test_decoder_minimises_the_objective_written_out(w: torch.Tensor | None) -> None:
     Z, T, reg = rows(1, d=2), rows(2, d=3), 0.02
-    K, n = DECODER._gram(Z), 14
+    K, n, free = DECODER._gram(Z), 14, slope_penalty(torch.float64)
     v = torch.full((n,), 1 / n, dtype=torch.float64) if w is None else w
     B = torch.cat([Z, torch.ones(n, 1, dtype=torch.float64)], 1)
     # Normal equations in (Phi, b) of the weighted least-squares problem, solved densely.
     D = torch.cat([K, B], 1)
     P = torch.zeros(n + 3, n + 3, dtype=torch.float64)
-    P[:n, :n], P[n, n], P[n + 1, n + 1] = reg * K, FREE, FREE
+    P[:n, :n], P[n, n], P[n + 1, n + 1] = reg * K, free, free
     both = torch.linalg.solve(D.mT @ (v[:, None] * D) + P, D.mT @ (v[:, None] * T))
     found = semiparametric_decoder(DECODER, Z, T, reg, None, w)
     assert found.linear is not None

@@ -23,7 +23,7 @@ from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates
 from rkhs.losses import Squared, as_loss
-from rkhs.problems.semiparametric import FREE
+from rkhs.problems.semiparametric import slope_penalty
 
 __all__ = ["Diagnostics", "diagnose", "leave_one_out_rows"]
 
@@ -219,7 +219,7 @@ def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> tuple[dict
         B = torch.cat([Z, Z.new_ones(n, 1)], 1)
         PB = P @ B
         S = B.mT @ PB
-        S.diagonal()[:-1].add_(FREE / reg)
+        S.diagonal()[:-1].add_(slope_penalty(Z.dtype) / reg)
         moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
         P = P - moved @ PB.mT
         fitted = fitted + B @ b
