@@ -83,7 +83,7 @@ class KernelAutoencoder(FittedAutoencoder):
         with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last ``1e-6``
         (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as outputs
         ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by
-        ``./dev bench defaults``: at ten components 0.70 of the held-out error of principal components on fourteen
+        ``./dev bench defaults``: at ten components 0.69 of the held-out error of principal components on fourteen
         tables, images and curves, 1.00 at worst (1.08 and 28 with ``linear_part="kernel"``); by ``./dev bench
         feature_reg``: the choice for features 0.87 to 0.93 of the error of the fixed values at two components, 0.93 to
         0.96 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the kernels ``"auto"`` by
@@ -128,7 +128,7 @@ class KernelAutoencoder(FittedAutoencoder):
         Largest number of iterations of the solver.
     tol : float, default=1e-4
         Relative tolerance of the solver. Measured by ``./dev bench defaults --rows 300 --tol 1e-3 1e-5``: held-out
-        error over that of principal components 0.676 and 0.674 in place of 0.675, time 0.85 and 1.1.
+        error over that of principal components 0.675 and 0.674 in place of 0.672, time 0.9 and 1.2.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
     refine : bool, default=True
