@@ -46,8 +46,9 @@ PRICE = 3e-2
 def slope_penalty(dtype: torch.dtype) -> float:
     """Penalty of the slopes of the decoder beside a total variance of one, in doubles.
 
-    More is felt where principal components leave less (spectra rebuilt to 5e-7: 1.01 of their error, 1.8 at 1e-6), less
-    makes the problem stiff: at 1e-10 some fits do not end. In single precision it must be above rounding.
+    More is felt where principal components leave less (of spectra that they rebuild to 5e-7 a model with strong kernel
+    penalties had 1.01 of their error, and 1.8 at 1e-6), less makes the problem stiff: at 1e-10 some fits do not end. In
+    single precision it must be above rounding.
     """
     return 1e-8 if dtype == torch.float64 else 1e-6
 
