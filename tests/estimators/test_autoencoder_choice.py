@@ -62,7 +62,7 @@ def test_a_long_path_ends_where_two_in_a_row_were_worse() -> None:
     assert tried[:2].min() > tried.min()
 
 
-def test_beyond_two_components_the_strongest_within_one_standard_error_is_chosen() -> None:
+def test_of_few_rows_beyond_two_components_the_strongest_within_one_standard_error_is_chosen() -> None:
     beyond = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
