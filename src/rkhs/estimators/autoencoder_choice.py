@@ -5,10 +5,10 @@ best before; with one or two, where a fit that starts at a weak regulariser gets
 end. The codes of the comparison are no start for the fit to come: from them it takes more iterations than from kernel
 principal components.
 
-Of the candidates about as good as the best the strongest is taken. Where several parts take turns, below 200 rows, and
-beyond two components about as good is one standard error (Breiman et al., 1984): on 102 development tasks of 30 and 60
-rows 0.948 of the error of principal components in place of 0.963, 2.6 in place of 6.5 at worst. With two components or
-more rows it loses more than it saves.
+Of the candidates about as good as the best the strongest is taken. With free linear parts it is close to principal
+components, and where several parts take turns, below 200 rows, and beyond two components about as good is one standard
+error (Breiman et al., 1984): on 102 development tasks of 30 and 60 rows 0.948 of the error of principal components in
+place of 0.963, 2.6 in place of 6.5 at worst. With two components or more rows it loses more than it saves.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def settle(
         return settings
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
     level = errors <= _LEVEL * np.nanmin(errors)
-    if len(parts) > 1 and min(settings.widths) > _FEW_COMPONENTS:
+    if settings.linear_part == "free" and len(parts) > 1 and min(settings.widths) > _FEW_COMPONENTS:
         level |= _within_noise(np.concatenate(found, 1), np.concatenate(weights_of), int(np.nanargmin(errors)))
     return replace(settings, reg=settings.candidates[int(np.argmax(level))])  # the first is the strongest
 
