@@ -31,6 +31,7 @@ def test_verdicts_name_differences_beyond_two_errors() -> None:
     assert "above" in verdicts(clear)[0]
     noise = [{**base, "part": i, "kernel + SVM": 0.5, "K2AE + SVM": 0.4 + 0.2 * (i % 2)} for i in range(4)]
     assert "no clear difference" in verdicts(noise)[0]
+    assert verdicts(clear[:1])[0].endswith("+0.200 one part, no verdict")
 
 
 def test_the_data_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,13 +222,15 @@ def verdicts(found: Sequence[dict[str, Any]]) -> list[str]:
         raw = methods[0]
         ours = raw.replace("kernel", "K2AE")  # the same head
         change = table[:, methods.index(ours)] - table[:, 0]
-        error = change.std(ddof=1) / len(change) ** 0.5 if len(change) > 1 else float("nan")
-        clear = abs(change.mean()) > 2.0 * error if len(change) > 1 else change[0] != 0.0
-        word = "no clear difference" if not clear else "above" if change.mean() > 0 else "below"
+        verdict = "one part, no verdict"
+        if len(change) > 1:
+            error = change.std(ddof=1) / len(change) ** 0.5
+            clear = abs(change.mean()) > 2.0 * error
+            word = "no clear difference" if not clear else "above" if change.mean() > 0 else "below"
+            verdict = f"+- {error:.3f}, {word}"
         shown = ", ".join(f"{method} {value:.3f}" for method, value in mean.items())
         lines.append(
-            f"{name}, {kernel} ({len(group)} parts): {shown}; "
-            f"{ours} minus {raw} {change.mean():+.3f} +- {error:.3f}, {word}"
+            f"{name}, {kernel} ({len(group)} parts): {shown}; {ours} minus {raw} {change.mean():+.3f} {verdict}"
         )
     return lines
 
