@@ -38,6 +38,16 @@ def test_never_far_from_principal_components_on_smooth_curves() -> None:
     assert ours < 1.1 * theirs < penalised
 
 
+def test_strong_kernel_penalties_leave_principal_components_where_those_leave_next_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 12)) * 10.0 ** -np.linspace(0.0, 5.5, 12)
+    X, new = X[:50], X[50:]
+    pca = PCA(6).fit(X)
+    theirs = ((pca.inverse_transform(pca.transform(new)) - new) ** 2).sum(1).mean()
+    assert theirs < 1e-5 * X.var(0).sum()
+    assert free(6, reg=(1.0, 1.0)).fit(X).reconstruction_error(new).mean() < 1.05 * theirs
+
+
 def test_methods_agree_with_each_other() -> None:
     X, new = curves(2, 40, 12), curves(3, 9, 12)
     model = free().fit(X)

@@ -123,6 +123,11 @@ class Rows:
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
         """Weights of held-out rows; they sum to one."""
         w = np.ones(len(rows)) if self.weights is None else self.weights.cpu().numpy()[rows]
+        if not w.any():
+            raise InputError(
+                f"sample_weight is zero on all {len(rows)} rows of a held-out part, so nothing can be measured there; "
+                "leave such rows out of X, or use fewer folds (cv)"
+            )
         return w / w.sum()
 
     def share(self, rows: np.ndarray) -> np.ndarray | None:
