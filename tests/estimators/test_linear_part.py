@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 
 import rkhs
@@ -158,3 +159,60 @@ def test_a_warm_start_is_where_the_last_fit_ended() -> None:
 def test_refuses_what_does_not_go_together(params: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="linear_part"):
         KernelAutoencoder(**{"n_components": 2, "linear_part": "free", **params}).fit(curves(0, 12, 4))
+
+
+def test_columns_of_unlike_units_do_no_harm() -> None:
+    data = load_breast_cancer().data
+    X, new = data[:200], data[200:400]
+    pca = PCA(10).fit(X)
+    theirs = ((pca.inverse_transform(pca.transform(new)) - new) ** 2).sum(1).mean()
+    assert theirs < 1e-6 * X.var(0).sum()
+    model = KernelAutoencoder(10).fit(X)
+    assert model.reconstruction_error(new).mean() < 1.05 * theirs
+    # A penalty is relative to what the linear parts leave, so the unit of the targets is much finer than their spread.
+    assert model.output_.factor < 1e-2 * np.sqrt(X.var(0).sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_finer_units_are_the_same_model_at_weaker_penalties(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * 10.0 ** -np.arange(6.0)
+    new = rng.normal(size=(9, 6)) * 10.0 ** -np.arange(6.0)
+    w = rng.uniform(0.5, 2.0, 40) if weighted else np.ones(40)
+    v = w / w.sum()
+    centred = X - v @ X
+    variances = np.linalg.eigvalsh(centred.T @ (v[:, None] * centred))
+    unit = 100.0 * variances[:-2].sum() / variances.sum()
+    fitted = free(2, reg=(1e-2, 1e-3), refine=False).fit(X, sample_weight=w)
+    assert fitted.output_.factor == pytest.approx(np.sqrt(unit * variances.sum()), rel=1e-9)
+    # The same targets without a scale of the model, handed over in those units.
+    twin = free(2, reg=(1e-2, 1e-3), refine=False, scale=False).fit(
+        X, targets=X / fitted.output_.factor, sample_weight=w
+    )
+    assert twin.objective_ == pytest.approx(fitted.objective_, rel=1e-4)
+    np.testing.assert_allclose(
+        twin.inverse_transform(twin.transform(new)) * fitted.output_.factor,
+        fitted.inverse_transform(fitted.transform(new)),
+        atol=1e-3,
+    )
+
+
+@pytest.mark.parametrize("d", [3, 8])
+def test_data_that_linear_parts_rebuild_keep_their_unit(d: int) -> None:
+    X = np.random.default_rng(1).normal(size=(30, 3)) @ np.random.default_rng(2).normal(size=(3, d))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelAutoencoder(3).fit(X)
+    assert model.output_.factor == pytest.approx(np.sqrt(X.var(0).sum()))
+
+
+def test_features_are_in_units_of_what_linear_parts_leave_too() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * 10.0 ** -np.arange(6.0)
+    options: dict[str, Any] = {"reg": (1e-2, 1e-2), "decoder_kernel": Matern(1.5, 0.5)}
+    vectors = free(2, kernel="linear", **options).fit(X)
+    gram = free(2, kernel="precomputed", **options).fit(X @ X.T)
+    assert gram.output_.factor == pytest.approx(vectors.output_.factor, rel=1e-6)
+    assert gram.objective_ == pytest.approx(vectors.objective_, rel=1e-4)
+    rebuilt = gram.reconstruction_error(X @ X.T, diag=(X * X).sum(1))
+    np.testing.assert_allclose(rebuilt, vectors.reconstruction_error(X), atol=1e-5 * X.var(0).sum())

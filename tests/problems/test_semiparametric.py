@@ -45,7 +45,7 @@ def problem(seed: int = 0, w: torch.Tensor | None = None, p: int = 2) -> Autoenc
 @pytest.mark.parametrize("w", [None, weights()], ids=["equal", "weighted"])
 def test_decoder_minimises_the_objective_written_out(w: torch.Tensor | None) -> None:
     Z, T, reg = rows(1, d=2), rows(2, d=3), 0.02
-    K, n, free = DECODER._gram(Z), 14, slope_penalty(torch.float64)
+    K, n, free = DECODER._gram(Z), 14, slope_penalty(T, w)
     v = torch.full((n,), 1 / n, dtype=torch.float64) if w is None else w
     B = torch.cat([Z, torch.ones(n, 1, dtype=torch.float64)], 1)
     # Normal equations in (Phi, b) of the weighted least-squares problem, solved densely.

@@ -28,7 +28,7 @@ from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.robust_decoder import RobustDecoder
-from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, semiparametric_decoder
+from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder
 from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
@@ -59,13 +59,23 @@ def fit_outputs(
     if settings.output_kernel is None:
         columns = grid_weights(estimator.kernel_, goal.shape[1]) if estimator._own_targets else None
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
-        return None, space, U
+        return None, *_in_kernel_units(estimator, settings, space, U, weights)
     own = settings.output_kernel is estimator._input_kernel() or estimator._own_targets
     resolved = settings.output_kernel.resolve(goal, weights)
     shared = own and resolved == estimator.kernel_
     gram = K if shared else estimator._training_gram(resolved, goal)
     features, U = RKHS.fit(gram, weights, **options)
-    return resolved, features, U
+    return resolved, *_in_kernel_units(estimator, settings, features, U, weights)
+
+
+def _in_kernel_units(
+    estimator: Any, settings: Settings, space: OutputSpace, U: Tensor, weights: Tensor | None
+) -> tuple[OutputSpace, Tensor]:
+    """Beside free linear parts that leave little, the unit of the targets is what they leave."""
+    if settings.linear_part != "free" or not estimator.scale:
+        return space, U
+    unit = kernel_unit(U, settings.widths[0], weights)
+    return (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
 
 
 @dataclass(frozen=True)

@@ -217,13 +217,14 @@ def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> tuple[dict
     if model.decoder_linear_ is not None:
         b = to_tensor(model.decoder_linear_, **model._options)
         B = torch.cat([Z, Z.new_ones(n, 1)], 1)
-        PB = P @ B
-        S = B.mT @ PB
-        S.diagonal()[:-1].add_(slope_penalty(Z.dtype) / reg)
-        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
-        P = P - moved @ PB.mT
         fitted = fitted + B @ b
     T = fitted + ridge[:, None] * Phi
+    if model.decoder_linear_ is not None:
+        PB = P @ B
+        S = B.mT @ PB
+        S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)
+        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
+        P = P - moved @ PB.mT
     mean = w @ T if model.center else 0.0
     total = float(w @ ((T - mean) ** 2).sum(1))
     facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}

@@ -74,23 +74,25 @@ class KernelAutoencoder(FittedAutoencoder):
         The last one acts on the outputs (vector outputs only).
     reg : "auto", float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
-        ``scale=True``. ``"auto"``: the best of three to six on held-out rows (20 %, three parts in turns below 200
-        rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are held
-        out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows and
+        ``scale=True``, or, beside free linear parts, to a hundred times the variance that as many principal components
+        leave, if that is less. ``"auto"``: the best of three to six on held-out rows (20 %, three parts in turns below
+        200 rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are
+        held out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows and
         beyond two components to one standard error of the paired rows) the strongest is taken. Below 15 different rows
         nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2``
         for one or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear
         part, and for the features of the items themselves with one hidden layer and nothing else asked for; else
         ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
         refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
-        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.69 of the
+        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.70 of the
         held-out error of principal components on fourteen tables, images and curves, 1.00 at worst (1.08 and 28 with
-        ``linear_part="kernel"``); by ``./dev bench feature_reg``: the choice for features 0.87 to 0.93 of the error of
-        the fixed values at two components, 0.93 to 0.96 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets);
-        the kernels ``"auto"`` by ``./dev bench default_kernels``.
+        ``linear_part="kernel"``), 0.77 on ten tables in their own units (``--raw``); by ``./dev bench feature_reg``:
+        the choice for features 0.87 to 0.93 of the error of the fixed values at two components, 0.93 to 0.96 at five,
+        0.95 to 0.99 at ten (40 to 300 items of eight sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
-        Subtract the mean of the targets; divide them by the root of their total variance. Both are undone on the way
-        back. Off is literally the model of the paper.
+        Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
+        leave where that is little; see ``reg``). Both are undone on the way back. Off is literally the model of the
+        paper.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
         ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the

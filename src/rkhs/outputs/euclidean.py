@@ -89,6 +89,10 @@ class Euclidean(OutputSpace):
         mean = self.decode(shift[None])[0].cpu().numpy()
         return Euclidean(mean, self.factor, self.basis, self.column_weights)
 
+    def in_units(self, unit: float) -> Euclidean:
+        """The space with coordinates that are divided by ``unit`` too."""
+        return Euclidean(self.mean, self.factor * unit, self.basis, self.column_weights)
+
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
         U = (Y - like(self.mean, Y)) * self.root(Y) / self.factor

@@ -90,6 +90,11 @@ class RKHS(OutputSpace):
         )
         return space, factored.matrix
 
+    def in_units(self, unit: float) -> RKHS:
+        """The space with coordinates that are divided by ``unit`` too."""
+        rows = self.triangle / unit
+        return RKHS(self.mean, self.gram_mean, self.total, self.factor * unit, rows, self.pivots)
+
     def _center(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """``<phi(z) - mean, phi(y_j) - mean>`` on the pivots, and ``<phi(z), mean>``, from rows ``k(z, y_j)``."""
         with_mean = K.new_zeros(K.shape[0]) if self.mean is None else K @ like(self.mean, K)

@@ -32,6 +32,7 @@ from rkhs.problems.start import kernel_pca_scores
 __all__ = [
     "LinearFactor",
     "PrincipalCoordinates",
+    "kernel_unit",
     "principal_coordinates",
     "semiparametric_decoder",
     "slope_penalty",
@@ -41,16 +42,40 @@ __all__ = [
 # codes beside the kernel of the decoder: far lower, the codes spread until every item is alone and the kernels
 # interpolate.
 PRICE = 3e-2
+_MUCH_LEFT = 1e-2  # of the variance; a tenth or all of it measured no better
+_LEAST_LEFT = 1e3  # roundings: what is less is not worth a model
 
 
-def slope_penalty(dtype: torch.dtype) -> float:
-    """Penalty of the slopes of the decoder beside a total variance of one, in doubles.
+def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
+    """Penalty of the slopes of the decoder: 1e-8 of one over the variance of the targets, in doubles.
 
-    More is felt where principal components leave less (of spectra that they rebuild to 5e-7 a model with strong kernel
-    penalties had 1.01 of their error, and 1.8 at 1e-6), less makes the problem stiff: at 1e-10 some fits do not end. In
-    single precision it must be above rounding.
+    So the slopes of targets whose total variance is one cost 1e-8 of their squares, whatever the targets are divided
+    by. More is felt where principal components leave less (of spectra that they rebuild to 5e-7 a model with strong
+    kernel penalties had 1.01 of their error, and 1.8 at 1e-6), less makes the problem stiff: at 1e-10 some fits do not
+    end. In single precision it must be above rounding.
     """
-    return 1e-8 if dtype == torch.float64 else 1e-6
+    flat = target.reshape(-1)
+    variance = float(torch.dot(flat, flat) / len(target) if weights is None else weights @ (target * target).sum(1))
+    return (1e-8 if target.dtype == torch.float64 else 1e-6) / (variance if variance > 0.0 else 1.0)
+
+
+def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
+    """What targets of total variance one are divided by, so that kernel penalties are not too strong beside a rest.
+
+    One, as long as ``k`` linear components leave a hundredth of the variance or more; below, the root of a hundred
+    times the share that they leave. The kernel parts have that rest to model: penalised beside the whole, they lose to
+    the linear parts alone (raw columns of unlike scales, spectra). O(n r min(n, r)).
+    """
+    w = target.new_full((len(target),), 1.0 / len(target)) if weights is None else weights
+    Y = (w.sqrt()[:, None] * target).to(torch.float64)
+    total, k = float((Y * Y).sum()), min(k, *Y.shape)
+    if total <= 0.0:
+        return 1.0
+    kept, _ = top_eigenpairs(Y.mT @ Y if Y.shape[1] <= Y.shape[0] else Y @ Y.mT, k)
+    left = 1.0 - float(kept.sum()) / total
+    if left <= _LEAST_LEFT * torch.finfo(target.dtype).eps:
+        return 1.0
+    return min(1.0, left / _MUCH_LEFT) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -229,7 +254,7 @@ def semiparametric_decoder(
     small = (B.mT @ solved).to(torch.float64)
     system = small[:, : p + 1]
     system = 0.5 * (system + system.mT)
-    system.diagonal()[:p].add_(slope_penalty(codes.dtype) / reg)
+    system.diagonal()[:p].add_(slope_penalty(target, weights) / reg)
     b = torch.linalg.solve(system, small[:, p + 1 :]).to(target.dtype)
     Phi = torch.addmm(solved[:, p + 1 :], solved[:, : p + 1], b, alpha=-1.0)
     return Decoder(Phi, Phi, 0.5 * reg * float((target * Phi).sum()), Phi, linear=b)
