@@ -77,9 +77,9 @@ class KernelAutoencoder(FittedAutoencoder):
         ``scale=True``, or, beside free linear parts, to a hundred times the variance that as many principal components
         leave, if that is less. ``"auto"``: the best of three to six on held-out rows (20 %, three parts in turns below
         200 rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are
-        held out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows and
-        beyond two components to one standard error of the paired rows) the strongest is taken. Below 15 different rows
-        nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2``
+        held out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows
+        and beyond two components to one standard error of the paired rows) the strongest is taken. Below 15 different
+        rows nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2``
         for one or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear
         part, and for the features of the items themselves with one hidden layer and nothing else asked for; else
         ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
