@@ -79,9 +79,9 @@ class KernelAutoencoder(FittedAutoencoder):
         200 rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are
         held out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows
         and beyond two components to one standard error of the paired rows) the strongest is taken. Below 15 different
-        rows nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2``
-        for one or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear
-        part, and for the features of the items themselves with one hidden layer and nothing else asked for; else
+        rows nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3``
+        (``1e-2`` for one or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free
+        linear part, and for the features of the items themselves with one hidden layer and nothing else asked for; else
         ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
         refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
         ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.70 of the
