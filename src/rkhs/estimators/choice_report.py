@@ -22,17 +22,19 @@ _LOST, _LOST_FEATURES, _KEPT = 0.9, 1.0, 0.5
 _LEAST = 1e-3  # of the variance: a fall by less does not matter however steep it is
 
 
-def report_choice(model: Any, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, loss: Any) -> None:
+def report_choice(
+    model: Any, held_out: float | None, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, loss: Any
+) -> None:
     """Store ``held_out_error_`` and ``at_edge_``, and warn where the model should not be trusted."""
     model.held_out_error_, model.at_edge_ = None, None
-    if model.candidate_errors_ is None:
+    if held_out is None:
         return
     w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
     total = float(w @ (coordinates * coordinates).sum(1))
     if total <= 0.0:
         return
     spread = total * float(model.output_.factor) ** 2
-    model.held_out_error_ = float(np.nanmin(model.candidate_errors_)) / spread
+    model.held_out_error_ = held_out / spread
     model.at_edge_ = open_ends(model.candidate_errors_, spread)  # no warning: the user has not chosen these ends
     if isinstance(loss, Squared):
         left = (model.reg_[-1] / w)[:, None] * decoder.parameters

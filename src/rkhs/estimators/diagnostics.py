@@ -1,10 +1,4 @@
-"""What a fitted model says of itself: how far its answers can be trusted, in numbers and in sentences.
-
-With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and beside a free linear part in
-``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
-``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
-``z_i - a_i / (K_1^-1)_ii``. Both together estimate the held-out error, with the codes of the other items as they are.
-"""
+"""What a fitted model says of itself: how far its answers can be trusted, in numbers and in sentences."""
 
 from __future__ import annotations
 
@@ -16,16 +10,13 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
-from rkhs._core.linalg import cholesky
 from rkhs.estimators.autoencoder_targets import reconstruction_errors, target_spread
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
-from rkhs.estimators.refined_codes import can_refine, linear_coordinates
-from rkhs.losses import Squared, as_loss
-from rkhs.problems.semiparametric import slope_penalty
+from rkhs.estimators.left_out import autoencoder_facts, training_kernel
+from rkhs.estimators.refined_codes import can_refine
 
-__all__ = ["Diagnostics", "diagnose", "leave_one_out_rows"]
+__all__ = ["Diagnostics", "diagnose"]
 
 # Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
 _NOTHING, _DEAD, _TWINS, _SATURATED, _DEFECT, _INTERPOLATES = 0.9, 1e-8, 0.1, 0.5, 0.1, 0.99
@@ -42,7 +33,7 @@ class Diagnostics:
         Of the training items with their own codes.
     leave_one_out_error : float or None
         Each training item coded and rebuilt by the model without it, the codes of the others as they are: an estimate
-        of the held-out error of plain codes.
+        of the held-out error, with refined codes if the model refines.
     held_out_error, plain_error : float or None
         Of the items that were given, with refined codes if the model refines, and without. If none were given,
         ``held_out_error`` is what ``reg="auto"`` measured when it chose.
@@ -131,30 +122,17 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     facts["effective_rank"] = float(variances.sum() ** 2 / max(float((variances**2).sum()), 1e-300))
     if getattr(model, "converged_", None) is not None:
         facts["converged"] = bool(model.converged_)
-    K = _training_kernel(model)
+    K = training_kernel(model)
     if K is not None:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, FittedAutoencoder):
-        facts |= _autoencoder_facts(model, K)[0] | {"held_out_error": model.held_out_error_}
+        facts |= autoencoder_facts(model, K)[0] | {"held_out_error": model.held_out_error_}
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
         facts["in_sample_defect"] = float(np.max(model.in_sample_defect_))
     facts["warnings"] = tuple(_sentences(model, facts, variances))
     return Diagnostics(**facts)
-
-
-def _training_kernel(model: Any) -> Tensor | None:
-    """Gram matrix of the training items, None where it is not known any more."""
-    if getattr(model, "support_items_", None) is not None:
-        return model.kernel_._gram(model._support())
-    triangle = getattr(model, "encoder_triangle_", None)
-    if triangle is None or len(triangle) != len(model.layer_codes_[0]):
-        return None
-    T, order = to_tensor(triangle, **model._options), torch.as_tensor(model.encoder_pivots_)
-    K = torch.empty_like(T)
-    K[order[:, None], order[None, :]] = T @ T.mT
-    return K
 
 
 def _similarities(K: Tensor) -> tuple[float, float]:
@@ -167,86 +145,6 @@ def _similarities(K: Tensor) -> tuple[float, float]:
 
 def _equal(root: Tensor) -> Tensor:
     return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
-
-
-def leave_one_out_rows(model: Any, K: np.ndarray | None = None) -> np.ndarray | None:
-    """Squared leave-one-out errors of the training items, shape (n,), in units of the scaled targets.
-
-    ``K`` is the Gram matrix of the items in the fit, for ``kernel="precomputed"``, where a model does not keep it.
-    """
-    known = _training_kernel(model) if K is None else to_tensor(K, **model._options)
-    rows = _autoencoder_facts(model, known)[1]
-    return None if rows is None else rows.cpu().numpy()
-
-
-def _autoencoder_facts(model: Any, K: Tensor | None) -> tuple[dict[str, Any], Tensor | None]:
-    facts: dict[str, Any] = {"saturated": len(model.saturated_) / len(model.layer_codes_[0])}
-    codes = to_tensor(model.layer_codes_[0], **model._options)
-    a = to_tensor(model.encoder_coefs_[0], **model._options)
-    K1 = K
-    if K is not None:
-        said = K @ a
-        if model.linear_coef_ is not None:
-            Q = linear_coordinates(model, model._support() if model.kernel_.domain == "vectors" else K, K)
-            K1, said = K + Q @ Q.mT, said + Q @ to_tensor(model.linear_coef_, **model._options)
-        miss = torch.linalg.vector_norm(said - codes)
-        facts["in_sample_defect"] = float(miss / torch.linalg.vector_norm(codes).clamp_min(1e-300))
-    if len(model.layer_codes_) > 1 or model.operators is not None or not isinstance(as_loss(model.loss), Squared):
-        facts["saturated"] = None if isinstance(as_loss(model.loss), Squared) else facts["saturated"]
-        return facts, None
-    facts["saturated"] = None
-    left_out = None
-    if K1 is not None:
-        left_out = codes - a / _inverse(K1, 1e-10 * float(K1.diagonal().mean())).diagonal()[:, None]
-    more, rows = _decoder_facts(model, codes, left_out)
-    return facts | more, rows
-
-
-def _decoder_facts(model: Any, Z: Tensor, left_out: Tensor | None) -> tuple[dict[str, Any], Tensor | None]:
-    """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
-    kernel, reg, n = model.decoder_kernels_[0], model.reg_[-1], len(Z)
-    Phi = to_tensor(model.decoder_coef_, **model._options)
-    weights = getattr(model, "_row_weights", None)
-    w = Z.new_full((n,), 1.0 / n) if weights is None else to_tensor(weights, **model._options)
-    ridge = reg / w
-    W = kernel._gram(Z)
-    K2 = W.clone()
-    W.diagonal().add_(ridge)
-    P = _inverse(W, 0.0)
-    fitted, moved = K2 @ Phi, None
-    if model.decoder_linear_ is not None:
-        b = to_tensor(model.decoder_linear_, **model._options)
-        B = torch.cat([Z, Z.new_ones(n, 1)], 1)
-        fitted = fitted + B @ b
-    T = fitted + ridge[:, None] * Phi
-    if model.decoder_linear_ is not None:
-        PB = P @ B
-        S = B.mT @ PB
-        S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)
-        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
-        P = P - moved @ PB.mT
-    mean = w @ T if model.center else 0.0
-    total = float(w @ ((T - mean) ** 2).sum(1))
-    facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
-    if total <= 0.0:
-        return facts, None
-    errors = None
-    facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
-    if left_out is not None:
-        G, step = kernel._gram(left_out, Z), Phi / P.diagonal()[:, None]
-        said, share = G @ Phi, (G * P).sum(1)
-        if moved is not None:
-            beside = torch.cat([left_out, left_out.new_ones(n, 1)], 1)
-            said, share = said + beside @ b, share + (beside * moved).sum(1)
-        errors = ((T - said + share[:, None] * step) ** 2).sum(1)
-        facts["leave_one_out_error"] = float(w @ errors) / total
-    return facts, errors
-
-
-def _inverse(A: Tensor, jitter: float) -> Tensor:
-    A = A.clone()
-    A.diagonal().add_(jitter)
-    return torch.cholesky_inverse(cholesky(A, name="a Gram matrix of the training items")[0])
 
 
 def _held_out(model: Any, X: Any) -> dict[str, Any]:

@@ -75,20 +75,22 @@ class KernelAutoencoder(FittedAutoencoder):
     reg : "auto", float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
         ``scale=True``, or, beside free linear parts, to a hundred times the variance that as many principal components
-        leave, if that is less. ``"auto"``: the best of three to six on held-out rows (20 %, three parts in turns below
-        200 rows, at most 400 rows train), each fit started at the one before; all rows then train. Copies of a row are
-        held out together (up to 400 rows). Of those as good as the best (to 1 %; with free linear parts, below 200 rows
-        and beyond two components to one standard error of the paired rows) the strongest is taken. Below 15 different
-        rows nothing is held out: the values are those of None or, with a free linear part, ``1e-4`` and ``1e-3``
-        (``1e-2`` for one or two components), the first ``1e-2`` if codes are not refined. None: ``"auto"`` with a free
-        linear part, and for the features of the items themselves with one hidden layer and nothing else asked for; else
-        ``1e-2`` for the first layer and for the last ``1e-6`` (``1e-4`` for one or two components) where codes are
-        refined, else ``1e-5`` (``1e-3``); for features as outputs ``1e-5`` (``1e-3`` up to five components) and
-        ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev bench defaults``: at ten components 0.70 of the
-        held-out error of principal components on fourteen tables, images and curves, 1.00 at worst (1.08 and 28 with
-        ``linear_part="kernel"``), 0.77 on ten tables in their own units (``--raw``); by ``./dev bench feature_reg``:
-        the choice for features 0.87 to 0.93 of the error of the fixed values at two components, 0.93 to 0.96 at five,
-        0.95 to 0.99 at ten (40 to 300 items of eight sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
+        leave, if that is less. ``"auto"``: the best of three to six, each fit started at the one before. Vectors that
+        are rebuilt with free linear parts, different and without weights, are left out in turn, in closed form, up to
+        400 rows (up to 199 for one or two components); else rows are held out (20 %, three parts in turns below 200
+        rows, at most 400 rows train; copies of a row together, up to 400 rows). Of those as good as the best (to 1 %;
+        with free linear parts and beyond two components, where all rows were left or held out, to one standard error of
+        the paired rows) the strongest is taken. Below 15 different rows nothing is held out: the values are those of
+        None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one or two components), the first ``1e-2``
+        if codes are not refined. None: ``"auto"`` with a free linear part, and for the features of the items themselves
+        with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last ``1e-6``
+        (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as outputs
+        ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev
+        bench defaults``: at ten components 0.70 of the held-out error of principal components on fourteen tables,
+        images and curves, 1.00 at worst (1.08 and 28 with ``linear_part="kernel"``), 0.77 on ten tables in their own
+        units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.87 to 0.93 of the error of the
+        fixed values at two components, 0.93 to 0.96 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the
+        kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
         leave where that is little; see ``reg``). Both are undone on the way back. Off is literally the model of the
@@ -183,9 +185,10 @@ class KernelAutoencoder(FittedAutoencoder):
         Resolved kernels: every bandwidth a number.
     reg_ : tuple of float
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
-        What ``reg="auto"`` compared, and the held-out errors; NaN for strong ones after two in a row that were worse.
+        What ``reg="auto"`` compared, and the errors of held-out rows, or of few rows, each left out; NaN for strong
+        ones after two in a row that were worse.
     held_out_error_ : float or None
-        The least of these errors, as a share of the variance.
+        The error of held-out rows with the values that were chosen, as a share of the variance.
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``"strongest"`` if that error belongs to an end of the candidates and was still
         clearly falling towards it; else empty.
@@ -346,7 +349,8 @@ class KernelAutoencoder(FittedAutoencoder):
         start = previous_layers(self, len(items), settings)
         own = self._own_targets and settings.output_kernel is kernel and not self._noisy
         K = self._resolved_gram(kernel, items, weights) if own else None
-        settings = settle(self, settings, items, goal, weights, K)
+        choice = settle(self, settings, items, goal, weights, K)
+        settings, start = choice.settings, choice.layers if start is None else start
         clean = items
         if self._noisy:
             items, goal, weights = noisy_copies(self, items, goal, weights)
@@ -368,7 +372,7 @@ class KernelAutoencoder(FittedAutoencoder):
         store_targets(self, goal, diagonal)
         self._record(result.solution)
         certify(self, result.decoder, coordinates, weights, settings.loss)
-        report_choice(self, result.decoder, coordinates, weights, settings.loss)
+        report_choice(self, choice.held_out, result.decoder, coordinates, weights, settings.loss)
         return self
 
     def _resolved_gram(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Tensor:

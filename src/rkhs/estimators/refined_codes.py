@@ -1,4 +1,11 @@
-"""Codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`."""
+"""Codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`.
+
+A change of a code is priced by the power function beside free linear parts, and by ``k(x, x)`` without: the latter had
+0.88 of the error of the former at two components and 0.95 at ten on Gram matrices of nine development sets, two splits
+(1.02 at worst; 0.93 and 1.00 with the default kernels of vectors), and lifted every head at two; a kernel of finite
+rank leaves the power function no room at all. Beside free linear parts a price that is a hundred times lower has up to
+1.24 of the error.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,14 @@ from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.problems.semiparametric import LinearFactor, principal_coordinates
 from rkhs.solvers.preimage import PreimageDescent
 
-__all__ = ["ROUGH", "can_refine", "keep_factor", "linear_coordinates", "refined_codes"]
+__all__ = [
+    "ROUGH",
+    "can_refine",
+    "keep_factor",
+    "linear_coordinates",
+    "refined_codes",
+    "refining_solver",
+]
 
 _STEPS, _TOL = 10, 1e-4  # Gauss-Newton steps: four do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more
@@ -65,16 +79,18 @@ def linear_coordinates(model: Any, items: Any, K: Tensor) -> Tensor:
 
 def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with kernel values ``K`` of shape (m, n)."""
-    triangle, pivots = _factor(model)
     gram = model.kernel_.domain == "gram"
     diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items)
-    linear, mixed, decoder = None, None, None
-    if model.linear_coef_ is not None:
+    decoder = None
+    # Where the encoder knows the item nothing is to be refined, and training codes stay what they are.
+    if model.linear_coef_ is None:
+        power = torch.where(_known(model, K, diag), torch.zeros_like(diag), diag)
+    else:
+        triangle, pivots = _factor(model)
         linear, mixed = linear_coordinates(model, items, K), to_tensor(model.linear_mixed_, **model._options)
+        power = power_function(triangle, K[:, pivots], diag, linear, mixed)
+        power = torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
         decoder = to_tensor(model.decoder_linear_, **model._options)
-    power = power_function(triangle, K[:, pivots], diag, linear, mixed)
-    # Under rounding the encoder knows the item: nothing is to be refined, and training codes stay what they are.
-    power = torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
     goal = model.output_.encode(items if isinstance(model.output_, Euclidean) else target_rows(model, items, K))
     problem = CodeRefinement(
         model.decoder_kernels_[0],
@@ -86,8 +102,19 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
         model._total_weight,
         decoder,
     )
-    solver = PreimageDescent(*getattr(model, "_refinement", (_STEPS, _TOL)))
-    return problem.codes(solver.solve(problem, torch.zeros_like(codes)))
+    return problem.codes(refining_solver(model).solve(problem, torch.zeros_like(codes)))
+
+
+def _known(model: Any, K: Tensor, diag: Tensor) -> Tensor:
+    """Which items have the features of a training item, shape (m,)."""
+    trained = diag[:1] if model.kernel_.domain == "gram" else model.kernel_._diag(model._support())
+    tolerance = max(1e-9, 1e2 * torch.finfo(K.dtype).eps)
+    return (trained - 2.0 * K).min(1).values + diag <= tolerance * diag
+
+
+def refining_solver(model: Any) -> PreimageDescent:
+    """What refines the codes of a model."""
+    return PreimageDescent(*getattr(model, "_refinement", (_STEPS, _TOL)))
 
 
 def _factor(model: Any) -> tuple[Tensor, Tensor]:

@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
-from rkhs.estimators.diagnostics import leave_one_out_rows
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.left_out import leave_one_out_rows
 from rkhs.losses import Squared, as_loss
 
 __all__ = ["RobustFit", "fit_robust"]

@@ -5,12 +5,13 @@ function ``s^2(x) = k(x, x) - k(x, X) K^(-1) k(X, x)``. So the objective of the 
 
     (1/(2 n)) ||t(x) - g(z)||^2 + reg_1 / (2 s^2(x)) ||z - f(x)||^2,   z = f(x) + (s(x) / sqrt(reg_1)) u,
 
-one problem an item. At a training item ``s = 0`` and the code stays as it is.
+one problem an item. At a training item ``s = 0`` and the code stays as it is. With ``k(x, x)`` in place of ``s^2`` the
+training codes need not stay: the least norm of a change of the encoder that moves the code of ``x``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ from torch import Tensor
 from rkhs.kernels.base import Kernel
 from rkhs.problems.semiparametric import linear_system
 
-__all__ = ["CodeRefinement"]
+__all__ = ["CodeRefinement", "LeftOutRefinement"]
 
 _ENTRIES = 4_000_000  # of the Jacobians of a block of rows
 
@@ -40,7 +41,7 @@ class CodeRefinement:
     start : Tensor of shape (m, p)
         Codes ``f(x)`` of the encoder.
     radius : Tensor of shape (m,)
-        ``s(x) / sqrt(reg_1)``.
+        ``s(x) / sqrt(reg_1)``, with the power function or ``k(x, x)`` as ``s^2``.
     n : float
         Number of training items, or the sum of their weights.
     linear : Tensor of shape (p + 1, r), optional
@@ -77,22 +78,29 @@ class CodeRefinement:
         said = self.kernel._gram(codes, self.supports) @ self.coefficients
         return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
 
-    def _residuals(self, U: Tensor) -> Tensor:
-        return self.goal - self._decoded(self.codes(U))
+    def _pulled(self, codes: Tensor, R: Tensor) -> Tensor:
+        """Gradient of ``sum_i <r_i, g(z_i)>`` in the codes, shape (m, p)."""
+        pulled = self.kernel.cross_pullback(codes, self.supports, R @ self.coefficients.mT)
+        return pulled if self.linear is None else torch.addmm(pulled, R, self.linear[:-1].mT)
+
+    def _slopes(self, codes: Tensor) -> Tensor:
+        """Derivatives of the decoder at each code, shape (m, p, r)."""
+        J = self.kernel._jacobian(codes, self.supports, self.coefficients)
+        return J if self.linear is None else J.add_(self.linear[:-1])
+
+    def errors(self, U: Tensor) -> Tensor:
+        """Squared distance of each item to what its code decodes to, shape (m,)."""
+        return ((self.goal - self._decoded(self.codes(U))) ** 2).sum(1)
 
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
-        R = self._residuals(U)
-        return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
+        return self.errors(U) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
-        R = self._residuals(U)
-        pulled = self.kernel.cross_pullback(
-            self.codes(U), self.supports, (R @ self.coefficients.mT).mul_(-1.0 / self.n)
-        )
-        if self.linear is not None:
-            pulled = torch.addmm(pulled, R, self.linear[:-1].mT, alpha=-1.0 / self.n)
+        codes = self.codes(U)
+        R = self.goal - self._decoded(codes)
+        pulled = self._pulled(codes, R).mul_(-1.0 / self.n)
         return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
 
     def state(self, U: Tensor) -> tuple[Tensor, Tensor, None]:
@@ -106,13 +114,75 @@ class CodeRefinement:
         return torch.cat([self.rows(part)._newton(U[part]) for part in parts])
 
     def _newton(self, U: Tensor) -> Tensor:
-        J = self.kernel._jacobian(self.codes(U), self.supports, self.coefficients)
-        if self.linear is not None:
-            J.add_(self.linear[:-1])
-        J.mul_(self.radius[:, None, None] / self.n**0.5)
+        J = self._slopes(self.codes(U)).mul_(self.radius[:, None, None] / self.n**0.5)
         H = J @ J.mT
         H.diagonal(dim1=1, dim2=2).add_(1.0)
         return U - torch.linalg.solve(H, self.values_and_grads(U)[1])
+
+
+@dataclass(frozen=True)
+class LeftOutRefinement(CodeRefinement):
+    """Codes of the training items, each refined with the decoder that was fitted without it.
+
+    With ``Phi = P T`` the decoder without item i says ``g(z) - share_i(z) phi_i / P_ii``, where
+    ``share_i(z) = k(z, supports) p_i + [z, 1] m_i`` is what it would say if the targets were one at item i and zero
+    elsewhere.
+
+    Parameters
+    ----------
+    kernel, supports, coefficients, goal, start, radius, n, linear
+        As for :class:`CodeRefinement`; ``goal``, ``start`` and ``radius`` have one row a training item, in order.
+    own : Tensor of shape (n, n)
+        The rows ``p_i`` of ``P``.
+    steps : Tensor of shape (n, r)
+        ``phi_i / P_ii``.
+    own_linear : Tensor of shape (n, p + 1), optional
+        The rows ``m_i``, with a linear part.
+
+    Raises
+    ------
+    InputError
+        If the kernel has no gradient.
+
+    References
+    ----------
+    Wahba (1990), Spline models for observational data, section 4.2.
+    """
+
+    own: Tensor = field(kw_only=True)
+    steps: Tensor = field(kw_only=True)
+    own_linear: Tensor | None = field(kw_only=True, default=None)
+
+    def rows(self, index: Tensor) -> LeftOutRefinement:
+        """The problems of some rows."""
+        beside = None if self.own_linear is None else self.own_linear[index]
+        return replace(
+            self,
+            goal=self.goal[index],
+            start=self.start[index],
+            radius=self.radius[index],
+            own=self.own[index],
+            steps=self.steps[index],
+            own_linear=beside,
+        )
+
+    def _decoded(self, codes: Tensor) -> Tensor:
+        share = (self.kernel._gram(codes, self.supports) * self.own).sum(1)
+        if self.own_linear is not None:
+            share = share + (codes * self.own_linear[:, :-1]).sum(1) + self.own_linear[:, -1]
+        return super()._decoded(codes) - share[:, None] * self.steps
+
+    def _shares(self, codes: Tensor) -> Tensor:
+        """Derivatives of ``share_i`` at each code, shape (m, p)."""
+        # A pull-back may overwrite what it is given.
+        slopes = self.kernel.cross_pullback(codes, self.supports, self.own.clone())
+        return slopes if self.own_linear is None else slopes + self.own_linear[:, :-1]
+
+    def _pulled(self, codes: Tensor, R: Tensor) -> Tensor:
+        return super()._pulled(codes, R) - (R * self.steps).sum(1, keepdim=True) * self._shares(codes)
+
+    def _slopes(self, codes: Tensor) -> Tensor:
+        return super()._slopes(codes) - self._shares(codes)[:, :, None] * self.steps[:, None, :]
 
 
 def power_function(
