@@ -60,6 +60,26 @@ def test_clean_rows_stay_and_new_ones_are_scored() -> None:
     assert found.score_items(100.0 + X[:3]).min() > 1.0
 
 
+def test_a_few_that_do_no_harm_stay_and_are_still_told() -> None:
+    X, odd = curve(80, 0), [5, 40]
+    shift = np.random.default_rng(7).standard_normal((2, 4))
+    near, far = X.copy(), X.copy()
+    near[odd] += 1.2 * shift
+    far[odd] += 2.0 * shift
+    mild = fit_robust(KernelAutoencoder(2), near)
+    assert (mild.outlier_score[odd] > 1.5).all()
+    assert mild.inliers.all()
+    whole = KernelAutoencoder(2).fit(near)
+    np.testing.assert_array_equal(mild.model.transform(X), whole.transform(X))
+    gross = fit_robust(KernelAutoencoder(2), far)
+    np.testing.assert_array_equal(np.flatnonzero(~gross.inliers), odd)
+
+
+def test_a_last_fit_that_does_not_converge_is_told() -> None:
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        fit_robust(KernelAutoencoder(2, max_iter=1, reg=(1e-2, 1e-3)), curve(60, 0))
+
+
 def test_gram_matrices_and_objects() -> None:
     X, bad = spoiled("noise")
     K = np.asarray(Gaussian(0.3)(X))

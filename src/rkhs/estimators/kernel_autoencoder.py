@@ -138,9 +138,10 @@ class KernelAutoencoder(FittedAutoencoder):
     refine : bool, default=True
         Refine the codes of new items by what the items are: the best code with the decoder and the training codes
         fixed, by the squared error whatever the loss, by Gauss-Newton steps: at the price of a few times ``p + 3``
-        decodings. Training codes do not change.
-        For two layers, no operator on the codes, constraint or ``targets``, and Gram inputs of constant diagonal.
-        Held-out error 4 % lower on nine further sets and worse on none (``./dev bench refinement``).
+        decodings. A change of the code costs ``reg_1 / 2 ||z - f(x)||^2 / s^2(x)``, with the power function beside free
+        linear parts and ``s^2 = k(x, x)`` without. Training codes do not change. For two layers, no operator on the
+        codes, constraint or ``targets``, and Gram inputs of constant diagonal. Held-out error 4 % lower on nine further
+        sets and worse on none (``./dev bench refinement``).
     code_metric : float, default=0.5
         Metric of the codes that are given out and taken back, from 0 to 1. With 0 they are those that the layers
         exchange, whose distances mean little: the decoder has a scale of its own in each direction. With 1 distances

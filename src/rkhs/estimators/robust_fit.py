@@ -3,12 +3,12 @@
 The first fit sees the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
 closed form (leave-one-out) for those in the fit, as any new item for the others. Items within ``trim`` times the upper
 quartile of these errors make the next fit, until they stay the same. Then the nearer ones of the others are taken in
-once, and stay if the model codes them from the rest.
+once, and stay if the model codes them from the rest. Errors are those of refined codes if the model refines. In the
+end, where only a few are left out and the others are coded as well with them, nothing is left out.
 """
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,8 @@ from rkhs.losses import Squared, as_loss
 __all__ = ["RobustFit", "fit_robust"]
 
 _CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
+# Up to one outlier in twenty stays in the fit if the errors of the others are at most so many times those without.
+_RARE, _HARM = 0.05, 1.05
 _DOUBT = 4.0  # items within so many thresholds get a second look, in the fit
 
 
@@ -36,8 +38,10 @@ class RobustFit:
     Parameters
     ----------
     model : KernelAutoencoder
-        Fitted to the inliers alone.
+        Fitted to the inliers alone, which may be all items.
     inliers : ndarray of shape (n,), bool
+        Items in the fit: those with a score of at most one; all, if the others are at most one in twenty and do no harm
+        (the errors of the inliers grow by less than 5 % with them).
     outlier_score : ndarray of shape (n,)
         Root of the error of each item by a model without it, over the largest that an inlier may have: above 1 for the
         outliers.
@@ -77,10 +81,10 @@ class RobustFit:
         -------
         ndarray of shape (m,)
         """
-        return np.sqrt(_plain_errors(self.model, X, diag)) / self.threshold
+        return np.sqrt(_errors_of(self.model, X, diag)) / self.threshold
 
 
-def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_rounds: int = 20) -> RobustFit:
+def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_rounds: int = 20) -> RobustFit:
     """Fit an autoencoder without the items that it cannot code when it has not seen them.
 
     Parameters
@@ -88,7 +92,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_round
     model : KernelAutoencoder
         Not changed. One hidden layer, the squared loss, no constraint, noise or operators.
     X : array (n, d), Gram matrix (n, n), or list of n objects
-    trim : float, default=3
+    trim : float, default=4
         An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
     max_rounds : int, default=20
         Largest number of fits; two to eight are usual.
@@ -129,10 +133,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_round
     fitted, settled, looked_again, done = _fresh(model), False, False, 0
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
-        fitted = _fresh(model).set_params(refine=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted.fit(X, sample_weight=inliers.astype(np.float64))
+        fitted = _fitted(model, X, inliers)
         done += 1
         roots = np.sqrt(_errors(fitted, X, K, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
@@ -149,8 +150,22 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 3.0, max_round
             ConvergenceWarning,
             stacklevel=2,
         )
-    final = _fresh(model).fit(X, sample_weight=inliers.astype(np.float64)) if model.refine else fitted
-    return RobustFit(final, inliers, roots / max(threshold, 1e-300), threshold, done, settled)
+    score = roots / max(threshold, 1e-300)
+    if 0 < (~inliers).sum() <= _RARE * len(inliers):
+        whole = _fitted(model, X, np.ones_like(inliers))
+        if _errors(whole, X, K, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
+            fitted, inliers = whole, np.ones_like(inliers)
+    if not fitted.converged_:
+        warnings.warn(
+            f"fit_robust: the fit to the inliers did not converge: {fitted.reason_}", ConvergenceWarning, stacklevel=2
+        )
+    return RobustFit(fitted, inliers, score, threshold, done, settled)
+
+
+def _fitted(model: Any, X: Any, kept: np.ndarray) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return _fresh(model).fit(X, sample_weight=kept.astype(np.float64))
 
 
 def _fresh(model: Any) -> Any:
@@ -198,9 +213,9 @@ def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.nda
     if not kept.all():
         rows = np.flatnonzero(~kept)
         others = [X[i] for i in rows] if model.kernel_.domain == "objects" else np.asarray(X)[rows]
-        errors[rows] = _plain_errors(model, others, None if K is None else K.diagonal()[rows])
+        errors[rows] = _errors_of(model, others, None if K is None else K.diagonal()[rows])
     return errors
 
 
-def _plain_errors(model: KernelAutoencoder, X: Any, diag: Any) -> np.ndarray:
-    return copy.copy(model).set_params(refine=False).reconstruction_error(X, diag=diag).clip(0.0)
+def _errors_of(model: KernelAutoencoder, X: Any, diag: Any) -> np.ndarray:
+    return model.reconstruction_error(X, diag=diag).clip(0.0)
