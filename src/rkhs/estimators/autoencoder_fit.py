@@ -69,7 +69,7 @@ def fit_outputs(
 
 
 def _in_kernel_units(
-    estimator: Any, settings: Settings, space: OutputSpace, U: Tensor, weights: Tensor | None
+    estimator: Any, settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
 ) -> tuple[OutputSpace, Tensor]:
     """Beside free linear parts that leave little, the unit of the targets is what they leave."""
     if settings.linear_part != "free" or not estimator.scale:

@@ -45,6 +45,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
     decoder_linear_: np.ndarray | None = None
     held_out_error_: float | None = None
+    code_price_: str = "power"  # that of models from files of before there was another
     at_edge_: dict[str, str] | None = None
 
     def __sklearn_tags__(self) -> Any:

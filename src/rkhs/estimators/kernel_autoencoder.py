@@ -180,6 +180,8 @@ class KernelAutoencoder(FittedAutoencoder):
         Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
     layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer, as the layers exchange them.
+    code_price_ : {"power", "diagonal"}
+        Which ``s^2`` prices the refining of codes (``refine``).
     code_map_ : ndarray of shape (p, p) or None
         ``codes_`` are those of the narrowest layer times it; None: they are the same.
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel

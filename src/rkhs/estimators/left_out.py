@@ -69,7 +69,7 @@ def autoencoder_facts(model: Any, K: Tensor | None) -> tuple[dict[str, Any], Ten
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         left_out = codes - a * power[:, None]
-        power = K1.diagonal() if model.linear_coef_ is None else power
+        power = K1.diagonal() if model.code_price_ == "diagonal" else power
     more, rows = _decoder_facts(model, codes, left_out, power)
     return facts | more, rows
 

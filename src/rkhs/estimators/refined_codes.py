@@ -48,6 +48,7 @@ def can_refine(model: Any) -> bool:
 
 def keep_factor(model: Any, encoder: Encoder) -> None:
     """Keep what the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
+    model.code_price_ = "power" if isinstance(encoder.factor, LinearFactor) else "diagonal"
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
     model.linear_directions_, model.linear_offset_, model.linear_center_ = None, None, None
     model.linear_mixed_ = None
@@ -81,16 +82,17 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with kernel values ``K`` of shape (m, n)."""
     gram = model.kernel_.domain == "gram"
     diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items)
-    decoder = None
+    linear, mixed, decoder = None, None, None
+    if model.linear_coef_ is not None:
+        linear, mixed = linear_coordinates(model, items, K), to_tensor(model.linear_mixed_, **model._options)
+        decoder = to_tensor(model.decoder_linear_, **model._options)
     # Where the encoder knows the item nothing is to be refined, and training codes stay what they are.
-    if model.linear_coef_ is None:
+    if model.code_price_ == "diagonal":
         power = torch.where(_known(model, K, diag), torch.zeros_like(diag), diag)
     else:
         triangle, pivots = _factor(model)
-        linear, mixed = linear_coordinates(model, items, K), to_tensor(model.linear_mixed_, **model._options)
         power = power_function(triangle, K[:, pivots], diag, linear, mixed)
         power = torch.where(power > 1e-9 * diag, power, torch.zeros_like(power))
-        decoder = to_tensor(model.decoder_linear_, **model._options)
     goal = model.output_.encode(items if isinstance(model.output_, Euclidean) else target_rows(model, items, K))
     problem = CodeRefinement(
         model.decoder_kernels_[0],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,10 +26,6 @@ class OutputSpace(Configurable):
 
     factor: float
     """What the targets were divided by; 1.0 without scaling."""
-
-    def in_units(self, unit: float) -> Self:
-        """The space with coordinates that are divided by ``unit`` too."""
-        raise NotImplementedError
 
 
 def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
