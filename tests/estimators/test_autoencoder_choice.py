@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.estimators import autoencoder_choice
 from rkhs.estimators.autoencoder_choice import _within_noise
+from rkhs.estimators.left_out import leave_one_out_rows
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
@@ -63,6 +65,52 @@ def test_a_long_path_ends_where_two_in_a_row_were_worse() -> None:
     assert np.isnan(errors[: 6 - len(tried)]).all()
     assert len(tried) < 5
     assert tried[:2].min() > tried.min()
+
+
+@pytest.mark.parametrize(
+    ("case", "left_out"),
+    [
+        ("plain", True),
+        ("copies", False),
+        ("weights", False),
+        ("targets", False),
+        ("plain codes", False),
+        ("many", False),
+    ],
+)
+def test_few_different_rows_are_left_out_in_turn(case: str, left_out: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(model: KernelAutoencoder) -> np.ndarray:
+        asked.append(leave_one_out_rows(model) * model.output_.factor**2)
+        return leave_one_out_rows(model)
+
+    monkeypatch.setattr(autoencoder_choice, "leave_one_out_rows", counted)
+    X = noise(205) if case == "many" else table()[::4]
+    X = np.r_[X, X[:3]] if case == "copies" else X
+    more: dict[str, Any] = {}
+    if case == "weights":
+        more["sample_weight"] = np.linspace(1.0, 2.0, len(X))
+    if case == "targets":
+        more["targets"] = X[:, :5]
+    model = KernelAutoencoder(2, refine=case != "plain codes").fit(X, **more)
+    assert bool(asked) == left_out
+    assert model.candidates_ is not None
+    if left_out:
+        np.testing.assert_allclose([rows.mean() for rows in asked], model.candidate_errors_)
+        # What is reported is not the error that chose, which is too small.
+        spread = ((X - X.mean(0)) ** 2).sum(1).mean()
+        assert model.held_out_error_ > 1.02 * model.candidate_errors_.min() / spread
+
+
+def test_the_fit_goes_on_from_the_one_that_was_chosen() -> None:
+    X = table()[::2]
+    chosen = KernelAutoencoder(5).fit(X)
+    afresh = KernelAutoencoder(5, reg=chosen.reg_).fit(X)
+    assert chosen.n_iter_ < 0.7 * afresh.n_iter_
+    assert chosen.objective_ == pytest.approx(afresh.objective_, rel=0.05)
+    started = [KernelAutoencoder(5, init="random", random_state=seed).fit(X).objective_ for seed in (0, 1)]
+    assert started[0] != started[1]
 
 
 def test_of_few_rows_beyond_two_components_the_strongest_within_one_standard_error_is_chosen() -> None:

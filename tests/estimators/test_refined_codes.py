@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import minimize
 from sklearn.datasets import load_wine
 
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern
-from rkhs.problems.refinement import CodeRefinement, power_function
+from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement, power_function
 from rkhs.solvers import PreimageDescent
 
 
@@ -111,3 +112,68 @@ def test_refinement_helps_where_the_encoder_overfits() -> None:
         KernelAutoencoder(10, refine=r).fit(train).reconstruction_error(new).mean() for r in (False, True)
     )
     assert refined < 0.9 * plain
+
+
+def left_out(seed: int) -> LeftOutRefinement:
+    rng = np.random.default_rng(seed)
+    shapes = ((7, 2), (7, 3), (7, 3), (7, 2), (3, 3), (7, 7), (7, 3), (7, 3))
+    supports, coefficients, goal, start, linear, own, steps, beside = (
+        torch.as_tensor(rng.normal(size=s)) for s in shapes
+    )
+    radius = torch.as_tensor(rng.uniform(0.1, 3.0, 7))
+    kernel = Matern(1.5, 0.7) + 0.1 * Linear()
+    return LeftOutRefinement(
+        kernel, supports, coefficients, goal, start, radius, 7.0, linear, own=own, steps=steps, own_linear=beside
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_left_out_gradients_and_slopes_by_finite_differences(seed: int) -> None:
+    p = left_out(seed)
+    U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(7, 2))) for i in range(2))
+    values, grads = p.values_and_grads(U)
+    torch.testing.assert_close(values, p.values(U))
+    step = 1e-6
+    rise = (p.values(U + step * D) - p.values(U - step * D)) / (2.0 * step)
+    torch.testing.assert_close((grads * D).sum(1), rise, rtol=1e-6, atol=1e-8)
+    Z = p.codes(U)
+    moved = (p._decoded(Z + step * D) - p._decoded(Z - step * D)) / (2.0 * step)
+    torch.testing.assert_close((p._slopes(Z) * D[:, :, None]).sum(1), moved, rtol=1e-6, atol=1e-7)
+    some = torch.tensor([4, 1])
+    torch.testing.assert_close(p.rows(some).values(U[some]), p.values(U)[some])
+
+
+def test_kernels_of_finite_rank_are_refined_at_the_price_of_the_whole_diagonal() -> None:
+    X, new = table(0, 60), table(0, 80)[60:]
+    model = KernelAutoencoder(2, kernel="linear", output_kernel="same", reg=(1e-2, 1e-3), code_metric=0.0)
+    model.fit(X)
+    assert model.code_price_ == "diagonal"
+    model._refinement = (200, 1e-10)
+    np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)
+    refined = model.transform(new)
+    diag, target = (new**2).sum(1), model.output_.encode(torch.as_tensor(new @ X.T))
+    plain = model.set_params(refine=False).transform(new)
+    assert (
+        model.reconstruction_error(new).mean() > 1.01 * model.set_params(refine=True).reconstruction_error(new).mean()
+    )
+
+    def objective(z: np.ndarray, i: int) -> float:
+        said = model._decode(torch.as_tensor(z)[None])[0]
+        loss = float(((target[i] - said) ** 2).sum()) / (2.0 * len(X))
+        return loss + 0.5 * 1e-2 * float(((z - plain[i]) ** 2).sum()) / diag[i]
+
+    for i in range(5):
+        best = minimize(objective, refined[i], args=(i,), tol=1e-12)
+        assert objective(refined[i], i) <= best.fun * (1.0 + 1e-6)
+        np.testing.assert_allclose(best.x, refined[i], atol=1e-3)
+
+
+def test_the_price_of_older_models_is_the_power_function() -> None:
+    X, new = table(0), table(1)
+    model = KernelAutoencoder(2, kernel=Gaussian(0.2), reg=(1e-2, 1e-3)).fit(X)
+    today = model.transform(new)
+    del model.code_price_  # what a file of an older version lacks
+    before = model.transform(new)
+    plain = model.set_params(refine=False).transform(new)
+    assert np.abs(before - plain).mean() < np.abs(today - plain).mean()
+    np.testing.assert_allclose(model.set_params(refine=True).transform(X), model.codes_, atol=1e-6)
