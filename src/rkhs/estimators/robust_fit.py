@@ -28,7 +28,7 @@ __all__ = ["RobustFit", "fit_robust"]
 _CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
 # Up to one outlier in twenty stays in the fit if the errors of the others are at most so many times those without.
 _RARE, _HARM = 0.05, 1.05
-_DOUBT = 4.0  # items within so many thresholds get a second look, in the fit
+_DOUBT = 3.0  # items within so many thresholds get a second look, in the fit
 
 
 @dataclass(frozen=True)
