@@ -100,7 +100,7 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
 
     Notes
     -----
-    Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective.
+    Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective; fifteen with refined codes.
 
     References
     ----------
