@@ -1,11 +1,12 @@
 """``reg="auto"``: a few regularisers compared on rows that were left out, each fit started where the last one ended.
 
 Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row: one fit a
-candidate, to all rows, and the fit to come goes on from the one that was chosen. On fourteen development sets of 40 to
-350 rows (``./dev bench selection --parts``) the error was 0.98 to 1.00 of that with held-out parts (geometric means), in
-half of the time below 200 rows. Such errors tell settings apart but are too small, so that of the choice is measured once on a part. Rows
-with weights, copies of rows, features of kernels and more rows are held out. The codes of a fit to a part are no start
-for the fit to come: from them it takes more iterations than from kernel principal components.
+candidate, to all rows, and the fit to come goes on from the one that was chosen. On fourteen development sets of 40
+to 350 rows (``./dev bench selection --parts``) the error was 0.98 to 1.00 of that with held-out parts (geometric
+means), in half of the time below 200 rows. Such errors tell settings apart but are too small, so that of the choice
+is measured once on a part. Rows with weights, copies of rows, features of kernels and more rows are held out. The
+codes of a fit to a part are no start for the fit to come: from them it takes more iterations than from kernel
+principal components.
 
 With many components the path goes from weak regularisers to strong ones and ends when two in a row were worse than the
 best before; with one or two, where a fit that starts at a weak regulariser gets stuck, it goes the other way and to the
