@@ -88,8 +88,8 @@ class KernelAutoencoder(FittedAutoencoder):
         ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev
         bench defaults``: at ten components 0.70 of the held-out error of principal components on fourteen tables,
         images and curves, 1.00 at worst (1.08 and 28 with ``linear_part="kernel"``), 0.77 on ten tables in their own
-        units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.87 to 0.93 of the error of the
-        fixed values at two components, 0.93 to 0.96 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the
+        units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of the error of the
+        fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the
         kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
