@@ -86,11 +86,11 @@ class KernelAutoencoder(FittedAutoencoder):
         with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last ``1e-6``
         (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as outputs
         ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev
-        bench defaults``: at ten components 0.70 of the held-out error of principal components on fourteen tables,
-        images and curves, 1.00 at worst (1.08 and 28 with ``linear_part="kernel"``), 0.77 on ten tables in their own
-        units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of the error of the
-        fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of eight sets); the
-        kernels ``"auto"`` by ``./dev bench default_kernels``.
+        bench defaults``: at ten components 0.69 of the held-out error of principal components on fourteen tables,
+        images and curves, 1.02 at worst (1.07 and 27 with ``linear_part="kernel"``), 0.76 and 1.04 on ten tables in
+        their own units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of the error
+        of the fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of eight
+        sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
         leave where that is little; see ``reg``). Both are undone on the way back. Off is literally the model of the
