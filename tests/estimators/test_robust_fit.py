@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, fit_robust, load, save
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 
@@ -93,6 +93,17 @@ def test_gram_matrices_and_objects() -> None:
     objects = fit_robust(KernelAutoencoder(2, kernel=kernel), list(X))
     np.testing.assert_array_equal(objects.inliers, gram.inliers)
     np.testing.assert_allclose(objects.outlier_score, gram.outlier_score, rtol=1e-4)
+
+
+def test_an_indefinite_matrix_is_clipped_as_in_fit() -> None:
+    X, bad = spoiled("noise")
+    K = np.asarray(Gaussian(0.3)(X))
+    with pytest.warns(NotPositiveSemidefiniteWarning):
+        found = fit_robust(KernelAutoencoder(2, kernel="precomputed"), K - 0.02 * np.eye(len(K)))
+    assert not found.inliers[bad].any()
+    assert found.inliers[~bad].mean() > 0.9
+    with pytest.raises(InputError, match="psd='clip'"):
+        fit_robust(KernelAutoencoder(2, kernel="precomputed", psd="raise"), K - 0.02 * np.eye(len(K)))
 
 
 def test_the_model_is_an_ordinary_one(tmp_path: Any) -> None:

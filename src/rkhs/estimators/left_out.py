@@ -9,6 +9,7 @@ together estimate the held-out error, with the codes of the other items as they 
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
-from rkhs._core.linalg import cholesky
+from rkhs._core.errors import NotPositiveSemidefiniteWarning
+from rkhs._core.linalg import cholesky, positive_part
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refining_solver
 from rkhs.losses import Squared, as_loss
 from rkhs.problems.refinement import LeftOutRefinement
@@ -30,7 +32,14 @@ def leave_one_out_rows(model: Any, K: np.ndarray | None = None) -> np.ndarray | 
 
     ``K`` is the Gram matrix of the items in the fit, for ``kernel="precomputed"``, where a model does not keep it.
     """
-    known = training_kernel(model) if K is None else to_tensor(K, **model._options)
+    if K is None:
+        known = training_kernel(model)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
+            known = positive_part(
+                to_tensor(K, **model._options), psd=model.psd, name="the Gram matrix of the training items"
+            )
     rows = autoencoder_facts(model, known)[1]
     return None if rows is None else rows.cpu().numpy()
 
