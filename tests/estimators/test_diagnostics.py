@@ -54,7 +54,7 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
         kept = np.arange(30) != i
         code = K1[i : i + 1, kept] @ torch.linalg.solve(K1[kept][:, kept], Z[kept])
         refit = semiparametric_decoder if linear_part == "free" else optimal_decoder
-        decoder = refit(kernel, Z[kept], T[kept], reg, None, torch.as_tensor(w[kept]))
+        decoder = refit(kernel._gram(Z[kept]), Z[kept], T[kept], reg, None, torch.as_tensor(w[kept]))
         if refine:
             power = K1[i, i]
             if linear_part == "free":

@@ -15,7 +15,7 @@ from sklearn.datasets import load_wine
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
-from rkhs.kernels import Gaussian, Linear, Matern
+from rkhs.kernels import Gaussian, Kernel, Linear, Matern
 from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement, power_function
 from rkhs.solvers import PreimageDescent
 
@@ -25,17 +25,21 @@ def table(seed: int, n: int = 40, d: int = 5) -> np.ndarray:
     return np.tanh(rng.normal(size=(n, 3)) @ rng.normal(size=(3, d))) + 0.05 * rng.normal(size=(n, d))
 
 
-def problem(seed: int) -> CodeRefinement:
+KERNELS = (Matern(1.5, 0.7) + 0.1 * Linear(), 0.8 * Matern(1.5, 0.7) + 0.2 * Matern(0.5, 0.4))  # the second is radial
+
+
+def problem(seed: int, kernel: Kernel = KERNELS[0]) -> CodeRefinement:
     rng = np.random.default_rng(seed)
     shapes = ((12, 2), (12, 3), (6, 3), (6, 2))
     supports, coefficients, goal, start = (torch.as_tensor(rng.normal(size=s)) for s in shapes)
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 6))
-    return CodeRefinement(Matern(1.5, 0.7) + 0.1 * Linear(), supports, coefficients, goal, start, radius, 12.0)
+    return CodeRefinement(kernel, supports, coefficients, goal, start, radius, 12.0)
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=["mixed", "radial"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_gradient_by_finite_differences(seed: int) -> None:
-    p = problem(seed)
+def test_gradient_by_finite_differences(seed: int, kernel: Kernel) -> None:
+    p = problem(seed, kernel)
     U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(6, 2))) for i in range(2))
     values, grads = p.values_and_grads(U)
     torch.testing.assert_close(values, p.values(U))
@@ -114,22 +118,23 @@ def test_refinement_helps_where_the_encoder_overfits() -> None:
     assert refined < 0.9 * plain
 
 
-def left_out(seed: int) -> LeftOutRefinement:
+def left_out(seed: int, kernel: Kernel) -> LeftOutRefinement:
     rng = np.random.default_rng(seed)
     shapes = ((7, 2), (7, 3), (7, 3), (7, 2), (3, 3), (7, 7), (7, 3), (7, 3))
     supports, coefficients, goal, start, linear, own, steps, beside = (
         torch.as_tensor(rng.normal(size=s)) for s in shapes
     )
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 7))
-    kernel = Matern(1.5, 0.7) + 0.1 * Linear()
     return LeftOutRefinement(
         kernel, supports, coefficients, goal, start, radius, 7.0, linear, own=own, steps=steps, own_linear=beside
     )
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=["mixed", "radial"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_left_out_gradients_and_slopes_by_finite_differences(seed: int) -> None:
-    p = left_out(seed)
+def test_left_out_gradients_and_slopes_by_finite_differences(seed: int, kernel: Kernel) -> None:
+    p = left_out(seed, kernel)
+    assert (p.state(torch.zeros(7, 2, dtype=torch.float64))[2] is None) == (kernel is KERNELS[0])
     U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(7, 2))) for i in range(2))
     values, grads = p.values_and_grads(U)
     torch.testing.assert_close(values, p.values(U))
@@ -137,8 +142,9 @@ def test_left_out_gradients_and_slopes_by_finite_differences(seed: int) -> None:
     rise = (p.values(U + step * D) - p.values(U - step * D)) / (2.0 * step)
     torch.testing.assert_close((grads * D).sum(1), rise, rtol=1e-6, atol=1e-8)
     Z = p.codes(U)
-    moved = (p._decoded(Z + step * D) - p._decoded(Z - step * D)) / (2.0 * step)
-    torch.testing.assert_close((p._slopes(Z) * D[:, :, None]).sum(1), moved, rtol=1e-6, atol=1e-7)
+    ahead, behind = (p._decoded(z, p.kernel._gram(z, p.supports)) for z in (Z + step * D, Z - step * D))
+    moved = (ahead - behind) / (2.0 * step)
+    torch.testing.assert_close((p._jacobian(Z, p.state(U)[2]) * D[:, :, None]).sum(1), moved, rtol=1e-6, atol=1e-7)
     some = torch.tensor([4, 1])
     torch.testing.assert_close(p.rows(some).values(U[some]), p.values(U)[some])
 

@@ -52,7 +52,7 @@ def test_decoder_solves_the_kronecker_system(operator: bool, weighted: bool) -> 
     expected = naive_decoder(
         Gaussian(0.4)._gram(Z).numpy(), dense, net.target.numpy(), 0.02, np.full(n, 1 / n) if w is None else w.numpy()
     )
-    found = optimal_decoder(Gaussian(0.4), Z, net.target, 0.02, A, w)
+    found = optimal_decoder(Gaussian(0.4)._gram(Z), Z, net.target, 0.02, A, w)
     np.testing.assert_allclose(found.parameters.numpy(), expected, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(found.coefficients.numpy(), expected @ dense, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(

@@ -82,9 +82,9 @@ def test_a_rough_solve_gives_a_lower_bound_and_the_gap_says_how_low(loss: Loss) 
     net = network(2, weights=True, seed=2)
     Z = net.random((3,))[0]
     kernel, reg = net.kernels[-1], 1e-3
-    exact = RobustDecoder(loss, ADMM(tol=1e-12, max_iter=50000))(kernel, Z, net.target, reg, None, net.weights)
+    exact = RobustDecoder(loss, ADMM(tol=1e-12, max_iter=50000))(kernel._gram(Z), Z, net.target, reg, None, net.weights)
     for tol in (1e-1, 1e-2, 1e-4):
-        rough = RobustDecoder(loss, ADMM(tol=tol))(kernel, Z, net.target, reg, None, net.weights)
+        rough = RobustDecoder(loss, ADMM(tol=tol))(kernel._gram(Z), Z, net.target, reg, None, net.weights)
         assert rough.value <= exact.value + 1e-9
         assert rough.value + rough.gap >= exact.value - 1e-9
         assert rough.solved
@@ -95,7 +95,7 @@ def test_rough_pair_is_consistent_in_the_gram_matrix() -> None:
     net, loss = network(2, seed=4), Huber(0.2)
     Z, n = net.random((3,))[0], 8
     kernel = net.kernels[-1]
-    rough = RobustDecoder(loss, ADMM(tol=1e-2))(kernel, Z, net.target, 0.05, None, None)
+    rough = RobustDecoder(loss, ADMM(tol=1e-2))(kernel._gram(Z), Z, net.target, 0.05, None, None)
     E = torch.randn(n, n, generator=torch.Generator().manual_seed(2), dtype=Z.dtype)
     E = 1e-3 * E @ E.mT
     slope = -0.5 * 0.05 * float((E * (rough.root @ rough.root.mT)).sum())
@@ -108,14 +108,18 @@ def test_any_solver_of_the_dual_will_do_and_warm_starts_do_not_change_the_answer
     net, loss = network(2, seed=5), Huber(0.2)
     Z, other = net.random((3,))[0], net.random((3,), scale=2.0)[0]
     arguments = (net.target, 0.02, None, None)
-    cold = RobustDecoder(loss, ADMM(tol=1e-11))(net.kernels[-1], Z, *arguments)
+    cold = RobustDecoder(loss, ADMM(tol=1e-11))(net.kernels[-1]._gram(Z), Z, *arguments)
     warm = RobustDecoder(loss, FISTA(tol=1e-11))
-    warm(net.kernels[-1], other, *arguments)
-    torch.testing.assert_close(warm(net.kernels[-1], Z, *arguments).parameters, cold.parameters, rtol=1e-4, atol=1e-4)
+    warm(net.kernels[-1]._gram(other), other, *arguments)
+    torch.testing.assert_close(
+        warm(net.kernels[-1]._gram(Z), Z, *arguments).parameters, cold.parameters, rtol=1e-4, atol=1e-4
+    )
     assert bool(cold.saturated is not None and cold.saturated.any())
 
 
 def test_infinite_losses_are_refused() -> None:
     net = network(2)
     with pytest.raises(InputError, match="infinite outside a ball"):
-        RobustDecoder(Ball(0.01), ADMM())(net.kernels[-1], net.random((3,))[0], net.target, 0.1, None, None)
+        RobustDecoder(Ball(0.01), ADMM())(
+            net.kernels[-1]._gram(net.random((3,))[0]), net.random((3,))[0], net.target, 0.1, None, None
+        )

@@ -13,6 +13,8 @@ __all__ = ["SHARE", "Estimate", "available_bytes", "check_memory", "readable"]
 SHARE = 0.6
 """A fit may ask for this share of what there is: the rest is for the data, other programs and what was overlooked."""
 
+_SMALL = 2**24  # bytes below which what there is, half a millisecond, is not asked
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -64,6 +66,8 @@ def check_memory(estimate: Estimate, advice: str, *, available: int | None = Non
     InputError
         Naming the fit, what it needs, what there is and what to do.
     """
+    if available is None and estimate.n_bytes < _SMALL:
+        return
     there = available_bytes() if available is None else available
     if estimate.n_bytes > SHARE * there:
         raise InputError(

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
@@ -42,6 +43,9 @@ _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: where one is to 
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
+_MEASURED = 200  # of the rows that could be left out in turn
+_COPIES = 0.05  # of the rows may be copies of others where rows are left out in turn: none of those is measured
+_TAIL = 1e-3  # of the variance that leading components leave may be missing where settings are compared
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
@@ -75,19 +79,24 @@ def settle(
     models are fitted to, so that no kernel is computed twice.
     """
     model.candidates_, model.candidate_errors_ = None, None
+    unasked = model.reg is None and settings.features and gram is None
+    if len(settings.candidates) == 0 or unasked:
+        return Choice(settings)
     groups = _groups(items, weights)
     count = int(groups.max()) + 1
-    unasked = model.reg is None and settings.features and gram is None
-    if len(settings.candidates) == 0 or count < _FEWEST or unasked:
+    if count < _FEWEST:
         return Choice(settings)
-    rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
+    rows = Rows(model, gram, gram, weights, True)
+    if gram is None:
+        rows = Rows.of(model, _without_tail(model, settings, items, weights), goal, weights)
     many = min(settings.widths) > _FEW_COMPONENTS
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     layers: list[list[Tensor] | None] = []
     measured_all = True
-    if _can_leave_out(model, settings, weights) and count == len(items) <= (_MANY if many else _MANY_FOR_FEW):
-        found, layers = _left_out_errors(model, settings, rows, backwards=many)
-        weights_of = np.ones(count)
+    few = len(items) <= (_MANY if many else _MANY_FOR_FEW) and len(items) - count <= _COPIES * len(items)
+    if few and _can_leave_out(model, settings, weights):
+        found, layers = _left_out_errors(model, settings, rows, _alone(groups), backwards=many)
+        weights_of = np.ones(found.shape[1])
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
@@ -120,20 +129,21 @@ def _can_leave_out(model: Any, settings: Settings, weights: Tensor | None) -> bo
 
 
 def _left_out_errors(
-    model: Any, settings: Settings, rows: Rows, *, backwards: bool
+    model: Any, settings: Settings, rows: Rows, alone: np.ndarray, *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
-    """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
-    walker, every = _walker(model, rows, rough=True), np.arange(len(rows.items))
+    """Errors of some rows that are ``alone``, each left out, a line a candidate, and the layers of the fits."""
+    walker, n = _walker(model, rows, rough=True), len(rows.items)
+    asked = np.random.default_rng(0).permutation(alone)[:_MEASURED]
     layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
 
     def measure(k: int) -> np.ndarray:
         walker.set_params(reg=settings.candidates[k]).fit(rows.items)
-        layers[k] = previous_layers(walker, len(every), settings)
-        errors = leave_one_out_rows(walker)
+        layers[k] = previous_layers(walker, n, settings)
+        errors = leave_one_out_rows(walker, rows=asked)
         assert errors is not None
         return errors * walker.output_.factor**2
 
-    return _walk(measure, len(layers), np.full(len(every), 1.0 / len(every)), backwards=backwards), layers
+    return _walk(measure, len(layers), np.full(len(asked), 1.0 / len(asked)), backwards=backwards), layers
 
 
 def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
@@ -157,6 +167,32 @@ def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
     groups = np.full(len(items), -1)
     groups[kept] = np.argsort(np.argsort(first))[inverse.reshape(-1)]
     return groups
+
+
+def _alone(groups: np.ndarray) -> np.ndarray:
+    """Rows that have no copy."""
+    return np.flatnonzero(np.bincount(groups)[groups] == 1)
+
+
+def _without_tail(model: Any, settings: Settings, X: Any, weights: Tensor | None) -> Any:
+    """Rows on as many principal axes as matter, where the model depends on distances and variances alone.
+
+    Curves and images have columns by the hundred and far fewer axes, and every column costs time in each fit.
+    """
+    if model.kernel != "auto" or settings.linear_part != "free" or settings.features or not model._own_targets:
+        return X
+    if not (isinstance(X, Tensor) and model.center and weights is None):
+        return X
+    n, d = X.shape
+    A = (X - X.mean(0)).to(torch.float64)
+    values, vectors = torch.linalg.eigh(A.mT @ A if d <= n else A @ A.mT)
+    tails = values.clamp_min(0.0).cumsum(0)  # from the smallest
+    p = min(settings.widths[0], len(tails) - 1)
+    dropped = int((tails <= _TAIL * tails[len(tails) - 1 - p]).sum())
+    if d - (len(tails) - dropped) < 0.2 * d:
+        return X
+    axes = vectors[:, dropped:]
+    return (A @ axes if d <= n else axes * values[dropped:].sqrt()).to(X.dtype)
 
 
 @dataclass(frozen=True)

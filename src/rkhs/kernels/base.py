@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from rkhs.kernels.combine import Product, Scaled, Sum
     from rkhs.kernels.gaussian_process import SklearnKernel
+    from rkhs.kernels.radial import Radial
 
 __all__ = ["Kernel", "VectorKernel"]
 
@@ -50,6 +52,11 @@ class Kernel(Configurable):
     def rotation_invariant(self) -> bool:
         """Whether ``k(Qx, Qy) = k(x, y)`` for every orthogonal ``Q``."""
         return False
+
+    @property
+    def radial(self) -> Radial | None:
+        """The kernel as one function of the distance, where it is one: values and slopes then share work."""
+        return None
 
     @property
     def known_psd(self) -> bool:
@@ -143,6 +150,10 @@ class Kernel(Configurable):
             If the kernel is not differentiable.
         """
         return self._pullback(X, S, K)
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """``k(X, X)``, which the caller may change, and ``S -> pullback(X, S)``; overridden where they share work."""
+        return self._gram(X), lambda S: self._pullback(X, S, None)
 
     def cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         """Gradient with respect to ``X`` of a function of ``k(X, Y)`` with ``S = dJ/dk(X, Y)``, ``Y`` fixed.

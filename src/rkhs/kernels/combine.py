@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -129,6 +130,19 @@ class Sum(_Many):
         for term in rest:
             term._add_gram(K, X, Y)
         return K
+
+    @property
+    def radial(self) -> Radial | None:
+        """All terms as one, if each of them is."""
+        return passes[0].radial if len(passes := self._passes) == 1 else None
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        first, *rest = [term.gram_and_pullback(X) for term in self._passes]
+        K, pull = first
+        for other, _ in rest:
+            K += other
+        return K, lambda S: sum((more(S) for _, more in rest), start=pull(S))
 
     def _diag(self, X: Any) -> Tensor:
         return torch.stack([term._diag(X) for term in self.parts]).sum(0)
@@ -256,6 +270,17 @@ class Scaled(Composite):
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         return self.base._gram(X, Y).mul_(self.scale)
+
+    @property
+    def radial(self) -> Radial | None:
+        """The base, scaled, if it is one."""
+        base = self.parts[0].radial
+        return None if base is None else Mixture([self.scale], [base])
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        K, pull = self.base.gram_and_pullback(X)
+        return K.mul_(self.scale), lambda S: pull(S).mul_(self.scale)
 
     def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
         return self.base._add_gram(K, X, Y, factor * self.scale)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 ROWS = 64  # rows of a sweep: a block of some thousand columns stays in the second-level cache
-_TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
+TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
 
 
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
@@ -31,11 +31,11 @@ def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor
     tenth of the time.
     """
     K = new_matrix(n, n, like)
-    buffer = like.new_empty(_TILE * _TILE)
-    for i in range(0, n, _TILE):
-        near = slice(i, min(i + _TILE, n))
-        for j in range(i, n, _TILE):
-            far = slice(j, min(j + _TILE, n))
+    buffer = like.new_empty(TILE * TILE)
+    for i in range(0, n, TILE):
+        near = slice(i, min(i + TILE, n))
+        for j in range(i, n, TILE):
+            far = slice(j, min(j + TILE, n))
             shape = (near.stop - i, far.stop - j)
             K[near, far] = values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
             if j > i:
@@ -46,7 +46,7 @@ def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor
 def in_strips(n: int, m: int, like: Tensor, fill: Callable[[slice, Tensor], object]) -> Tensor:
     """Matrix of shape (n, m) in strips of whole rows that ``fill(rows, strip)`` writes in place while cached."""
     K = new_matrix(n, m, like)
-    height = max(ROWS, 2 * _TILE**2 // max(m, 1))
+    height = max(ROWS, 2 * TILE**2 // max(m, 1))
     for start in range(0, n, height):
         rows = slice(start, min(start + height, n))
         fill(rows, K[rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.distances import ROWS
-from rkhs.kernels.radial import LOG2E, RadialDistance
+from rkhs.kernels.radial import LOG2E, Radial, RadialDistance, flat_where_infinite
 from rkhs.kernels.stationary import Stationary
 
 __all__ = ["Laplacian"]
@@ -57,6 +58,11 @@ class Laplacian(RadialDistance):
         """True for the L2 norm."""
         return self.norm == "l2"
 
+    @property
+    def radial(self) -> Radial | None:
+        """Itself, for the L2 norm."""
+        return super().radial if self.norm == "l2" else None
+
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """As :meth:`Stationary.resolve`, and checks ``norm``."""
         if self.norm not in ("l1", "l2"):
@@ -79,7 +85,11 @@ class Laplacian(RadialDistance):
 
     def _slope_at(self, r: Tensor) -> Tensor:
         E = (r * (-self._gamma * LOG2E)).exp2_()
-        return torch.where(r > 0.0, E.mul_(-0.5 * self._gamma) / r, torch.zeros_like(r))
+        return flat_where_infinite(E.mul_(-0.5 * self._gamma).div_(r))
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        return super().gram_and_pullback(X) if self.norm == "l2" else Kernel.gram_and_pullback(self, X)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         if self.norm == "l2":

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.kernels.distances import ROWS, squared_distances
+from rkhs.kernels.distances import ROWS, rounding, squared_distances
 
 _SAMPLE = 1024  # rows whose pairs bracket the median
 _MARGIN = 0.05  # half of the share of pairs inside the bracket
@@ -87,9 +87,10 @@ def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
     """Squared distances of the pairs ``i < j``, in blocks of rows."""
     A = X - X.mean(dim=0)
     norms = (A * A).sum(1)
+    lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
     for start in range(0, A.shape[0], ROWS):
         rows = slice(start, min(start + ROWS, A.shape[0]))
-        block = torch.addmm(norms[None, start:], A[rows], A[start:].mT, alpha=-2.0).add_(norms[rows, None])
+        block = torch.addmm(norms[None, start:], A[rows], A[start:].mT, alpha=-2.0).add_(lowered[rows, None])
         array = block.clamp_min_(0.0).cpu().numpy()
         count = array.shape[0]
         yield array[:, :count][np.triu_indices(count, 1)]

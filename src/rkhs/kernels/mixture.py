@@ -47,6 +47,19 @@ class Mixture(Radial):
             return self._total(D.sqrt_(), [term._slope_at for term in self._of_distances])
         return self._total(D, [term._slope for term in self.terms])
 
+    def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
+        if self._of_distances:
+            r = D.sqrt_()
+            both = [term._both_at(r) for term in self._of_distances]
+        else:
+            both = [term._profile_and_slope(D.clone()) for term in self.terms]
+        (profile, slope), *rest = both
+        profile, slope = profile.mul_(self.weights[0]), slope.mul_(self.weights[0])
+        for weight, (more, steeper) in zip(self.weights[1:], rest, strict=True):
+            profile.add_(more, alpha=weight)
+            slope.add_(steeper, alpha=weight)
+        return profile, slope
+
     def _total(self, given: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
         *earlier, last = zip(self.weights, functions, strict=True)
         parts = [(weight, function(given.clone())) for weight, function in earlier]

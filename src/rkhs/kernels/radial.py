@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -16,17 +16,35 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
-from rkhs.kernels.distances import ROWS, cancels, in_strips, mirrored, rounding, squared_distances
+from rkhs.kernels.distances import ROWS, TILE, cancels, in_strips, mirrored, new_matrix, rounding, squared_distances
 from rkhs.kernels.stationary import Stationary
 
 __all__ = ["Gaussian", "Matern", "Radial", "RadialDistance"]
 
 LOG2E = math.log2(math.e)
+_FEW = 2048  # points up to which slopes are kept beside the Gram matrix
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, ROWS):
-        yield slice(start, min(start + ROWS, n))
+def _blocks(n: int, height: int = ROWS) -> Iterator[slice]:
+    for start in range(0, n, height):
+        yield slice(start, min(start + height, n))
+
+
+def flat_where_infinite(slope: Tensor) -> Tensor:
+    """Zero in place of ``-inf``: the slope of a kernel of the plain distance at two equal points."""
+    return torch.nn.functional.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
+
+
+def _symmetric(A: Tensor, norms: Tensor, fill: Callable[[Tensor, slice, slice], Tensor]) -> Tensor:
+    """``fill`` of the squared distances of centred rows, in square tiles while they are cached, and their mirrors."""
+    lowered = norms - rounding(norms)
+
+    def tile(near: slice, far: slice, out: Tensor) -> Tensor:
+        D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
+        D.add_(lowered[near, None]).clamp_min_(0.0)
+        return fill(D.fill_diagonal_(0.0) if near == far else D, near, far)
+
+    return mirrored(len(A), A, tile)
 
 
 def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
@@ -64,24 +82,49 @@ class Radial(Stationary):
     def _slope(self, D: Tensor) -> Tensor:
         """``f'(D)``, zero at ``D = 0`` where it is infinite; may overwrite ``D``."""
 
+    @property
+    def radial(self) -> Radial | None:
+        """Itself."""
+        return self
+
+    def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
+        """Both; may overwrite ``D``."""
+        return self._profile(D.clone()), self._slope(D.clone())
+
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        rate = self._gamma ** (2 / self._power)
-        if Y is None and not cancels(rate * float(((X - X.mean(dim=0)) ** 2).sum(1).max()), X.dtype):
-            return self._symmetric_gram(X)
-        return squared_distances(X, Y, rate, self._profile)
+        if Y is None:
+            A = X - X.mean(dim=0)
+            norms = (A * A).sum(1)
+            if not self._cancels(norms):
+                return _symmetric(A, norms, lambda D, near, far: self._profile(D))
+        return squared_distances(X, Y, self._gamma ** (2 / self._power), self._profile)
 
-    def _symmetric_gram(self, X: Tensor) -> Tensor:
-        """Square tiles on and above the diagonal while they are cached, and their mirror images."""
+    def _cancels(self, norms: Tensor) -> bool:
+        """Whether distances that matter are lost in a product of rows with these squared norms."""
+        return cancels(self._gamma ** (2 / self._power) * float(norms.max()), norms.dtype)
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`: of few points, distances and exponentials are computed once for both."""
         A = X - X.mean(dim=0)
-        norms = (A * A).sum(1)
-        lowered = norms - rounding(norms)
+        n, norms = len(A), (A * A).sum(1)
+        if n > _FEW or self._cancels(norms):
+            return super().gram_and_pullback(X)
+        slopes = new_matrix(n, n, A)  # of the tiles on and above the diagonal
 
-        def tile(near: slice, far: slice, out: Tensor) -> Tensor:
-            D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
-            D.add_(lowered[near, None]).clamp_min_(0.0)
-            return self._profile(D.fill_diagonal_(0.0) if near == far else D)
+        def both(D: Tensor, near: slice, far: slice) -> Tensor:
+            profile, slopes[near, far] = self._profile_and_slope(D)
+            return profile
 
-        return mirrored(X.shape[0], X, tile)
+        K = _symmetric(A, norms, both)
+
+        def pull(S: Tensor | Outer) -> Tensor:
+            halves = (
+                (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(slopes[rows, rows.start :]))
+                for rows in _blocks(n, TILE if n <= TILE else ROWS)  # of whole tiles, or within one
+            )
+            return _graph_laplacian(A, halves).mul_(2.0)
+
+        return K, pull
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -113,15 +156,32 @@ class Radial(Stationary):
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         return _pair_laplacian(X, Y, squared_distances(X, Y, of=self._slope).mul_(S), 2.0)
 
-    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        M = squared_distances(X, Y, of=self._slope).mul_(S)
+    def gram_and_slopes(self, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+        """``k(X, Y)`` and ``f'`` there, for :meth:`pulled` and :meth:`jacobian_of`, each of shape (m, n)."""
+        K, slopes = new_matrix(len(X), len(Y), X), new_matrix(len(X), len(Y), X)
+        for rows in _blocks(len(X), max(ROWS, TILE**2 // len(Y))):
+            D = squared_distances(X[rows], Y, self._gamma ** (2 / self._power))
+            K[rows], slopes[rows] = self._profile_and_slope(D)
+        return K, slopes
+
+    @staticmethod
+    def pulled(X: Tensor, Y: Tensor, M: Tensor) -> Tensor:
+        """Cross pull-back of ``S`` for ``M``, the slopes times ``S``; shape (m, d)."""
         center = Y.mean(dim=0)
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
+    @staticmethod
+    def jacobian_of(X: Tensor, Y: Tensor, slopes: Tensor, C: Tensor) -> Tensor:
+        """Derivatives of the rows of ``k(X, Y) C``, shape (m, d, r)."""
+        center = Y.mean(dim=0)
+        J = torch.stack([slopes @ (column[:, None] * C) for column in (Y - center).mT], 1)
+        return torch.sub((X - center)[:, :, None] * (slopes @ C)[:, None, :], J, out=J).mul_(2.0)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return self.pulled(X, Y, squared_distances(X, Y, of=self._slope).mul_(S))
+
     def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
-        M, center = squared_distances(X, Y, of=self._slope), Y.mean(dim=0)
-        J = torch.stack([M @ (column[:, None] * C) for column in (Y - center).mT], 1)
-        return torch.sub((X - center)[:, :, None] * (M @ C)[:, None, :], J, out=J).mul_(2.0)
+        return self.jacobian_of(X, Y, squared_distances(X, Y, of=self._slope), C)
 
 
 class RadialDistance(Radial):
@@ -140,11 +200,18 @@ class RadialDistance(Radial):
     def _slope_at(self, r: Tensor) -> Tensor:
         """``f'(r) / (2 r)``, zero at ``r = 0`` where it is infinite; may overwrite ``r``."""
 
+    def _both_at(self, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Both, as two tensors that are not ``r``, which is kept; overridden where they share work."""
+        return self._profile_at(r.clone()), self._slope_at(r.clone())
+
     def _profile(self, D: Tensor) -> Tensor:
         return self._profile_at(D.sqrt_())
 
     def _slope(self, D: Tensor) -> Tensor:
         return self._slope_at(D.sqrt_())
+
+    def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
+        return self._both_at(D.sqrt_())
 
 
 class Gaussian(Radial):
@@ -208,6 +275,10 @@ class Gaussian(Radial):
 
     def _slope(self, D: Tensor) -> Tensor:
         return self._profile(D).mul_(-self._gamma)
+
+    def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
+        E = self._profile(D)
+        return E, E * -self._gamma
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         if K is None:
@@ -276,7 +347,18 @@ class Matern(RadialDistance):
         a = r.mul_((2.0 * self.nu * g2) ** 0.5)
         E = (a * -LOG2E).exp2_()
         if self.nu == 0.5:
-            return E.mul_(-0.5 * g2).div_(a).masked_fill_(a == 0.0, 0.0)
+            return flat_where_infinite(E.mul_(-0.5 * g2).div_(a))
         if self.nu == 1.5:
             return E.mul_(-1.5 * g2)
         return a.add_(1.0).mul_(E).mul_(-5.0 / 6.0 * g2)
+
+    def _both_at(self, r: Tensor) -> tuple[Tensor, Tensor]:
+        g2 = self._gamma**2
+        a = r * ((2.0 * self.nu * g2) ** 0.5)
+        E = (a * -LOG2E).exp2_()
+        if self.nu == 0.5:
+            return E, flat_where_infinite((E * (-0.5 * g2)).div_(a))
+        if self.nu == 1.5:
+            return a.add_(1.0).mul_(E), E.mul_(-1.5 * g2)
+        slope = (a + 1.0).mul_(E).mul_(-5.0 / 6.0 * g2)
+        return (a * a).div_(3.0).add_(a).add_(1.0).mul_(E), slope

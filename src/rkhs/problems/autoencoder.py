@@ -96,10 +96,12 @@ class Autoencoder:
     last_layer: Callable[..., Decoder] = optimal_decoder
     solvers: tuple[str, ...] = ("lbfgs", "adam")
     _roots: tuple[Tensor | None, ...] = field(init=False)
+    _last: Kernel = field(init=False)
 
     def __post_init__(self) -> None:
         operators = self.operators or (None,) * len(self.reg)
         object.__setattr__(self, "operators", operators)
+        object.__setattr__(self, "_last", self.kernels[-1].radial or self.kernels[-1])
         object.__setattr__(self, "_roots", tuple(None if A is None else square_root(A) for A in operators))
 
     @property
@@ -141,7 +143,10 @@ class Autoencoder:
 
     def decoder(self, codes: Tensor) -> Decoder:
         """Best last layer for the given codes of layer L-1, shape (n, p)."""
-        return self.last_layer(self.kernels[-1], codes, self.target, self.reg[-1], self.operators[-1], self.weights)
+        return self._decoder(self._last._gram(codes), codes)
+
+    def _decoder(self, K: Tensor, codes: Tensor) -> Decoder:
+        return self.last_layer(K, codes, self.target, self.reg[-1], self.operators[-1], self.weights)
 
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""
@@ -156,10 +161,11 @@ class Autoencoder:
         """Reduced objective and its gradient, shape of ``point``. O(n^3 / 3 + n^2 (d + p)) for two layers."""
         parts = self.unpack(point)
         codes, grams = self._forward(parts)
-        decoder = self.decoder(codes[-1])
+        K, pull = self._last.gram_and_pullback(codes[-1])
+        decoder = self._decoder(K, codes[-1])
         value = decoder.value + 0.5 * self.reg[0] * float((parts[0] * parts[0]).sum())
         # Envelope theorem: the derivative at the optimal last layer is that with the last layer fixed.
-        G = self.kernels[-1].pullback(codes[-1], Outer(decoder.root, decoder.root)).mul_(-0.5 * self.reg[-1])
+        G = pull(Outer(decoder.root, decoder.root)).mul_(-0.5 * self.reg[-1])
         if decoder.linear is not None:
             G.addmm_(decoder.parameters, decoder.linear[:-1].mT, alpha=-self.reg[-1])
         grads: list[Tensor] = []

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import solve_positive
-from rkhs.kernels.base import Kernel
 
 __all__ = ["Decoder", "optimal_decoder", "square_root"]
 
@@ -57,7 +56,7 @@ class Decoder:
 
 
 def optimal_decoder(
-    kernel: Kernel, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
+    K: Tensor, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
 ) -> Decoder:
     """Minimise ``sum_i w_i 1/2 ||t_i - (K Phi A)_i||^2 + reg / 2 <K, Phi A Phi^T>`` over ``Phi``.
 
@@ -66,10 +65,10 @@ def optimal_decoder(
 
     Parameters
     ----------
-    kernel : Kernel
-        Of the last layer.
+    K : Tensor of shape (n, n)
+        Gram matrix of the codes; its memory is used up.
     codes : Tensor of shape (n, p)
-        Inputs of the last layer.
+        Inputs of the last layer; here ``K`` says all of them.
     target : Tensor of shape (n, r)
         Coordinates of the targets.
     reg : float
@@ -93,7 +92,6 @@ def optimal_decoder(
     Laforgue et al. (2019), section 4.2 (``N_KRR``), with weights and operators.
     """
     n, T = target.shape[0], target
-    K = kernel._gram(codes)
     if operator is None:
         K.diagonal().add_(n * reg if weights is None else reg / weights)
         Phi = solve_positive(K, T, name="the decoder system K + n reg I")

@@ -156,7 +156,9 @@ class JointAutoencoder:
 
     def decoder(self, codes: Tensor) -> Decoder:
         """Best last layer for the given codes of layer L-1, shape (n, p)."""
-        return optimal_decoder(self.kernels[-1], codes, self.target, self.reg[-1], self.operators[-1], self.weights)
+        return optimal_decoder(
+            self.kernels[-1]._gram(codes), codes, self.target, self.reg[-1], self.operators[-1], self.weights
+        )
 
     def complete(self, first: Tensor) -> Tensor:
         """Append the best last layer to the coefficients of the other layers."""

@@ -12,11 +12,13 @@ training codes need not stay: the least norm of a change of the encoder that mov
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.radial import Radial
 from rkhs.problems.semiparametric import linear_system
 
 __all__ = ["CodeRefinement", "LeftOutRefinement"]
@@ -66,6 +68,10 @@ class CodeRefinement:
     n: float
     linear: Tensor | None = None
 
+    @cached_property
+    def _radial(self) -> Radial | None:
+        return self.kernel.radial
+
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
         return self.start + self.radius[:, None] * U
@@ -74,23 +80,10 @@ class CodeRefinement:
         """The problems of some rows."""
         return replace(self, goal=self.goal[index], start=self.start[index], radius=self.radius[index])
 
-    def _decoded(self, codes: Tensor) -> Tensor:
-        said = self.kernel._gram(codes, self.supports) @ self.coefficients
-        return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
-
-    def _pulled(self, codes: Tensor, R: Tensor) -> Tensor:
-        """Gradient of ``sum_i <r_i, g(z_i)>`` in the codes, shape (m, p)."""
-        pulled = self.kernel.cross_pullback(codes, self.supports, R @ self.coefficients.mT)
-        return pulled if self.linear is None else torch.addmm(pulled, R, self.linear[:-1].mT)
-
-    def _slopes(self, codes: Tensor) -> Tensor:
-        """Derivatives of the decoder at each code, shape (m, p, r)."""
-        J = self.kernel._jacobian(codes, self.supports, self.coefficients)
-        return J if self.linear is None else J.add_(self.linear[:-1])
-
     def errors(self, U: Tensor) -> Tensor:
         """Squared distance of each item to what its code decodes to, shape (m,)."""
-        return ((self.goal - self._decoded(self.codes(U))) ** 2).sum(1)
+        codes = self.codes(U)
+        return ((self.goal - self._decoded(codes, self.kernel._gram(codes, self.supports))) ** 2).sum(1)
 
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
@@ -98,26 +91,56 @@ class CodeRefinement:
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
+        return self.state(U)[:2]
+
+    def state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Objective and gradient of each row, and the slopes of a radial kernel, which the step needs too."""
         codes = self.codes(U)
-        R = self.goal - self._decoded(codes)
-        pulled = self._pulled(codes, R).mul_(-1.0 / self.n)
-        return (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1), self.radius[:, None] * pulled + U
+        if self._radial is None:
+            K, slopes = self.kernel._gram(codes, self.supports), None
+        else:
+            K, slopes = self._radial.gram_and_slopes(codes, self.supports)
+        R = self.goal - self._decoded(codes, K)
+        pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
+        values = (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
+        return values, self.radius[:, None] * pulled + U, slopes
 
-    def state(self, U: Tensor) -> tuple[Tensor, Tensor, None]:
-        """Objective and gradient of each row; the step is apart, for it costs more than both."""
-        return *self.values_and_grads(U), None
-
-    def fixed_point(self, U: Tensor) -> Tensor | None:
+    def fixed_point(self, U: Tensor, state: tuple[Tensor, Tensor, Tensor | None]) -> Tensor:
         """Gauss-Newton step of each row: O(m n p r + m p^2 r)."""
+        _, grads, slopes = state
         rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
-        parts = torch.arange(len(U), device=U.device).split(rows)
-        return torch.cat([self.rows(part)._newton(U[part]) for part in parts])
+        steps = []
+        for part in torch.arange(len(U), device=U.device).split(rows):
+            problem = self.rows(part)
+            J = problem._jacobian(problem.codes(U[part]), None if slopes is None else slopes[part])
+            J.mul_(problem.radius[:, None, None] / self.n**0.5)
+            H = J @ J.mT
+            H.diagonal(dim1=1, dim2=2).add_(1.0)
+            steps.append(torch.linalg.solve(H, grads[part]))
+        return U - torch.cat(steps)
 
-    def _newton(self, U: Tensor) -> Tensor:
-        J = self._slopes(self.codes(U)).mul_(self.radius[:, None, None] / self.n**0.5)
-        H = J @ J.mT
-        H.diagonal(dim1=1, dim2=2).add_(1.0)
-        return U - torch.linalg.solve(H, self.values_and_grads(U)[1])
+    def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
+        said = K @ self.coefficients
+        return said if self.linear is None else said.add_(self.linear[-1]).addmm_(codes, self.linear[:-1])
+
+    def _pull(self, codes: Tensor, S: Tensor, slopes: Tensor | None) -> Tensor:
+        """``sum_j S_ij grad_1 k(z_i, z_j)``, shape (m, p); ``S`` may be overwritten."""
+        if slopes is None or self._radial is None:
+            return self.kernel.cross_pullback(codes, self.supports, S)
+        return self._radial.pulled(codes, self.supports, S.mul_(slopes))
+
+    def _pulled(self, codes: Tensor, R: Tensor, slopes: Tensor | None) -> Tensor:
+        """Gradient of ``sum_i <r_i, g(z_i)>`` in the codes, shape (m, p)."""
+        pulled = self._pull(codes, R @ self.coefficients.mT, slopes)
+        return pulled if self.linear is None else torch.addmm(pulled, R, self.linear[:-1].mT)
+
+    def _jacobian(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
+        """Derivatives of the decoder at each code, shape (m, p, r)."""
+        if slopes is None or self._radial is None:
+            J = self.kernel._jacobian(codes, self.supports, self.coefficients)
+        else:
+            J = self._radial.jacobian_of(codes, self.supports, slopes, self.coefficients)
+        return J if self.linear is None else J.add_(self.linear[:-1])
 
 
 @dataclass(frozen=True)
@@ -166,23 +189,23 @@ class LeftOutRefinement(CodeRefinement):
             own_linear=beside,
         )
 
-    def _decoded(self, codes: Tensor) -> Tensor:
-        share = (self.kernel._gram(codes, self.supports) * self.own).sum(1)
+    def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
+        share = (K * self.own).sum(1)
         if self.own_linear is not None:
             share = share + (codes * self.own_linear[:, :-1]).sum(1) + self.own_linear[:, -1]
-        return super()._decoded(codes) - share[:, None] * self.steps
+        return super()._decoded(codes, K) - share[:, None] * self.steps
 
-    def _shares(self, codes: Tensor) -> Tensor:
+    def _shares(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
         """Derivatives of ``share_i`` at each code, shape (m, p)."""
-        # A pull-back may overwrite what it is given.
-        slopes = self.kernel.cross_pullback(codes, self.supports, self.own.clone())
-        return slopes if self.own_linear is None else slopes + self.own_linear[:, :-1]
+        pulled = self._pull(codes, self.own.clone(), slopes)
+        return pulled if self.own_linear is None else pulled + self.own_linear[:, :-1]
 
-    def _pulled(self, codes: Tensor, R: Tensor) -> Tensor:
-        return super()._pulled(codes, R) - (R * self.steps).sum(1, keepdim=True) * self._shares(codes)
+    def _pulled(self, codes: Tensor, R: Tensor, slopes: Tensor | None) -> Tensor:
+        beside = (R * self.steps).sum(1, keepdim=True) * self._shares(codes, slopes)
+        return super()._pulled(codes, R, slopes) - beside
 
-    def _slopes(self, codes: Tensor) -> Tensor:
-        return super()._slopes(codes) - self._shares(codes)[:, :, None] * self.steps[:, None, :]
+    def _jacobian(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
+        return super()._jacobian(codes, slopes) - self._shares(codes, slopes)[:, :, None] * self.steps[:, None, :]
 
 
 def power_function(

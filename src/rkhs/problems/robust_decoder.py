@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from rkhs.kernels.base import Kernel
 from rkhs.losses import Canonical, Loss
 from rkhs.problems.decoder import Decoder, square_root
 from rkhs.problems.dual import DualProblem, dual_problem
@@ -56,7 +55,7 @@ class RobustDecoder:
     >>> from rkhs.problems.robust_decoder import RobustDecoder
     >>> from rkhs.solvers import ADMM
     >>> Z = torch.tensor([[0.0], [1.0], [2.0]], dtype=torch.float64)
-    >>> decoder = RobustDecoder(Huber(0.1), ADMM())(Gaussian(1.0), Z, 5.0 * Z, 0.1, None, None)
+    >>> decoder = RobustDecoder(Huber(0.1), ADMM())(Gaussian(1.0)(Z), Z, 5.0 * Z, 0.1, None, None)
     >>> decoder.saturated.tolist()
     [False, True, True]
     """
@@ -68,12 +67,12 @@ class RobustDecoder:
         self._bent = not isinstance(loss, Canonical) or loss.dual_parameters[:2] != (1.0, 0.0)
 
     def __call__(
-        self, kernel: Kernel, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
+        self, K: Tensor, codes: Tensor, target: Tensor, reg: float, operator: Tensor | None, weights: Tensor | None
     ) -> Decoder:
         """Solve at the given codes; arguments as in :func:`~rkhs.problems.decoder.optimal_decoder`."""
         n = target.shape[0]
         given = None if weights is None else weights * n
-        problem = dual_problem([(kernel._gram(codes), operator)], target, self.loss, reg, given)
+        problem = dual_problem([(K, operator)], target, self.loss, reg, given)
         previous = self._previous if self._previous is not None and self._previous.shape == target.shape else None
         solution = self.solver.solve(problem, previous)
         Phi = solution.point

@@ -25,7 +25,6 @@ from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import Factor, fix_signs, solve_positive
-from rkhs.kernels.base import Kernel
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.start import kernel_pca_scores
 
@@ -207,7 +206,7 @@ def linear_system(mixed: Tensor) -> Tensor:
 
 
 def semiparametric_decoder(
-    kernel: Kernel,
+    K: Tensor,
     codes: Tensor,
     target: Tensor,
     reg: float,
@@ -220,8 +219,8 @@ def semiparametric_decoder(
 
     Parameters
     ----------
-    kernel : Kernel
-        Of the last layer.
+    K : Tensor of shape (n, n)
+        Gram matrix of the codes; its memory is used up.
     codes : Tensor of shape (n, p)
     target : Tensor of shape (n, r)
     reg : float
@@ -247,7 +246,7 @@ def semiparametric_decoder(
     """
     assert operator is None
     n, p = codes.shape
-    W = kernel._gram(codes)
+    W = K
     W.diagonal().add_(n * reg if weights is None else reg / weights)
     B = torch.cat([codes, codes.new_ones(n, 1)], 1)
     solved = solve_positive(W, torch.cat([B, target], 1), name="the decoder system K + n reg I")

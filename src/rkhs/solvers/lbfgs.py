@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import scipy.linalg
 import torch
 from torch import Tensor
 
@@ -51,17 +52,20 @@ class LBFGS(Solver):
         x = start.clone()
         value, grad = problem.value_and_grad(x)
         known = problem.curvature if isinstance(problem, HasCurvature) else ()
-        pairs: deque[tuple[Tensor, Tensor, float]] = deque(known, maxlen=self.memory)
+        pairs = _Pairs(x, self.memory)
+        for s, y, _ in known:
+            pairs.append(s, y)
+        has_metric, can_diverge = isinstance(problem, HasMetric), isinstance(problem, CanDiverge)
         evaluations, stalled, iteration = 1, 0, 0
         reason = Reason.MAX_ITER
         while True:
-            metric = problem.metric(x) if isinstance(problem, HasMetric) else _identity
-            steepest = metric(grad)
+            metric = problem.metric(x) if has_metric else None
+            steepest = grad if metric is None else metric(grad)
             measure = math.sqrt(max(float((grad * steepest).sum()), 0.0))
             if monitor.row(iteration, value, measure, evaluations=evaluations):
                 reason = Reason.TIME
                 break
-            if isinstance(problem, CanDiverge) and problem.diverged(x, value):
+            if can_diverge and problem.diverged(x, value):
                 reason = Reason.DIVERGED
                 break
             if measure <= self.tol * abs(value):
@@ -69,7 +73,7 @@ class LBFGS(Solver):
                 break
             if iteration >= self.max_iter:
                 break
-            direction = _two_loop(grad, pairs, metric, steepest)
+            direction = pairs.direction(grad, metric, steepest)
             slope = float((grad * direction).sum())
             if not slope < 0.0:
                 pairs.clear()
@@ -86,7 +90,7 @@ class LBFGS(Solver):
             s, y = step.length * direction, step.grad - grad
             curvature = float((s * y).sum())
             if curvature > 1e-14 * float(s.norm()) * float(y.norm()):
-                pairs.append((s, y, 1.0 / curvature))
+                pairs.append(s, y)
             decrease = (value - step.value) / max(1e-300, abs(value), abs(step.value))
             stalled = stalled + 1 if decrease <= self.tol else 0
             x, value, grad = step.point, step.value, step.grad
@@ -95,7 +99,7 @@ class LBFGS(Solver):
                 monitor.row(iteration, value, measure, evaluations=evaluations)
                 reason = Reason.DECREASE
                 break
-        return Solution(x, value, reason, max(1, iteration), evaluations, None, monitor.finish(), tuple(pairs))
+        return Solution(x, value, reason, max(1, iteration), evaluations, None, monitor.finish(), pairs.all())
 
 
 def _first_step(value: float, measure: float) -> float:
@@ -104,15 +108,77 @@ def _first_step(value: float, measure: float) -> float:
     return max(min(1.0, 1.0 / max(measure, 1e-300)), min(promising, _FARTHEST))
 
 
-def _identity(gradient: Tensor) -> Tensor:
-    return gradient
+class _Pairs:
+    """Steps ``s`` and changes ``y`` of the gradient, the last few, and the quasi-Newton direction that they give.
+
+    Without a metric the direction is the compact form of Byrd, Nocedal and Schnabel (1994), theorem 2.2: three products
+    with all vectors at once in place of two loops over them, which cost a fifth of a small fit.
+    """
+
+    def __init__(self, like: Tensor, size: int) -> None:
+        self._vectors = like.new_zeros(2 * size, like.numel())  # steps, then changes, in places that are used again
+        self._places: list[int] = []  # the oldest first, as in these matrices:
+        self._sy, self._yy = np.zeros((size, size)), np.zeros((size, size))
+        self._size, self._shape = size, like.shape
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def clear(self) -> None:
+        """Forget all pairs."""
+        self._places.clear()
+
+    def append(self, s: Tensor, y: Tensor) -> None:
+        """Keep a pair, in place of the oldest if there are too many."""
+        size, k = self._size, len(self)
+        if size == 0:
+            return
+        if k == size:
+            place, k = self._places.pop(0), k - 1
+            for M in (self._sy, self._yy):
+                M[:k, :k] = M[1:, 1:]
+        else:
+            place = next(i for i in range(size) if i not in self._places)
+        self._places.append(place)
+        self._vectors[place], self._vectors[size + place] = s.reshape(-1), y.reshape(-1)
+        steps, changes = self._products(y)
+        self._sy[: k + 1, k] = steps
+        self._yy[: k + 1, k] = self._yy[k, : k + 1] = changes
+
+    def all(self) -> tuple[tuple[Tensor, Tensor, float], ...]:
+        """The pairs with ``1 / <s, y>``, the oldest first."""
+        return tuple(
+            (self._vectors[i].view(self._shape), self._vectors[self._size + i].view(self._shape), 1.0 / curvature)
+            for i, curvature in zip(self._places, self._sy.diagonal().tolist(), strict=False)
+        )
+
+    def direction(self, grad: Tensor, metric: Callable[[Tensor], Tensor] | None, steepest: Tensor) -> Tensor:
+        """Minus the inverse Hessian guess times the gradient."""
+        k = len(self)
+        if k == 0:
+            return -steepest
+        if metric is not None:
+            return _two_loop(grad, self.all(), metric)
+        R, Y = self._sy[:k, :k], self._yy[:k, :k]  # of R the upper triangle
+        scale = float(R[-1, -1] / max(Y[-1, -1], 1e-300))
+        steps, changes = self._products(grad)
+        first, _ = scipy.linalg.lapack.dtrtrs(R, steps)
+        inner = R.diagonal() * first + scale * (Y @ first - changes)
+        mix = np.zeros((2, self._size))
+        mix[0, self._places], _ = scipy.linalg.lapack.dtrtrs(R, inner, trans=1)
+        mix[1, self._places] = -scale * first
+        back = self._vectors.mT @ torch.from_numpy(mix.reshape(-1)).to(grad)
+        return back.view(self._shape).add_(grad, alpha=scale).neg_()
+
+    def _products(self, x: Tensor) -> np.ndarray:
+        """Of the steps and of the changes with a vector, the oldest first, shape (2, k)."""
+        products = (self._vectors @ x.reshape(-1)).cpu().numpy().astype(np.float64, copy=False)
+        return products.reshape(2, -1)[:, self._places]
 
 
 def _two_loop(
-    grad: Tensor, pairs: deque[tuple[Tensor, Tensor, float]], metric: Callable[[Tensor], Tensor], steepest: Tensor
+    grad: Tensor, pairs: tuple[tuple[Tensor, Tensor, float], ...], metric: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    if not pairs:
-        return -steepest
     q = grad.clone()
     weights = []
     for s, y, rho in reversed(pairs):

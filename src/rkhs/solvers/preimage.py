@@ -11,14 +11,15 @@ from rkhs._core.config import Configurable
 
 __all__ = ["PreimageDescent", "preimages"]
 
-State = tuple[Tensor, Tensor, "Tensor | None"]
+State = tuple["Tensor | None", ...]
 
 
 class PreimageDescent(Configurable):
     """Monotone descent on one small problem a row: pre-images, or refined codes.
 
     Where the problem offers a fixed-point step and the step lowers ``r``, it is taken; otherwise a gradient step with
-    backtracking, so that ``r`` never rises and a vanishing denominator does no harm.
+    backtracking, so that ``r`` never rises and a vanishing denominator does no harm. The state of a problem at a point
+    are values, gradients and whatever its fixed-point step needs of them, tensors with a row each, or None.
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ class PreimageDescent(Configurable):
     @staticmethod
     def _step(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, State, Tensor]:
         """One step of every row, with the state after it: a step that is accepted is evaluated once."""
-        values, _, jump = state
-        jump = problem.fixed_point(Y) if jump is None else jump
+        values, jump = state[0], problem.fixed_point(Y, state)
+        assert values is not None
         left = torch.arange(len(Y), device=Y.device)
         if jump is not None:
             usable = torch.isfinite(jump).all(1)
@@ -131,7 +132,9 @@ def preimages(problem: Any, start: Tensor) -> Tensor:
 
 def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """A gradient step with backtracking for every row; rows that find no descent stay."""
-    values, grads, _ = state
+    values, grads = state[:2]
+    assert values is not None
+    assert grads is not None
     squared, new = (grads * grads).sum(1), Y.clone()
     done = torch.zeros(len(Y), dtype=torch.bool, device=Y.device)
     for _ in range(40):
@@ -147,11 +150,12 @@ def _along_gradient(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> t
 
 def _rows(state: State, index: Tensor) -> State:
     """The state of some rows."""
-    values, grads, jump = state
-    return values[index], grads[index], None if jump is None else jump[index]
+    return tuple(None if part is None else part[index] for part in state)
 
 
 def _choose(first: Tensor, a: State, b: State) -> State:
     """Rows of ``a`` where ``first`` holds, of ``b`` elsewhere."""
-    jump = None if a[2] is None or b[2] is None else torch.where(first[:, None], a[2], b[2])
-    return torch.where(first, a[0], b[0]), torch.where(first[:, None], a[1], b[1]), jump
+    return tuple(
+        None if x is None or y is None else torch.where(first.view(-1, *[1] * (x.ndim - 1)), x, y)
+        for x, y in zip(a, b, strict=True)
+    )
