@@ -71,6 +71,31 @@ def test_pullback_takes_any_form_of_its_arguments(kernel: Kernel) -> None:
     assert torch.equal(K, k._gram(X))
 
 
+@pytest.mark.parametrize("kernel", SMOOTH)
+def test_values_and_slopes_that_share_work_are_those_apart(kernel: Kernel) -> None:
+    rng = np.random.default_rng(4)
+    X = items(kernel, 300) if not has_function(kernel) else items(kernel, 10)  # more than one tile
+    X[-1] = X[0]
+    k, n = kernel.resolve(X), len(X)
+    left = torch.from_numpy(rng.normal(size=(n, 2)))
+    for same in (k, k.radial):
+        if same is None:
+            continue
+        K, pull = same.gram_and_pullback(X)
+        torch.testing.assert_close(K, k._gram(X), rtol=1e-12, atol=1e-12)
+        for S in (Outer(left, left), torch.from_numpy(rng.normal(size=(n, n)))):
+            expected = k.pullback(X, S)
+            assert torch.allclose(pull(S), expected, rtol=0, atol=1e-10 * float(expected.abs().max()))
+    if k.radial is not None:
+        Y, S, C = X[:7] + 0.1, torch.from_numpy(rng.normal(size=(n, 7))), torch.from_numpy(rng.normal(size=(7, 3)))
+        Y[0] = X[0]
+        K, slopes = k.radial.gram_and_slopes(X, Y)
+        torch.testing.assert_close(K, k._gram(X, Y), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(k.radial.pulled(X, Y, S * slopes), k.cross_pullback(X, Y, S), rtol=1e-9, atol=1e-9)
+        found = k.radial.jacobian_of(X, Y, slopes, C)
+        torch.testing.assert_close(found, k._jacobian(X, Y, C), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("kernel", [p for p in ALL if not p.values[0].differentiable])
 def test_kernels_without_gradient_say_so(kernel: Kernel) -> None:
     X = torch.ones(2, 2, dtype=torch.float64)

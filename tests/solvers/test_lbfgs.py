@@ -11,6 +11,7 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs.protocols import Monitor, Reason
 from rkhs.solvers import LBFGS
+from rkhs.solvers.lbfgs import _Pairs
 from tests.solvers.functions import Broken, Quadratic, Rosenbrock
 
 
@@ -39,6 +40,28 @@ def test_quadratic_and_its_metric(seed: int) -> None:
 def test_memory_is_a_parameter(memory: int) -> None:
     problem = Quadratic(0, condition=1e3)
     assert LBFGS(5000, 1e-12, memory).solve(problem, torch.zeros(20, dtype=torch.float64)).converged
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 13])
+def test_the_compact_direction_is_that_of_the_two_loops(count: int) -> None:
+    rng = np.random.default_rng(count)
+    grad, rate = (torch.as_tensor(x) for x in (rng.normal(size=(6, 2)), rng.uniform(0.1, 3.0, (6, 2))))
+    pairs = _Pairs(grad, 5)
+    for _ in range(count):
+        s = torch.as_tensor(rng.normal(size=(6, 2)))
+        pairs.append(s, rate * s)
+    assert len(pairs) == min(count, 5)
+    _, y, rho = pairs.all()[-1]
+    torch.testing.assert_close(y, rate * s)
+    assert rho == pytest.approx(1.0 / float((s * y).sum()))
+    found = pairs.direction(grad, None, grad)
+    torch.testing.assert_close(found, pairs.direction(grad, lambda x: x, grad), rtol=1e-10, atol=1e-12)
+    pairs.clear()
+    torch.testing.assert_close(pairs.direction(grad, None, grad), -grad)
+    pairs.append(s, rate * s)  # a place that was used before
+    again = _Pairs(grad, 5)
+    again.append(s, rate * s)
+    torch.testing.assert_close(pairs.direction(grad, None, grad), again.direction(grad, None, grad))
 
 
 def test_reason_gradient_at_the_minimum() -> None:

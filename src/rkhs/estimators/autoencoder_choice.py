@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
@@ -45,7 +44,6 @@ _MANY = 400  # rows beyond which copies are not looked for, and none is left out
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 _MEASURED = 200  # of the rows that could be left out in turn
 _COPIES = 0.05  # of the rows may be copies of others where rows are left out in turn: none of those is measured
-_TAIL = 1e-3  # of the variance that leading components leave may be missing where settings are compared
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
@@ -86,9 +84,7 @@ def settle(
     count = int(groups.max()) + 1
     if count < _FEWEST:
         return Choice(settings)
-    rows = Rows(model, gram, gram, weights, True)
-    if gram is None:
-        rows = Rows.of(model, _without_tail(model, settings, items, weights), goal, weights)
+    rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     many = min(settings.widths) > _FEW_COMPONENTS
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     layers: list[list[Tensor] | None] = []
@@ -172,27 +168,6 @@ def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
 def _alone(groups: np.ndarray) -> np.ndarray:
     """Rows that have no copy."""
     return np.flatnonzero(np.bincount(groups)[groups] == 1)
-
-
-def _without_tail(model: Any, settings: Settings, X: Any, weights: Tensor | None) -> Any:
-    """Rows on as many principal axes as matter, where the model depends on distances and variances alone.
-
-    Curves and images have columns by the hundred and far fewer axes, and every column costs time in each fit.
-    """
-    if model.kernel != "auto" or settings.linear_part != "free" or settings.features or not model._own_targets:
-        return X
-    if not (isinstance(X, Tensor) and model.center and weights is None):
-        return X
-    n, d = X.shape
-    A = (X - X.mean(0)).to(torch.float64)
-    values, vectors = torch.linalg.eigh(A.mT @ A if d <= n else A @ A.mT)
-    tails = values.clamp_min(0.0).cumsum(0)  # from the smallest
-    p = min(settings.widths[0], len(tails) - 1)
-    dropped = int((tails <= _TAIL * tails[len(tails) - 1 - p]).sum())
-    if d - (len(tails) - dropped) < 0.2 * d:
-        return X
-    axes = vectors[:, dropped:]
-    return (A @ axes if d <= n else axes * values[dropped:].sqrt()).to(X.dtype)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,6 @@ __all__ = [
     "warn_on_collapse",
 ]
 
-_WIDE = 1.25  # columns over rows where a triangular factor pays
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
@@ -193,13 +192,12 @@ def solve_autoencoder(
             *solve_constrained(estimator, settings, encoder.gram, coordinates, weights, previous)
         )
     assert encoder.factor is not None
-    small = _few_columns(coordinates) if settings.operators[-1] is None else coordinates
     operators = [None if A is None else torch.as_tensor(A).to(coordinates) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
     problem = Autoencoder(
         encoder.factor,
-        small,
+        coordinates,
         settings.decoder_kernels,
         settings.widths,
         settings.reg,
@@ -222,13 +220,7 @@ def solve_autoencoder(
         if best is None or solution.value < best.value - estimator.tol * abs(best.value):
             best = solution
     assert best is not None
-    return _finish(problem if small is coordinates else replace(problem, target=coordinates), best, settings)
-
-
-def _few_columns(T: Tensor) -> Tensor:
-    """Rows with the same products as those of ``T``, all that a fit sees of them, in no more columns than rows."""
-    n, q = T.shape
-    return T if q < _WIDE * n else torch.linalg.qr(T.mT, mode="r").R.mT.contiguous()
+    return _finish(problem, best, settings)
 
 
 def _last_layer(settings: Settings, tol: float, dtype: torch.dtype) -> Callable[..., Decoder]:

@@ -11,14 +11,15 @@ from rkhs._core.config import Configurable
 
 __all__ = ["PreimageDescent", "preimages"]
 
+_SHARES = (0.25, 0.0625)  # of a fixed-point step that went too far
 State = tuple["Tensor | None", ...]
 
 
 class PreimageDescent(Configurable):
     """Monotone descent on one small problem a row: pre-images, or refined codes.
 
-    Where the problem offers a fixed-point step and the step lowers ``r``, it is taken; otherwise a gradient step with
-    backtracking, so that ``r`` never rises and a vanishing denominator does no harm. The state of a problem at a point
+    Where the problem offers a fixed-point step and the step, or a quarter or a sixteenth of it, lowers ``r``, it is
+    taken; otherwise a gradient step with backtracking, so that ``r`` never rises and a vanishing denominator does no harm. The state of a problem at a point
     are values, gradients and whatever its fixed-point step needs of them, tensors with a row each, or None.
 
     Parameters
@@ -67,6 +68,7 @@ class PreimageDescent(Configurable):
         values, jump = state[0], problem.fixed_point(Y, state)
         assert values is not None
         left = torch.arange(len(Y), device=Y.device)
+        new, lost = Y, left
         if jump is not None:
             usable = torch.isfinite(jump).all(1)
             safe = torch.where(usable[:, None], jump, Y)
@@ -74,17 +76,22 @@ class PreimageDescent(Configurable):
             done = usable & (found[0] <= values)
             if bool(done.all()):
                 return safe, found, lengths
-            Y = torch.where(done[:, None], safe, Y)
-            state = _choose(done, found, state)
-            left = left[~done]
-        part = problem.rows(left)
-        new, lengths[left] = _along_gradient(part, Y[left], _rows(state, left), 2.0 * lengths[left])
-        Y = Y.clone()
-        Y[left] = new
-        for whole, some in zip(state, part.state(new), strict=True):
+            new, state, left = torch.where(done[:, None], safe, Y), _choose(done, found, state), left[~done]
+            lost = left[usable[left]]
+            for share in _SHARES:
+                trial = Y[lost] + share * (jump[lost] - Y[lost])
+                better = problem.rows(lost).values(trial) <= values[lost]
+                new[lost[better]] = trial[better]
+                lost = lost[~better]
+            lost = torch.cat([lost, left[~usable[left]]])
+        else:
+            new = Y.clone()
+        at = _rows(state, lost)
+        new[lost], lengths[lost] = _along_gradient(problem.rows(lost), Y[lost], at, 2.0 * lengths[lost])
+        for whole, some in zip(state, problem.rows(left).state(new[left]), strict=True):
             if whole is not None:
                 whole[left] = some
-        return Y, state, lengths
+        return new, state, lengths
 
 
 def preimages(problem: Any, start: Tensor) -> Tensor:
