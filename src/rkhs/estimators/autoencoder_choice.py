@@ -33,7 +33,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_fit import previous_layers
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.left_out import leave_one_out_rows
-from rkhs.estimators.refined_codes import ROUGH
+from rkhs.estimators.refined_codes import ROUGH, ROUGH_MANY
 from rkhs.selection import held_out_parts
 
 __all__ = ["Choice", "Rows", "path_errors", "settle"]
@@ -86,17 +86,18 @@ def settle(
         return Choice(settings)
     rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     many = min(settings.widths) > _FEW_COMPONENTS
+    rough = ROUGH_MANY if many else ROUGH
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     layers: list[list[Tensor] | None] = []
     measured_all = True
     few = len(items) <= (_MANY if many else _MANY_FOR_FEW) and len(items) - count <= _COPIES * len(items)
     if few and _can_leave_out(model, settings, weights):
-        found, layers = _left_out_errors(model, settings, rows, _alone(groups), backwards=many)
+        found, layers = _left_out_errors(model, settings, rows, _alone(groups), rough, backwards=many)
         weights_of = np.ones(found.shape[1])
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
-            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts
+            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=rough) for part in parts
         ]
         found = np.concatenate(errors_of, 1)
         weights_of = np.concatenate([rows.weights_of(part[1]) for part in parts])
@@ -112,7 +113,7 @@ def settle(
     held_out = float(np.nanmin(errors))
     if layers:
         held_out = float(
-            path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=True).mean()
+            path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=rough).mean()
         )
     start = layers[chosen] if layers and model.init == "kpca" else None
     return Choice(replace(settings, reg=settings.candidates[chosen]), start, held_out)
@@ -125,10 +126,10 @@ def _can_leave_out(model: Any, settings: Settings, weights: Tensor | None) -> bo
 
 
 def _left_out_errors(
-    model: Any, settings: Settings, rows: Rows, alone: np.ndarray, *, backwards: bool
+    model: Any, settings: Settings, rows: Rows, alone: np.ndarray, rough: tuple[int, float], *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
     """Errors of some rows that are ``alone``, each left out, a line a candidate, and the layers of the fits."""
-    walker, n = _walker(model, rows, rough=True), len(rows.items)
+    walker, n = _walker(model, rows, rough=rough), len(rows.items)
     asked = np.random.default_rng(0).permutation(alone)[:_MEASURED]
     layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
 
@@ -235,7 +236,7 @@ def path_errors(
     test: np.ndarray,
     *,
     backwards: bool = False,
-    rough: bool = False,
+    rough: tuple[int, float] | None = None,
 ) -> np.ndarray:
     """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
     walker = _walker(model, rows, rough=rough)
@@ -249,7 +250,7 @@ def path_errors(
     return _walk(measure, len(candidates), rows.weights_of(test), backwards=backwards)
 
 
-def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
+def _walker(model: Any, rows: Rows, *, rough: tuple[int, float] | None) -> Any:
     """A model whose fits start where the last one ended."""
     params = {
         **rows.settings(),
@@ -261,9 +262,9 @@ def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
     }
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
-    walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
-    if rough:
-        walker._refinement = ROUGH
+    walker = type(model)(**{**params, "tol": max(model.tol, _TOL if rough is None else _ROUGH_TOL)})
+    if rough is not None:
+        walker._refinement = rough
     return walker
 
 

@@ -32,7 +32,7 @@ def _blocks(n: int, height: int = ROWS) -> Iterator[slice]:
 
 def flat_where_infinite(slope: Tensor) -> Tensor:
     """Zero in place of ``-inf``: the slope of a kernel of the plain distance at two equal points."""
-    return torch.nn.functional.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
+    return torch.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
 
 
 def _symmetric(A: Tensor, norms: Tensor, fill: Callable[[Tensor, slice, slice], Tensor]) -> Tensor:

@@ -19,8 +19,9 @@ class PreimageDescent(Configurable):
     """Monotone descent on one small problem a row: pre-images, or refined codes.
 
     Where the problem offers a fixed-point step and the step, or a quarter or a sixteenth of it, lowers ``r``, it is
-    taken; otherwise a gradient step with backtracking, so that ``r`` never rises and a vanishing denominator does no harm. The state of a problem at a point
-    are values, gradients and whatever its fixed-point step needs of them, tensors with a row each, or None.
+    taken; otherwise a gradient step with backtracking, so that ``r`` never rises and a vanishing denominator does no
+    harm. The state of a problem at a point are values, gradients and whatever its fixed-point step needs of them:
+    tensors with a row each, or None.
 
     Parameters
     ----------
