@@ -142,7 +142,7 @@ class KernelAutoencoder(FittedAutoencoder):
         linear parts and ``s^2 = k(x, x)`` without. Training codes do not change. For two layers, no operator on the
         codes, constraint or ``targets``, and Gram inputs of constant diagonal. Held-out error 4 % lower on nine further
         sets and worse on none (``./dev bench refinement``).
-    code_metric : float, default=0.5
+    code_metric : float, default=0.75
         Metric of the codes that are given out and taken back, from 0 to 1. With 0 they are those that the layers
         exchange, whose distances mean little: the decoder has a scale of its own in each direction. With 1 distances
         of codes are those of what they decode to, to first order and on average; in between ``z G^(code_metric / 2)``,
@@ -270,7 +270,7 @@ class KernelAutoencoder(FittedAutoencoder):
         tol: float = 1e-4,
         warm_start: bool = False,
         refine: bool = True,
-        code_metric: float = 0.5,
+        code_metric: float = 0.75,
         storage: Any = "dense",
         engine: Any = None,
         address: Any = None,

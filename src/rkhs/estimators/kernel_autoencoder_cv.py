@@ -47,7 +47,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     center, scale : bool, default=True
     loss : str or Loss, default="squared"
     refine : bool, default=True
-    code_metric : float, default=0.5
+    code_metric : float, default=0.75
     max_iter : int, default=500
     tol : float, default=1e-4
         The fits that are compared stop at 1e-3 if it is smaller.
@@ -117,7 +117,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         scale: bool = True,
         loss: Any = "squared",
         refine: bool = True,
-        code_metric: float = 0.5,
+        code_metric: float = 0.75,
         max_iter: int = 500,
         tol: float = 1e-4,
         psd: str = "clip",
