@@ -1,10 +1,8 @@
 """Codes of new items refined by what the items are; see :mod:`rkhs.problems.refinement`.
 
-A change of a code is priced by the power function beside free linear parts, and by ``k(x, x)`` without: the latter had
-0.88 of the error of the former at two components and 0.95 at ten on Gram matrices of nine development sets, two splits
-(1.02 at worst; 0.93 and 1.00 with the default kernels of vectors), and lifted every head at two; a kernel of finite
-rank leaves the power function no room at all. Beside free linear parts a price that is a hundred times lower has up to
-1.24 of the error.
+A change of a code is priced by the power function beside free linear parts, and by ``k(x, x)`` without: there the power
+function had 1.26 of the error at two components and 1.07 at ten (``./dev bench refine_price``: fourteen development
+sets as Gram matrices, two splits), and it leaves a kernel of finite rank no room at all.
 """
 
 from __future__ import annotations
