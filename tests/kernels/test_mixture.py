@@ -54,3 +54,22 @@ def test_a_far_point_keeps_the_digits_of_the_narrowest_term() -> None:
     wide, narrow = 0.5 * Matern(1.5, 1e-3), 0.5 * Gaussian(2.0)
     torch.testing.assert_close((wide + narrow)._gram(X), wide._gram(X) + narrow._gram(X), rtol=1e-6, atol=1e-9)
     assert Mixture((0.5, 0.5), (wide.base, narrow.base))._gamma == 2.0
+
+
+@each_sum
+@pytest.mark.parametrize("n", [7, 500])
+def test_values_and_pullbacks_that_share_work_are_those_of_the_terms(terms: list[Kernel], n: int) -> None:
+    rng = np.random.default_rng(n)
+    X, S = (torch.as_tensor(rng.normal(size=shape)) for shape in ((n, 3), (n, n)))
+    X[1] = X[0]
+    kernel, Y = total(terms), X[:5] + 0.1
+    K, pull = kernel.gram_and_pullback(X)
+    torch.testing.assert_close(K, torch.stack([term._gram(X) for term in terms]).sum(0), rtol=1e-12, atol=1e-12)
+    expected = torch.stack([term._pullback(X, S, None) for term in terms]).sum(0)
+    torch.testing.assert_close(pull(S), expected, rtol=1e-9, atol=1e-9)
+    assert kernel.radial is None or all(term.radial is not None for term in terms)
+    assert terms is not TERMS["two Matern"] or kernel.radial is not None
+    if kernel.radial is not None:
+        M = kernel.radial.gram_and_slopes(X, Y)[1].mul_(S[:, :5])
+        expected = torch.stack([term._cross_pullback(X, Y, S[:, :5].contiguous()) for term in terms]).sum(0)
+        torch.testing.assert_close(kernel.radial.pulled(X, Y, M), expected, rtol=1e-9, atol=1e-9)
