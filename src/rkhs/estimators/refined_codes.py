@@ -125,5 +125,5 @@ def _factor(model: Any) -> tuple[Tensor, Tensor]:
         triangle, pivots = getattr(model, "_cache_encoder", None) or (None, None)
     if triangle is None:  # a model from a file
         factor = factorize(model._training_gram(model.kernel_, model._support()))
-        return factor.triangle, factor.pivots
+        return factor.triangle.contiguous(), factor.pivots  # in the order of one that was kept: the same bits
     return to_tensor(triangle, **model._options), torch.as_tensor(pivots, device=model._options["device"])

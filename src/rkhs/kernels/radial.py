@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
-from rkhs.kernels.distances import ROWS, TILE, cancels, in_strips, mirrored, new_matrix, rounding, squared_distances
+from rkhs.kernels.distances import ROWS, TILE, cancels, in_strips, mirrored, rounding, squared_distances
 from rkhs.kernels.stationary import Stationary
 
 __all__ = ["Gaussian", "Matern", "Radial", "RadialDistance"]
@@ -109,7 +109,7 @@ class Radial(Stationary):
         n, norms = len(A), (A * A).sum(1)
         if n > _FEW or self._cancels(norms):
             return super().gram_and_pullback(X)
-        slopes = new_matrix(n, n, A)  # of the tiles on and above the diagonal
+        slopes = A.new_empty(n, n)  # of the tiles on and above the diagonal
 
         def both(D: Tensor, near: slice, far: slice) -> Tensor:
             profile, slopes[near, far] = self._profile_and_slope(D)
@@ -158,7 +158,7 @@ class Radial(Stationary):
 
     def gram_and_slopes(self, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """``k(X, Y)`` and ``f'`` there, for :meth:`pulled` and :meth:`jacobian_of`, each of shape (m, n)."""
-        K, slopes = new_matrix(len(X), len(Y), X), new_matrix(len(X), len(Y), X)
+        K, slopes = X.new_empty(2, len(X), len(Y))  # aligned as products of the same bits need it
         for rows in _blocks(len(X), max(ROWS, TILE**2 // len(Y))):
             D = squared_distances(X[rows], Y, self._gamma ** (2 / self._power))
             K[rows], slopes[rows] = self._profile_and_slope(D)
