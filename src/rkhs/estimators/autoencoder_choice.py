@@ -1,8 +1,8 @@
 """``reg="auto"``: a few regularisers compared on rows that were left out, each fit started where the last one ended.
 
-Of few vectors rows are left out in turn, 200 at most, in closed form, with their codes refined as those of new rows:
-one fit a candidate, to all rows, and the fit to come goes on from the one that was chosen. On fourteen development sets
-of 40 to 350 rows (``./dev bench selection --parts``) the error was 0.98 to 1.00 of that with held-out parts (geometric
+Of few vectors every row is left out in turn, in closed form, with its code refined as that of a new row: one fit a
+candidate, to all rows, and the fit to come goes on from the one that was chosen. On fourteen development sets of 40
+to 350 rows (``./dev bench selection --parts``) the error was 0.98 to 1.00 of that with held-out parts (geometric
 means), in half of the time below 200 rows. Such errors tell settings apart but are too small, so that of the choice is
 measured once on a part. Rows with weights, copies of rows, features of kernels and more rows are held out. The
 codes of a fit to a part are no start for the fit to come that is worth their price: refined, they took 17, 100, 28 and
@@ -13,7 +13,7 @@ best before; with one or two, where a fit that starts at a weak regulariser gets
 end.
 
 Of the candidates about as good as the best the strongest is taken. With free linear parts it is close to principal
-components, and where rows of all parts are measured, beyond two components, about as good is one standard error
+components, and where every row is measured, beyond two components, about as good is one standard error
 (Breiman et al., 1984): of 102 development tasks of 30 and 60 rows the worst had 2.6 times the error of principal
 components in place of 6.5. With two components it loses more than it saves.
 """
@@ -42,7 +42,6 @@ _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: where one is to 
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
-_MEASURED = 200  # of the rows that could be left out in turn
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
@@ -91,7 +90,7 @@ def settle(
     measured_all = True
     if _can_leave_out(model, settings, weights) and count == len(items) <= (_MANY if many else _MANY_FOR_FEW):
         found, layers = _left_out_errors(model, settings, rows, rough, backwards=many)
-        weights_of = np.ones(found.shape[1])
+        weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
@@ -126,19 +125,18 @@ def _can_leave_out(model: Any, settings: Settings, weights: Tensor | None) -> bo
 def _left_out_errors(
     model: Any, settings: Settings, rows: Rows, rough: tuple[int, float], *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
-    """Errors of rows, each left out, a line a candidate, and the layers of the fits."""
-    walker, n = _walker(model, rows, rough=rough), len(rows.items)
-    asked = np.random.default_rng(0).permutation(n)[:_MEASURED]
+    """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
+    walker, every = _walker(model, rows, rough=rough), np.arange(len(rows.items))
     layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
 
     def measure(k: int) -> np.ndarray:
         walker.set_params(reg=settings.candidates[k]).fit(rows.items)
-        layers[k] = previous_layers(walker, n, settings)
-        errors = leave_one_out_rows(walker, rows=asked)
+        layers[k] = previous_layers(walker, len(every), settings)
+        errors = leave_one_out_rows(walker)
         assert errors is not None
         return errors * walker.output_.factor**2
 
-    return _walk(measure, len(layers), np.full(len(asked), 1.0 / len(asked)), backwards=backwards), layers
+    return _walk(measure, len(layers), np.full(len(every), 1.0 / len(every)), backwards=backwards), layers
 
 
 def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:

@@ -27,8 +27,8 @@ from rkhs.problems.semiparametric import slope_penalty
 __all__ = ["autoencoder_facts", "leave_one_out_rows", "training_kernel"]
 
 
-def leave_one_out_rows(model: Any, K: np.ndarray | None = None, rows: np.ndarray | None = None) -> np.ndarray | None:
-    """Squared leave-one-out errors of the training items, or of some ``rows``, in units of the scaled targets.
+def leave_one_out_rows(model: Any, K: np.ndarray | None = None) -> np.ndarray | None:
+    """Squared leave-one-out errors of the training items, shape (n,), in units of the scaled targets.
 
     ``K`` is the Gram matrix of the items in the fit, for ``kernel="precomputed"``, where a model does not keep it.
     """
@@ -40,8 +40,8 @@ def leave_one_out_rows(model: Any, K: np.ndarray | None = None, rows: np.ndarray
             known = positive_part(
                 to_tensor(K, **model._options), psd=model.psd, name="the Gram matrix of the training items"
             )
-    errors = autoencoder_facts(model, known, rows)[1]
-    return None if errors is None else errors.cpu().numpy()
+    rows = autoencoder_facts(model, known)[1]
+    return None if rows is None else rows.cpu().numpy()
 
 
 def training_kernel(model: Any) -> Tensor | None:
@@ -57,13 +57,8 @@ def training_kernel(model: Any) -> Tensor | None:
     return K
 
 
-def autoencoder_facts(
-    model: Any, K: Tensor | None, rows: np.ndarray | None = None
-) -> tuple[dict[str, Any], Tensor | None]:
-    """Facts by the name of the diagnostic, and the errors of :func:`leave_one_out_rows`, with the Gram matrix ``K``.
-
-    Of some ``rows`` alone there is no ``leave_one_out_error`` among the facts.
-    """
+def autoencoder_facts(model: Any, K: Tensor | None) -> tuple[dict[str, Any], Tensor | None]:
+    """Facts by the name of the diagnostic, and the errors of :func:`leave_one_out_rows`, with the Gram matrix ``K``."""
     facts: dict[str, Any] = {"saturated": len(model.saturated_) / len(model.layer_codes_[0])}
     codes = to_tensor(model.layer_codes_[0], **model._options)
     a = to_tensor(model.encoder_coefs_[0], **model._options)
@@ -84,12 +79,12 @@ def autoencoder_facts(
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         left_out = codes - a * power[:, None]
         power = K1.diagonal() if model.code_price_ == "diagonal" else power
-    more, errors = _decoder_facts(model, codes, left_out, power, rows)
-    return facts | more, errors
+    more, rows = _decoder_facts(model, codes, left_out, power)
+    return facts | more, rows
 
 
 def _decoder_facts(
-    model: Any, Z: Tensor, left_out: Tensor | None, power: Tensor | None, rows: np.ndarray | None
+    model: Any, Z: Tensor, left_out: Tensor | None, power: Tensor | None
 ) -> tuple[dict[str, Any], Tensor | None]:
     """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
     kernel, reg, n = model.decoder_kernels_[0], model.reg_[-1], len(Z)
@@ -121,17 +116,13 @@ def _decoder_facts(
     errors = None
     facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
     if left_out is not None and power is not None:
-        steps = Phi / P.diagonal()[:, None]
+        steps, U = Phi / P.diagonal()[:, None], torch.zeros_like(left_out)
         radius = (power / model.reg_[0]).sqrt() if model.reg_[0] > 0.0 else torch.zeros_like(power)
         problem = LeftOutRefinement(
             kernel, Z, Phi, T, left_out, radius, model._total_weight, b, own=P, steps=steps, own_linear=moved
         )
-        if rows is not None:
-            problem = problem.rows(torch.from_numpy(rows).to(Z.device))
-        U = torch.zeros_like(problem.start)
         errors = problem.errors(refining_solver(model).solve(problem, U) if can_refine(model) else U)
-        if rows is None:
-            facts["leave_one_out_error"] = float(w @ errors) / total
+        facts["leave_one_out_error"] = float(w @ errors) / total
     return facts, errors
 
 
