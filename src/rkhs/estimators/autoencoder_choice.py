@@ -33,7 +33,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_fit import previous_layers
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.left_out import leave_one_out_rows
-from rkhs.estimators.refined_codes import ROUGH, ROUGH_MANY
+from rkhs.estimators.refined_codes import ROUGH
 from rkhs.selection import held_out_parts
 
 __all__ = ["Choice", "Rows", "path_errors", "settle"]
@@ -84,17 +84,16 @@ def settle(
         return Choice(settings)
     rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     many = min(settings.widths) > _FEW_COMPONENTS
-    rough = ROUGH_MANY if many else ROUGH
     parts = [tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count)]
     layers: list[list[Tensor] | None] = []
     measured_all = True
     if _can_leave_out(model, settings, weights) and count == len(items) <= (_MANY if many else _MANY_FOR_FEW):
-        found, layers = _left_out_errors(model, settings, rows, rough, backwards=many)
+        found, layers = _left_out_errors(model, settings, rows, backwards=many)
         weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
-            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=rough) for part in parts
+            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts
         ]
         found = np.concatenate(errors_of, 1)
         weights_of = np.concatenate([rows.weights_of(part[1]) for part in parts])
@@ -110,7 +109,7 @@ def settle(
     held_out = float(np.nanmin(errors))
     if layers:
         held_out = float(
-            path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=rough).mean()
+            path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=True).mean()
         )
     start = layers[chosen] if layers and model.init == "kpca" else None
     return Choice(replace(settings, reg=settings.candidates[chosen]), start, held_out)
@@ -123,10 +122,10 @@ def _can_leave_out(model: Any, settings: Settings, weights: Tensor | None) -> bo
 
 
 def _left_out_errors(
-    model: Any, settings: Settings, rows: Rows, rough: tuple[int, float], *, backwards: bool
+    model: Any, settings: Settings, rows: Rows, *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
     """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
-    walker, every = _walker(model, rows, rough=rough), np.arange(len(rows.items))
+    walker, every = _walker(model, rows, rough=True), np.arange(len(rows.items))
     layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
 
     def measure(k: int) -> np.ndarray:
@@ -227,7 +226,7 @@ def path_errors(
     test: np.ndarray,
     *,
     backwards: bool = False,
-    rough: tuple[int, float] | None = None,
+    rough: bool = False,
 ) -> np.ndarray:
     """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
     walker = _walker(model, rows, rough=rough)
@@ -241,7 +240,7 @@ def path_errors(
     return _walk(measure, len(candidates), rows.weights_of(test), backwards=backwards)
 
 
-def _walker(model: Any, rows: Rows, *, rough: tuple[int, float] | None) -> Any:
+def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
     """A model whose fits start where the last one ended."""
     params = {
         **rows.settings(),
@@ -253,9 +252,9 @@ def _walker(model: Any, rows: Rows, *, rough: tuple[int, float] | None) -> Any:
     }
     # One checkpoint belongs to one fit, and one engine serves all of them.
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
-    walker = type(model)(**{**params, "tol": max(model.tol, _TOL if rough is None else _ROUGH_TOL)})
-    if rough is not None:
-        walker._refinement = rough
+    walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
+    if rough:
+        walker._refinement = ROUGH
     return walker
 
 

@@ -23,7 +23,6 @@ from rkhs.solvers.preimage import PreimageDescent
 
 __all__ = [
     "ROUGH",
-    "ROUGH_MANY",
     "can_refine",
     "keep_factor",
     "linear_coordinates",
@@ -32,8 +31,7 @@ __all__ = [
 ]
 
 _STEPS, _TOL = 10, 1e-4  # Gauss-Newton steps: four do nearly all
-ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more
-ROUGH_MANY = (4, 1e-3)  # the same beyond two components: no choice on fourteen development sets was another
+ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
 
 
 def can_refine(model: Any) -> bool:
