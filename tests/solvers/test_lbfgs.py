@@ -64,6 +64,21 @@ def test_the_compact_direction_is_that_of_the_two_loops(count: int) -> None:
     torch.testing.assert_close(pairs.direction(grad, None, grad), again.direction(grad, None, grad))
 
 
+def test_a_pair_in_single_precision_keeps_the_curvature_that_it_was_accepted_for() -> None:
+    accepted = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        s, y = (torch.as_tensor(rng.normal(size=50), dtype=torch.float32) for _ in range(2))
+        y = y - s * float((s * y).sum()) / float((s * s).sum())  # nearly orthogonal: rounding decides
+        curvature = float((s * y).sum())
+        if curvature > 1e-14 * float(s.norm()) * float(y.norm()):
+            accepted += 1
+            pairs = _Pairs(s, 5)
+            pairs.append(s, y)
+            assert pairs.all()[0][2] == 1.0 / curvature
+    assert accepted > 50
+
+
 def test_reason_gradient_at_the_minimum() -> None:
     problem = Quadratic(0)
     solution = LBFGS(tol=1e-8).solve(problem, problem.solution)

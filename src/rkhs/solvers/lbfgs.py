@@ -143,6 +143,7 @@ class _Pairs:
         self._vectors[place], self._vectors[size + place] = s.reshape(-1), y.reshape(-1)
         steps, changes = self._products(y)
         self._sy[: k + 1, k] = steps
+        self._sy[k, k] = float((s * y).sum())  # as it was found positive: another order of summation may round it away
         self._yy[: k + 1, k] = self._yy[k, : k + 1] = changes
 
     def all(self) -> tuple[tuple[Tensor, Tensor, float], ...]:
