@@ -42,12 +42,31 @@ def test_codes_pass_the_activation_on_request(activation: str) -> None:
     np.testing.assert_allclose(codes, expected, atol=1e-6)
 
 
+def test_the_best_of_several_activations_and_rates_is_kept() -> None:
+    X = np.random.default_rng(3).normal(size=(80, 6))
+    singles = {
+        (activation, rate): NetworkAutoencoder(
+            2, (8,), activation=activation, learning_rates=(rate,), max_epochs=20
+        ).fit(X)
+        for activation in ("sigmoid", "tanh", "relu")
+        for rate in (1e-3, 1e-2)
+    }
+    best, single = min(singles.items(), key=lambda item: item[1].validation_error_)
+    model = NetworkAutoencoder(
+        2, (8,), activation=("sigmoid", "tanh", "relu"), learning_rates=(1e-3, 1e-2), max_epochs=20
+    ).fit(X)
+    assert (model.activation_, model.learning_rate_) == best
+    np.testing.assert_array_equal(model.transform(X), single.transform(X))
+    np.testing.assert_array_equal(model.reconstruction_error(X), single.reconstruction_error(X))
+
+
 def test_same_seed_same_network() -> None:
     X = np.random.default_rng(2).normal(size=(60, 3))
     fits = [NetworkAutoencoder(1, (8,), max_epochs=5).fit(X).transform(X) for _ in range(2)]
     np.testing.assert_array_equal(*fits)
 
 
-def test_unknown_activation() -> None:
-    with pytest.raises(InputError, match="activation must be one of"):
-        NetworkAutoencoder(activation="step").fit(np.zeros((20, 2)))
+@pytest.mark.parametrize("activation", ["step", ("tanh", "step"), ()])
+def test_unknown_activation(activation: str | tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="activation must be one or more of"):
+        NetworkAutoencoder(activation=activation).fit(np.zeros((20, 2)))
