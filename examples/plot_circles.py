@@ -41,7 +41,7 @@ def main(n: int = 300, epochs: int = 800) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         one, two = kernel_autoencoder(1).fit(X), kernel_autoencoder(2, n_init=1, reg=(1e-3, 1e-3)).fit(X)
-    network = NetworkAutoencoder(1, batch_size=32, max_epochs=epochs, learning_rates=(1e-2,)).fit(X)
+    network = NetworkAutoencoder(1, activation="tanh", batch_size=32, max_epochs=epochs, learning_rates=(1e-2,)).fit(X)
     errors = {
         "kernel 2-1-2, training": float(one.reconstruction_error(X).mean()) / spread,
         "kernel 2-1-2, new points": float(one.reconstruction_error(X_new).mean()) / spread,

@@ -65,11 +65,11 @@ def compare(a: dict[int, np.ndarray], b: dict[int, np.ndarray]) -> tuple[float, 
 
 
 def duels(cells: Cells) -> str:
-    """Our autoencoder against each peer: ratio of errors, wins, ties, and every loss by name."""
+    """Our autoencoder against each peer: ratio of errors, wins, ties, every loss by name, and the ratio of times."""
     own = _by_set(cells, OURS)
     lines = [
-        "| held-out error against | tasks | ratio | less | level | more | losses (ratio) |",
-        "|---|---|---|---|---|---|---|",
+        "| held-out error against | tasks | ratio | less | level | more | losses (ratio) | time (quartiles) |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for peer in PEERS:
         other = _by_set(cells, peer)
@@ -81,8 +81,23 @@ def duels(cells: Cells) -> str:
         signs = [sign for _, sign in results.values()]
         lost = ", ".join(f"{name} ({ratio:.2f})" for name, (ratio, sign) in results.items() if sign > 0) or "none"
         counts = " | ".join(str(signs.count(sign)) for sign in (-1, 0, 1))
-        lines.append(f"| {peer} | {len(shared)} | {mean:.3f} | {counts} | {lost} |")
+        low, middle, high = (
+            f"{value:.2g}" if value < 10.0 else f"{value:.0f}"
+            for value in np.quantile(_time_ratios(cells, peer), (0.25, 0.5, 0.75))
+        )
+        spent = f"{middle} ({low} to {high})"
+        lines.append(f"| {peer} | {len(shared)} | {mean:.3f} | {counts} | {lost} | {spent} |")
     return "\n".join(lines)
+
+
+def _time_ratios(cells: Cells, peer: str) -> list[float]:
+    """Seconds of our fit over those of a peer's, on the same rows; what each of them chooses included."""
+    seconds = {(cell["set"], cell["seed"], cell["method"]): cell["fit_s"] for cell in cells}
+    return [
+        seconds[data, seed, OURS] / max(spent, 1e-9)
+        for (data, seed, method), spent in seconds.items()
+        if method == peer and (data, seed, OURS) in seconds
+    ]
 
 
 def errors(cells: Cells) -> str:

@@ -62,3 +62,16 @@ def test_critical_difference_and_verdicts() -> None:
     assert compare({0: rows}, {0: rows + 0.1})[1] == -1
     assert compare({0: rows + 0.1}, {0: rows})[1] == 1
     assert compare({0: rows}, {0: rows[::-1].copy()}) == (pytest.approx(1.0), 0)
+
+
+@pytest.mark.usefixtures("run")
+def test_times_are_compared_on_the_same_rows() -> None:
+    from report import duels
+
+    def cell(method: str, seed: int, seconds: float) -> dict[str, object]:
+        return {"set": "a", "seed": seed, "method": method, "rows": [1.0, 2.0], "fit_s": seconds}
+
+    ours = [cell("KernelAutoencoder", seed, seconds) for seed, seconds in enumerate((1.0, 3.0, 9.0))]
+    network = [cell("network", seed, seconds) for seed, seconds in ((1, 10.0), (2, 90.0), (3, 1.0))]
+    # Splits 1 and 2 are those of both: 0.3 and 0.1.
+    assert duels([*ours, *network]).splitlines()[-1].endswith("| none | 0.2 (0.15 to 0.25) |")

@@ -31,14 +31,15 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         Dimension of the codes.
     hidden : tuple of int, default=(64, 64)
         Widths of the encoder; the decoder mirrors them.
-    activation : {"tanh", "relu", "sigmoid"} or a tuple of such, default="tanh"
+    activation : {"tanh", "relu", "sigmoid"} or a tuple of such, default=("tanh", "relu")
         Each is tried.
     code_activation : bool, default=False
         Also after the code layer, without which a network with no hidden layers is linear.
     learning_rates : tuple of float, default=(1e-3, 3e-3, 1e-2)
         Each is tried.
-    max_epochs : int, default=500
-        All are run; the best epoch on the held-out part is kept, which is early stopping without cutting the decay.
+    max_epochs : int, default=2000
+        All are run; the best epoch on the held-out part is kept, which is early stopping without cutting the decay. With
+        500 the error on digits through ten numbers is 0.184 of the variance, with 2,000 it is 0.172.
     batch_size : int, default=128
     validation_share : float, default=0.15
         Share of the rows that is held out.
@@ -59,10 +60,10 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         n_components: int = 2,
         hidden: tuple[int, ...] = (64, 64),
         *,
-        activation: str | tuple[str, ...] = "tanh",
+        activation: str | tuple[str, ...] = ("tanh", "relu"),
         code_activation: bool = False,
         learning_rates: tuple[float, ...] = (1e-3, 3e-3, 1e-2),
-        max_epochs: int = 500,
+        max_epochs: int = 2000,
         batch_size: int = 128,
         validation_share: float = 0.15,
         random_state: int = 0,
