@@ -52,6 +52,21 @@ def test_bad_rows_are_left_out(kind: str, linear_part: str) -> None:
     assert not hasattr(model, "codes_")
 
 
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_a_far_group_is_left_out_though_it_codes_itself(precomputed: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 12))
+    X[:8] = 9.0 * rng.normal(size=12) + 0.1 * rng.normal(size=(8, 12))
+    data = Gaussian(1.0 / 800.0)(X) if precomputed else X
+    model = KernelAutoencoder(2, kernel="precomputed" if precomputed else "auto")
+    found = fit_robust(model, data)
+    # With two numbers for twelve the others are rebuilt badly, so the group is not far beyond what an inlier may have.
+    assert 1.0 < found.outlier_score[:8].min()
+    assert found.outlier_score[:8].max() < 3.0
+    assert not found.inliers[:8].any()
+    assert found.inliers[8:].all()
+
+
 def test_clean_rows_stay_and_new_ones_are_scored() -> None:
     X = curve(80, 0)
     found = fit_robust(KernelAutoencoder(2), X)

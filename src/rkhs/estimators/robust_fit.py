@@ -3,8 +3,9 @@
 The first fit sees the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
 closed form (leave-one-out) for those in the fit, as any new item for the others. Items within ``trim`` times the upper
 quartile of these errors make the next fit, until they stay the same. Then the nearer ones of the others are taken in
-once, and stay if the model codes them from the rest. Errors are those of refined codes if the model refines. In the
-end, where only a few are left out and the others are coded as well with them, nothing is left out.
+once, and stay if the model codes them from the rest: but no items far outside the data, which as a group code each
+other. Errors are those of refined codes if the model refines. In the end, where only a few are left out and the others
+are coded as well with them, nothing is left out.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
 # Up to one outlier in twenty stays in the fit if the errors of the others are at most so many times those without.
 _RARE, _HARM = 0.05, 1.05
 _DOUBT = 3.0  # items within so many thresholds get a second look, in the fit
+# ... if their distance to the middle is at most so many times its upper quartile. Of 14 development sets (two splits,
+# two and ten components) good items that needed the look were within 4.4; tight groups that it took in at 4 to 8.
+_FAR = 5.0
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,8 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     trim = check_number(trim, "trim", above=1.0)
     rounds = check_count(max_rounds, "max_rounds")
     _check_model(model)
-    inliers, K = _core(model, X)
+    distances, K = _distances(model, X)
+    inliers, near = distances <= 1.0, distances <= _FAR
     fitted, settled, looked_again, done = _fresh(model), False, False, 0
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
@@ -141,7 +146,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
         settled = bool((found == inliers).all())
         if settled and not looked_again and not found.all() and done < rounds:
             # What lies at the edge of the data is far from a model that has not seen it, and near one that has.
-            settled, looked_again, found = False, True, roots <= _DOUBT * threshold
+            looked_again, found = True, found | (near & (roots <= _DOUBT * threshold))
             settled = bool((found == inliers).all())
         inliers = found if done < rounds else inliers
     if not settled:
@@ -190,18 +195,26 @@ def _check_model(model: Any) -> None:
         raise InputError(f"fit_robust needs a model with {', '.join(missing)}: there is no closed leave-one-out else")
 
 
-def _core(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """The items nearest to the middle, by their median distance to all others; and the matrix, if X is one."""
+def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Distances of the items to the middle, over those of the core's last; and the matrix, if X is one.
+
+    The middle of vectors is their median; of other items, whose features have no median, the mean of those whose median
+    distance to all items is least.
+    """
     kernel = model._input_kernel()
     if kernel.domain == "vectors":
-        rows = np.asarray(X, dtype=np.float64)
+        rows, K = np.asarray(X, dtype=np.float64), None
         distances = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
-        return distances <= np.quantile(distances, _CORE), None
-    precomputed = kernel.domain == "gram"
-    K = np.asarray(X, dtype=np.float64) if precomputed else kernel.resolve(list(X))._gram(list(X)).cpu().numpy()
-    diagonal = K.diagonal()
-    distances = np.median(diagonal[:, None] + diagonal[None, :] - 2.0 * K, axis=1)
-    return distances <= np.quantile(distances, _CORE), K if precomputed else None
+    else:
+        precomputed = kernel.domain == "gram"
+        K = np.asarray(X, dtype=np.float64) if precomputed else kernel.resolve(list(X))._gram(list(X)).cpu().numpy()
+        diagonal = K.diagonal()
+        typical = np.median(diagonal[:, None] + diagonal[None, :] - 2.0 * K, axis=1)
+        inner = typical <= np.quantile(typical, _CORE)
+        means = K[:, inner].mean(1)
+        distances = np.sqrt((diagonal - 2.0 * means + means[inner].mean()).clip(0.0))
+        K = K if precomputed else None
+    return distances / max(float(np.quantile(distances, _CORE)), 1e-300), K
 
 
 def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.ndarray) -> np.ndarray:

@@ -38,8 +38,8 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
     learning_rates : tuple of float, default=(1e-3, 3e-3, 1e-2)
         Each is tried.
     max_epochs : int, default=2000
-        All are run; the best epoch on the held-out part is kept, which is early stopping without cutting the decay. With
-        500 the error on digits through ten numbers is 0.184 of the variance, with 2,000 it is 0.172.
+        All are run; the best epoch on the held-out part is kept, which is early stopping without cutting the decay.
+        With 500 the error on digits through ten numbers is 0.184 of the variance, with 2,000 it is 0.172.
     batch_size : int, default=128
     validation_share : float, default=0.15
         Share of the rows that is held out.
