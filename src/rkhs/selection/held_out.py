@@ -10,14 +10,15 @@ __all__ = ["held_out_parts"]
 
 # Below this many rows one held-out part is too small to tell settings apart: three take turns.
 _FEW = 200
-_MOST_TRAINING, _MOST_HELD_OUT = 400, 300
+_MANY_TRAINING, _MOST_HELD_OUT = 1600, 300
 
 
 def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers for choosing among a few settings at a bounded cost.
 
-    One part of 20 % is held out; for fewer than 200 rows three parts of a third take turns. At most 400 rows train
-    and 300 are held out, so that a choice costs a bounded number of operations however many rows there are.
+    One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows three parts of a third take turns. The
+    others train, but at most 1,600 or half of all rows, whichever is more: the best regularisers depend on the number
+    of rows.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
     --------
     >>> from rkhs.selection import held_out_parts
     >>> [(len(train), len(test)) for train, test in held_out_parts(1000)]
-    [(400, 200)]
+    [(800, 200)]
     """
     check_count(n, "n", at_least=2)
     order = np.random.default_rng(seed).permutation(n)
@@ -52,4 +53,4 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
         parts = np.array_split(order, min(3, n))
         return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
     cut = n // 5
-    return [(np.sort(order[cut : cut + _MOST_TRAINING]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
+    return [(np.sort(order[cut : cut + max(_MANY_TRAINING, n // 2)]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
