@@ -1,13 +1,14 @@
 """What choosing the regularisers costs, and how far the choice is from the best of a grid of fits from scratch.
 
-Run: RKHS_DATA=... ./dev bench selection [--rows 2000] [--grid-rows 400] [SET ...]. Sets of ``_development.py``, on
-which defaults are chosen anyway.
+Run: RKHS_DATA=... ./dev bench selection [--rows 2000] [--grid-rows 400] [--unseen] [SET ...]. Sets of
+``_development.py``, on which defaults are chosen anyway; with ``--unseen`` those vectors of ``./dev bench usefulness``
+on which none was.
 
 Cost: processor time of ``KernelAutoencoder(p)`` over that of one fit with the regularisers that it chose, on the sets
 with so many rows. Distance: on all sets with at most ``--grid-rows`` rows, the held-out error over the least of 4 x 5
 regularisers, each fitted from scratch to all training rows. The least is found on the test rows, an advantage that the
 choice does not have; so the error of the same grid chosen on other rows, every other test row, is printed beside it,
-both on the rest. ``--grid-rows 0`` leaves the second part out; with 2,000 it takes an hour.
+both on the rest. ``--grid-rows 0`` leaves the second part out; with 2,000 a set takes two minutes or more.
 
 ``--parts`` instead: rows left out in turn against held-out parts, for 40, 100 and 350 rows and 2, 5 and 10 components:
 held-out error and processor time of the one over those of the other, two splits; and the leave-one-out error that
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -31,16 +33,39 @@ from sklearn.decomposition import PCA
 from rkhs import KernelAutoencoder, diagnose
 from rkhs.estimators import autoencoder_choice
 
+sys.path.insert(0, str(Path(__file__).parent / "usefulness"))
+
 GRID = [(a, b) for a in (1e-5, 1e-4, 1e-3, 1e-2) for b in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)]
 WIDEST = 60
 
 
-def tasks(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Training and test rows of each set; images as their leading principal components."""
+def development(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Training and test rows of each set on which defaults are chosen."""
     for name, (X, kind) in development_sets(Path(os.environ["RKHS_DATA"])).items():
-        if names and name not in names:
+        if not names or name in names:
+            yield name, *list(splits(X, kind, seed + 1, rows))[seed]
+
+
+def unseen(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Training and test rows of each set of vectors on which no default was chosen."""
+    from sets import all_sets
+
+    for data in all_sets(Path(os.environ["RKHS_DATA"])):
+        if data.development or data.gram or (names and data.name not in names):
             continue
-        train, test = list(splits(X, kind, seed + 1, rows))[seed]
+        X = np.asarray(data.load()[0], dtype=float)
+        order = np.random.default_rng(seed).permutation(len(X))
+        cut = min(len(X) // 4, 600)
+        train, test = X[order[cut : cut + rows]], X[order[:cut]]
+        if data.standardise:
+            spread = np.where(train.std(0) > 0.0, train.std(0), 1.0)
+            train, test = train / spread, test / spread
+        yield data.name, train, test
+
+
+def tasks(asked: argparse.Namespace, rows: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Training and test rows of each set; images as their leading principal components."""
+    for name, train, test in (unseen if asked.unseen else development)(asked.sets, rows, seed):
         if train.shape[1] > 100 and len(train) > 100:
             pca = PCA(WIDEST, random_state=0).fit(train)
             train, test = pca.transform(train), pca.transform(test)
@@ -57,7 +82,7 @@ def seconds(model: KernelAutoencoder, X: np.ndarray) -> float:
 def cost(asked: argparse.Namespace) -> None:
     """Print the price of the choice in fits."""
     costs = []
-    for name, train, _ in tasks(asked.sets, asked.rows, 0):
+    for name, train, _ in tasks(asked, asked.rows, 0):
         if len(train) < asked.rows:
             continue
         p = min(asked.components, components(train.shape[1]))
@@ -76,7 +101,7 @@ def cost(asked: argparse.Namespace) -> None:
 def distance(asked: argparse.Namespace) -> None:
     """Print held-out errors over those of the grid."""
     ratios, fair = [], []
-    for name, train, test in tasks(asked.sets, asked.grid_rows, asked.seed):
+    for name, train, test in tasks(asked, asked.grid_rows, asked.seed):
         p = min(asked.components, components(train.shape[1]))
         chosen = KernelAutoencoder(p).fit(train)
         error = chosen.reconstruction_error(test)
@@ -123,6 +148,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--grid-rows", type=int, default=400)
     parser.add_argument("--components", type=int, default=10)
+    parser.add_argument("--unseen", action="store_true", help="sets on which no default was chosen")
     parser.add_argument("--parts", action="store_true", help="rows left out in turn against held-out parts")
     parser.add_argument("--seed", type=int, default=0, help="of the split of the grid")
     asked = parser.parse_args()

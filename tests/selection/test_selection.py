@@ -64,14 +64,17 @@ def test_best_and_open_ends() -> None:
         path.best("aic")
 
 
-@pytest.mark.parametrize("n", [2, 50, 199, 200, 1000, 9000])
+@pytest.mark.parametrize("n", [2, 50, 199, 200, 1000, 3000, 9000])
 def test_parts_are_disjoint_and_bounded(n: int) -> None:
     parts = held_out_parts(n)
     assert len(parts) == (min(3, n) if n < 200 else 1)
     for train, test in parts:
         assert not set(train) & set(test)
-        assert len(train) <= 400
-        assert len(test) <= 300
+        if n < 200:
+            assert len(train) + len(test) == n
+        else:
+            sizes = {200: (160, 40), 1000: (800, 200), 3000: (1600, 300), 9000: (4500, 300)}
+            assert (len(train), len(test)) == sizes[n]
     if n < 200:
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(n))
 

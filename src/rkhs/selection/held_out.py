@@ -13,12 +13,12 @@ _FEW = 200
 _MANY_TRAINING, _MOST_HELD_OUT = 1600, 300
 
 
-def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers for choosing among a few settings at a bounded cost.
 
     One part of 20 %, at most 300 rows, is held out; for fewer than 200 rows three parts of a third take turns. The
-    others train, but at most 1,600 or half of all rows, whichever is more: the best regularisers depend on the number
-    of rows.
+    others train, at most 1,600 or half of all rows, whichever is more: the best regularisers depend on the number of
+    rows.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
         Number of rows, at least 2.
     seed : int, default=0
         Of the permutation.
+    at_most : int, optional
+        Rows that train, where 200 or more are given, in place of 1,600 or half of all.
 
     Returns
     -------
@@ -53,4 +55,5 @@ def held_out_parts(n: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]
         parts = np.array_split(order, min(3, n))
         return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]
     cut = n // 5
-    return [(np.sort(order[cut : cut + max(_MANY_TRAINING, n // 2)]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
+    most = max(_MANY_TRAINING, n // 2) if at_most is None else check_count(at_most, "at_most")
+    return [(np.sort(order[cut : cut + most]), np.sort(order[: min(cut, _MOST_HELD_OUT)]))]
