@@ -85,8 +85,6 @@ def settle(
         return Choice(settings)
     rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     many = min(settings.widths) > _FEW_COMPONENTS
-    if count > _MANY:
-        settings = replace(settings, candidates=settings.candidates + settings.weaker)
     at_most = _MOST_FOR_FEATURES if settings.features else None
     parts = [
         tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count, at_most=at_most)

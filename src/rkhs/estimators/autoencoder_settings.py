@@ -23,8 +23,6 @@ __all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "r
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
-# Beside free linear parts, where the encoder's first regularisers are 1e-4. Few rows learn such kernel parts by heart.
-WEAKER = ((1e-5, 1e-5),)
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -71,8 +69,6 @@ class Settings:
         Whether encoder and decoder have linear parts that are free.
     candidates : tuple of tuple of float
         Regularisers to choose among, the strongest first; empty: ``reg`` is known.
-    weaker : tuple of tuple of float
-        Further ones, for so many rows that none is left out in turn.
     """
 
     widths: tuple[int, ...]
@@ -84,7 +80,6 @@ class Settings:
     loss: Loss
     linear_part: str
     candidates: tuple[tuple[float, ...], ...] = ()
-    weaker: tuple[tuple[float, ...], ...] = ()
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -173,7 +168,6 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
         _read_loss(estimator),
         linear_part,
         candidates[1:] if automatic else (),
-        WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
     )
     _check_linear_part(estimator, settings)
     check_constraint(estimator, settings, kernel.domain)
