@@ -183,6 +183,19 @@ def test_every_kind_of_input_can_choose() -> None:
     assert all(reg[0] == 1e-2 for reg in aimed.candidates_)
 
 
+def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = []
+    fit = KernelAutoencoder.fit
+    monkeypatch.setattr(KernelAutoencoder, "fit", lambda m, X, *a, **k: fitted.append(len(X)) or fit(m, X, *a, **k))
+    monkeypatch.setattr(autoencoder_choice, "_MOST_FOR_FEATURES", 100)
+    X = noise(210)
+    KernelAutoencoder(1).fit(X)
+    assert fitted == [210] + 5 * [168]
+    fitted.clear()
+    KernelAutoencoder(1, kernel=Gaussian("median"), output_kernel="same").fit(X)
+    assert fitted == [210] + 6 * [100]
+
+
 def test_features_choose_by_default_and_compute_the_kernel_once() -> None:
     X = table()[::3]
     asked = []

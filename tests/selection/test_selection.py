@@ -75,6 +75,10 @@ def test_parts_are_disjoint_and_bounded(n: int) -> None:
         else:
             sizes = {200: (160, 40), 1000: (800, 200), 3000: (1600, 300), 9000: (4500, 300)}
             assert (len(train), len(test)) == sizes[n]
+            ((few, same),) = held_out_parts(n, at_most=100)
+            assert len(few) == 100
+            assert set(few) <= set(train)
+            np.testing.assert_array_equal(same, test)
     if n < 200:
         assert sorted(np.concatenate([test for _, test in parts])) == list(range(n))
 
