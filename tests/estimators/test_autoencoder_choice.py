@@ -196,6 +196,16 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
     assert fitted == [210] + 6 * [100]
 
 
+def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autoencoder_choice, "_ENOUGH_FOR_WEAKER", 100)
+    many = KernelAutoencoder(3).fit(noise(101))
+    assert many.candidates_.shape == (7, 2)
+    assert many.candidates_.min(0).tolist() == [1e-5, 1e-5]
+    assert KernelAutoencoder(3).fit(noise(100)).candidates_.min(0).tolist() == [1e-4, 1e-5]
+    assert KernelAutoencoder(2).fit(noise(101)).candidates_.min(0).tolist() == [1e-4, 1e-5]
+    assert KernelAutoencoder(3, refine=False).fit(noise(101)).candidates_.min(0).tolist() == [1e-2, 1e-4]
+
+
 def test_features_choose_by_default_and_compute_the_kernel_once() -> None:
     X = table()[::3]
     asked = []

@@ -23,6 +23,7 @@ __all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "r
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
+WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -69,6 +70,8 @@ class Settings:
         Whether encoder and decoder have linear parts that are free.
     candidates : tuple of tuple of float
         Regularisers to choose among, the strongest first; empty: ``reg`` is known.
+    weaker : tuple of tuple of float
+        Further ones, for many rows.
     """
 
     widths: tuple[int, ...]
@@ -80,6 +83,7 @@ class Settings:
     loss: Loss
     linear_part: str
     candidates: tuple[tuple[float, ...], ...] = ()
+    weaker: tuple[tuple[float, ...], ...] = ()
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -168,6 +172,7 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
         _read_loss(estimator),
         linear_part,
         candidates[1:] if automatic else (),
+        WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
     )
     _check_linear_part(estimator, settings)
     check_constraint(estimator, settings, kernel.domain)

@@ -75,7 +75,7 @@ class KernelAutoencoder(FittedAutoencoder):
     reg : "auto", float or sequence of float, default=None
         Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
         ``scale=True``, or, beside free linear parts, to a hundred times the variance that as many principal components
-        leave, if that is less. ``"auto"``: the best of three to six, each fit started at the one before. Vectors that
+        leave, if that is less. ``"auto"``: the best of three to seven, each fit started at the one before. Vectors that
         are rebuilt with free linear parts, different and without weights, are left out in turn, in closed form, up to
         400 rows (up to 199 for one or two components); else rows are held out (20 %, at most 300, three parts in turns
         below 200 rows; of the others at most 1,600 or half of all train, for the best values depend on the number of
