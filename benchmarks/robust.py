@@ -4,7 +4,8 @@ Run: RKHS_DATA=... ./dev bench robust [SET ...]. At most 240 rows fitted, a tent
 deviations, one far tight group, or numbers with tails without a mean; ten (or four) and two components, defaults
 otherwise. Printed: held-out error over that of the squared model fitted to the clean rows alone (for "none": to all),
 of all splits together, with the least and largest ratio of one split.
-``trim`` was chosen on wine, waveform and phoneme, which are not measured unless they are named.
+``trim`` was chosen on wine, waveform and phoneme, what is far on fourteen development sets; none of them is measured
+unless it is named.
 """
 
 from __future__ import annotations

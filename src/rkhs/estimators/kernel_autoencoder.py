@@ -79,19 +79,19 @@ class KernelAutoencoder(FittedAutoencoder):
         are rebuilt with free linear parts, different and without weights, are left out in turn, in closed form, up to
         400 rows (up to 199 for one or two components); else rows are held out (20 %, at most 300, three parts in turns
         below 200 rows; of the others at most 1,600 or half of all train, for the best values depend on the number of
-        rows; copies of a row together, up to 400 rows). Of those as good as the best (to 1 %;
-        with free linear parts and beyond two components, where all rows were left or held out, to one standard error of
-        the paired rows) the strongest is taken. Below 15 different rows nothing is held out: the values are those of
-        None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one or two components), the first ``1e-2``
-        if codes are not refined. None: ``"auto"`` with a free linear part, and for the features of the items themselves
-        with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last ``1e-6``
-        (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as outputs
-        ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by ``./dev
-        bench defaults``: at ten components 0.69 of the held-out error of principal components on fourteen tables,
-        images and curves, 1.02 at worst (1.07 and 27 with ``linear_part="kernel"``), 0.76 and 1.04 on ten tables in
-        their own units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of the error
-        of the fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of eight
-        sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
+        rows, or 400 where features are rebuilt; copies of a row together, up to 400 rows). Of those as good as the best
+        (to 1 %; with free linear parts and beyond two components, where all rows were left or held out, to one standard
+        error of the paired rows) the strongest is taken. Below 15 different rows nothing is held out: the values are
+        those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one or two components), the first
+        ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear part, and for the features of the items
+        themselves with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last
+        ``1e-6`` (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as
+        outputs ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by
+        ``./dev bench defaults``: at ten components 0.69 of the held-out error of principal components on fourteen
+        tables, images and curves, 1.02 at worst (1.07 and 27 with ``linear_part="kernel"``), 0.76 and 1.04 on ten
+        tables in their own units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of
+        the error of the fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of
+        eight sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
         leave where that is little; see ``reg``). Both are undone on the way back. Off is literally the model of the
