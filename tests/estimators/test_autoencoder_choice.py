@@ -197,10 +197,15 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
 
 
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(autoencoder_choice, "_ENOUGH_FOR_WEAKER", 100)
+    tolerances = []
+    fit = KernelAutoencoder.fit
+    monkeypatch.setattr(KernelAutoencoder, "fit", lambda m, X, *a, **k: tolerances.append(m.tol) or fit(m, X, *a, **k))
+    monkeypatch.setattr(autoencoder_choice, "_PLENTY", 100)
+    monkeypatch.setattr(autoencoder_choice, "_MANY", 100)
     many = KernelAutoencoder(3).fit(noise(101))
     assert many.candidates_.shape == (7, 2)
     assert many.candidates_.min(0).tolist() == [1e-5, 1e-5]
+    assert set(tolerances[1:]) == {1e-3}
     assert KernelAutoencoder(3).fit(noise(100)).candidates_.min(0).tolist() == [1e-4, 1e-5]
     assert KernelAutoencoder(2).fit(noise(101)).candidates_.min(0).tolist() == [1e-4, 1e-5]
     assert KernelAutoencoder(3, refine=False).fit(noise(101)).candidates_.min(0).tolist() == [1e-2, 1e-4]

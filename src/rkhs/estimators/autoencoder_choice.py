@@ -40,13 +40,13 @@ from rkhs.selection import held_out_parts
 
 __all__ = ["Choice", "Rows", "path_errors", "settle"]
 
-_TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: where one is to be chosen 1e-3 chooses no better
+_TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
 _MOST_FOR_FEATURES = 400  # rows that train where features are rebuilt: with 800 of 1,000 the choice cost 2.3 fits
-# Rows from which weaker regularisers are compared too: at 1,000 to 1,400 rows of four development sets 0.82 to 1.00 of
-# the error; at 480 and 750 up to 1.12 of it.
-_ENOUGH_FOR_WEAKER = 1000
+# Rows beyond which weaker regularisers are compared too (at 1,000 to 1,400 rows of four development sets 0.82 to 1.00
+# of the error; at 480 and 750 up to 1.12 of it), by fits that are nearer to their end (there 0.97 to 1.00).
+_PLENTY = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
@@ -90,7 +90,8 @@ def settle(
         return Choice(settings)
     rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
     many = min(settings.widths) > _FEW_COMPONENTS
-    if count > _ENOUGH_FOR_WEAKER:
+    plenty = count > _PLENTY
+    if plenty:
         settings = replace(settings, candidates=settings.candidates + settings.weaker)
     at_most = _MOST_FOR_FEATURES if settings.features else None
     parts = [
@@ -104,7 +105,8 @@ def settle(
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
-            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=True) for part in parts
+            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=not plenty)
+            for part in parts
         ]
         found = np.concatenate(errors_of, 1)
         weights_of = np.concatenate([rows.weights_of(part[1]) for part in parts])
