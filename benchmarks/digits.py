@@ -3,7 +3,8 @@
 Run: ./dev bench digits [--rounds 3]. 1,200 training and 597 test images of scikit-learn's digits, pixels / 16, in the
 order of the file. Kernel PCA of scikit-learn is run over a grid of bandwidths and ridge penalties and given its best
 *test* error, an advantage that ours does not have. The network is d-64-64-p-64-64-d, tanh or ReLU, Adam, three
-learning rates, the best epoch of the six runs on a held-out part of the training rows.
+learning rates, the best of six times 2,000 epochs on a held-out part of the training rows; beside it one of tanh alone
+and a quarter of the epochs, which is quicker and worse.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def main() -> None:
             "KernelAutoencoder, defaults": KernelAutoencoder(p),
             "KernelPCA of rkhs, defaults": KernelPCA(p),
             "network, best of 6 runs": NetworkAutoencoder(p),
+            "network, tanh, 500 epochs": NetworkAutoencoder(p, activation="tanh", max_epochs=500),
             "PCA": PCA(p),
         }
         times = interleaved(
