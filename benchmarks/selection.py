@@ -54,6 +54,8 @@ def unseen(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.nda
         if data.development or data.gram or (names and data.name not in names):
             continue
         X = np.asarray(data.load()[0], dtype=float)
+        if X.shape[1] <= components(X.shape[1]):  # no compression
+            continue
         order = np.random.default_rng(seed).permutation(len(X))
         cut = min(len(X) // 4, 600)
         train, test = X[order[cut : cut + rows]], X[order[:cut]]

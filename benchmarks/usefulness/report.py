@@ -73,7 +73,7 @@ def duels(cells: Cells) -> str:
     ]
     for peer in PEERS:
         other = _by_set(cells, peer)
-        shared = [name for name in own if name in other]
+        shared = [name for name in own if own[name].keys() & other.get(name, {}).keys()]
         if not shared:
             continue
         results = {name: compare(own[name], other[name]) for name in shared}

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, fit_robust, load, save
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
 
@@ -130,11 +131,24 @@ def test_the_model_is_an_ordinary_one(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("options", "word"),
-    [({"loss": Huber(0.1)}, "loss='squared'"), ({"n_components": (3, 2)}, "one hidden layer")],
+    [
+        ({"loss": Huber(0.1)}, "loss='squared'"),
+        ({"n_components": (3, 2)}, "one hidden layer"),
+        ({"storage": Nystroem(10)}, "storage='dense'"),
+    ],
 )
 def test_what_has_no_closed_form_is_refused(options: dict[str, Any], word: str) -> None:
     with pytest.raises(InputError, match=word):
         fit_robust(KernelAutoencoder(**options), curve(20, 0))
+
+
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_equal_items_around_the_middle_are_refused(precomputed: bool) -> None:
+    X = np.zeros((80, 4))
+    X[65:] = curve(15, 0)
+    data = Gaussian(1.0)(X) if precomputed else X
+    with pytest.raises(InputError, match="the 65 of 80 .* are all equal.*copies"):
+        fit_robust(KernelAutoencoder(2, kernel="precomputed" if precomputed else "auto"), data)
 
 
 def test_bad_arguments_and_too_few_rounds() -> None:

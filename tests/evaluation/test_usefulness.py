@@ -73,5 +73,7 @@ def test_times_are_compared_on_the_same_rows() -> None:
 
     ours = [cell("KernelAutoencoder", seed, seconds) for seed, seconds in enumerate((1.0, 3.0, 9.0))]
     network = [cell("network", seed, seconds) for seed, seconds in ((1, 10.0), (2, 90.0), (3, 1.0))]
+    # Nothing is compared where no split is of both, as in a run that was stopped.
+    assert len(duels([ours[0], network[0]]).splitlines()) == 2
     # Splits 1 and 2 are those of both: 0.3 and 0.1.
     assert duels([*ours, *network]).splitlines()[-1].endswith("| none | 0.2 (0.15 to 0.25) |")

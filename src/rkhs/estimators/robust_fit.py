@@ -22,6 +22,7 @@ from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.left_out import leave_one_out_rows
+from rkhs.features import Features
 from rkhs.losses import Squared, as_loss
 
 __all__ = ["RobustFit", "fit_robust"]
@@ -108,7 +109,8 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     Raises
     ------
     InputError
-        If the model has no closed form of the leave-one-out error, or ``trim`` is not above 1.
+        If the model has no closed form of the leave-one-out error, ``trim`` is not above 1, or the items nearest to the
+        middle are all equal.
 
     Notes
     -----
@@ -189,6 +191,7 @@ def _check_model(model: Any) -> None:
         "constraint='none'": model.constraint == "none",
         "no operators": model.operators is None,
         "no noise": not model._noisy,
+        "storage='dense'": not isinstance(model.storage, Features),
     }
     missing = [name for name, met in wanted.items() if not met]
     if missing:
@@ -221,7 +224,11 @@ def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.nda
     """Squared errors of all items by models that have not seen them, in the units of the data."""
     errors = np.empty(len(kept))
     inside = leave_one_out_rows(model, None if K is None else K[np.ix_(kept, kept)])
-    assert inside is not None
+    if inside is None:
+        raise InputError(
+            f"X must hold items that differ: the {kept.sum()} of {len(kept)} that fit_robust takes for inliers are all "
+            "equal, so there is nothing to rebuild. Leave out copies"
+        )
     errors[kept] = inside * model.output_.factor**2
     if not kept.all():
         rows = np.flatnonzero(~kept)

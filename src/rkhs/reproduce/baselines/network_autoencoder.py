@@ -39,7 +39,8 @@ class NetworkAutoencoder(TransformerMixin, BaseEstimator):
         Each is tried.
     max_epochs : int, default=2000
         All are run; the best epoch on the held-out part is kept, which is early stopping without cutting the decay.
-        With 500 the error on digits through ten numbers is 0.184 of the variance, with 2,000 it is 0.172.
+        On digits through ten numbers the error is 0.177 of the variance, of tanh alone with 500 epochs 0.188
+        (``./dev bench digits``).
     batch_size : int, default=128
     validation_share : float, default=0.15
         Share of the rows that is held out.
