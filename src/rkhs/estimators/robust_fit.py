@@ -95,7 +95,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     Parameters
     ----------
     model : KernelAutoencoder
-        Not changed. One hidden layer, the squared loss, no constraint, noise or operators.
+        Not changed. One hidden layer, the squared loss, dense storage, no constraint, noise or operators.
     X : array (n, d), Gram matrix (n, n), or list of n objects
     trim : float, default=4
         An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
