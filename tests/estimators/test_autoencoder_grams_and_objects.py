@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gaussian, GaussianOf, Precomputed
+from rkhs.kernels import FromFunction, Gaussian, GaussianOf, Precomputed
 from tests.estimators.unfinished_fits import fit
 
 WORDS = ["kernel", "colonel", "gram", "grammar", "hilbert", "space", "spaces", "codes", "decode", "encode"]
@@ -106,6 +107,20 @@ def test_vectors_to_objects(small: np.ndarray) -> None:
     np.testing.assert_allclose(errors, own, atol=1e-8)
     with pytest.raises(InputError, match="targets must have one row a row of X, 10; got 9"):
         model.reconstruction_error(small[:10], targets=WORDS[:9])
+
+
+@pytest.mark.parametrize("case", ["vectors", "objects", "gram"])
+def test_targets_of_their_own_are_read_where_both_kernels_are_one_object(small: np.ndarray, case: str) -> None:
+    X, goal = {
+        "vectors": (small[:10], small[10:20] ** 2),
+        "objects": (WORDS, WORDS[::-1]),
+        "gram": (Gaussian(0.1)(small[:10]), Gaussian(0.3)(small[10:20])),
+    }[case]
+    kernel = {"vectors": Gaussian(0.5), "objects": FromFunction(shared), "gram": Precomputed()}[case]
+    model = fit(KernelAutoencoder(2, kernel=kernel, output_kernel="same", reg=1e-2), X, targets=goal)
+    twin = fit(KernelAutoencoder(2, kernel=kernel, output_kernel=clone(kernel), reg=1e-2), X, targets=goal)
+    assert model.objective_ == twin.objective_
+    np.testing.assert_array_equal(model.output_.triangle, twin.output_.triangle)
 
 
 def test_rows_of_weight_zero_of_a_gram_matrix(small: np.ndarray) -> None:

@@ -60,9 +60,8 @@ def fit_outputs(
         columns = grid_weights(estimator.kernel_, goal.shape[1]) if estimator._own_targets else None
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
         return None, *_in_kernel_units(estimator, settings, space, U, weights)
-    own = settings.output_kernel is estimator._input_kernel() or estimator._own_targets
     resolved = settings.output_kernel.resolve(goal, weights)
-    shared = own and resolved == estimator.kernel_
+    shared = estimator._own_targets and resolved == estimator.kernel_  # other targets have another Gram matrix
     gram = K if shared else estimator._training_gram(resolved, goal)
     features, U = RKHS.fit(gram, weights, **options)
     return resolved, *_in_kernel_units(estimator, settings, features, U, weights)

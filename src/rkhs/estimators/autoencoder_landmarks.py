@@ -102,7 +102,7 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
     if settings.features:
         if type(storage).__name__ == "RandomFeatures":
             raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")
-        if settings.output_kernel is not model._input_kernel() and settings.output_kernel != model._input_kernel():
+        if settings.output_kernel != model._input_kernel():
             raise needs_dense("an output_kernel that is not the input kernel", "use output_kernel='same'")
         if targets is not None or model._noisy:
             raise needs_dense("features of other targets as outputs", "leave targets out")
