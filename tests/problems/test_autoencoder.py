@@ -30,7 +30,7 @@ CASES = [
 def test_gradient_of_every_block_has_taylor_slope_two(layers: int, operators: bool, weights: bool, seed: int) -> None:
     net = network(layers, operators=operators, weights=weights, seed=seed)
     problem = net.reduced
-    parts = net.random(net.widths, rows=problem.factor.matrix.shape[1])
+    parts = net.random(net.widths, rows=problem.factor.dim)
     point = problem.pack(parts)
     _, grad = problem.value_and_grad(point)
     rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_scalar_case() -> None:
 def test_trace_of_n_is_the_mean_distortion(weights: bool) -> None:
     net = network(2, weights=weights)
     problem = net.reduced
-    Z = problem.codes(problem.pack(net.random((3,), rows=problem.factor.matrix.shape[1])))[0]
+    Z = problem.codes(problem.pack(net.random((3,), rows=problem.factor.dim)))[0]
     decoder = problem.decoder(Z)
     fitted = net.kernels[0]._gram(Z) @ decoder.coefficients
     distortion = float(torch.as_tensor(net.w) @ ((net.target - fitted) ** 2).sum(1))
@@ -120,7 +120,7 @@ def test_trace_of_n_is_the_mean_distortion(weights: bool) -> None:
 def test_rotation_of_the_codes_changes_nothing() -> None:
     net = network(2)
     problem = net.reduced
-    V = net.random((3,), rows=problem.factor.matrix.shape[1])[0]
+    V = net.random((3,), rows=problem.factor.dim)[0]
     Q = torch.linalg.qr(torch.as_tensor(np.random.default_rng(0).normal(size=(3, 3))))[0]
     value, grad = problem.value_and_grad(V.reshape(-1))
     turned, turned_grad = problem.value_and_grad((V @ Q).reshape(-1))
@@ -146,7 +146,7 @@ def test_scale_law_of_a_gaussian_decoder(c: float) -> None:
     """``J(V; reg_1, gamma_2) = J(c V; reg_1 / c^2, gamma_2 / c^2)``."""
     net = network(2)
     problem = net.reduced
-    V = torch.cat([p.reshape(-1) for p in net.random((3,), rows=problem.factor.matrix.shape[1])])
+    V = torch.cat([p.reshape(-1) for p in net.random((3,), rows=problem.factor.dim)])
     scaled = replace(net, kernels=(Gaussian(0.4 / c**2),), reg=(net.reg[0] / c**2, net.reg[1])).reduced
     assert scaled.value(c * V) == pytest.approx(problem.value(V), rel=1e-12)
 
@@ -202,3 +202,33 @@ def test_a_row_of_weight_two_has_the_geometry_of_two_rows() -> None:
     other, other_grad = large.value_and_grad(large.pack([V_large, (Phi / counts[:, None])[index]]))
     assert other == pytest.approx(value, rel=1e-9)
     assert float(other_grad.norm()) == pytest.approx(float(grad.norm()), rel=1e-7)
+
+
+class FeatureColumns:
+    """A first layer that is no factor of a Gram matrix: finite features of the items."""
+
+    def __init__(self, features: torch.Tensor) -> None:
+        self.features, self.dim = features, features.shape[1]
+
+    def codes(self, V: torch.Tensor) -> torch.Tensor:
+        return self.features @ V
+
+    def pull(self, G: torch.Tensor) -> torch.Tensor:
+        return self.features.mT @ G
+
+    def solve(self, Z: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.lstsq(self.features, Z).solution
+
+    def coefficients(self, V: torch.Tensor) -> torch.Tensor:
+        return V
+
+
+@pytest.mark.parametrize("widths", [(2,), (3, 2)])
+def test_any_coordinates_are_a_first_layer(widths: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    F, T = torch.as_tensor(rng.normal(size=(15, 6))), torch.as_tensor(rng.normal(size=(15, 3)))
+    kernels, reg = (Gaussian(0.5),) * len(widths), (1e-2,) * (len(widths) + 1)
+    free = Autoencoder(FeatureColumns(F), T, kernels, widths, reg)
+    exact = Autoencoder(factorize(F @ F.mT), T, kernels, widths, reg)
+    found = [LBFGS(500, 1e-10).solve(p, layered_start(p, F[:, :3])[0]).value for p in (free, exact)]
+    assert found[0] == pytest.approx(found[1], rel=1e-6)

@@ -25,7 +25,7 @@ def robust(net: Network, loss: Loss, tol: float = 1e-13) -> Autoencoder:
 
 
 def a_point(net: Network, problem: Autoencoder) -> torch.Tensor:
-    return problem.pack(net.random(net.widths, rows=problem.factor.matrix.shape[1]))
+    return problem.pack(net.random(net.widths, rows=problem.factor.dim))
 
 
 @pytest.mark.parametrize(("layers", "operators", "weights"), KINDS)

@@ -50,6 +50,19 @@ class Factor:
     residual: float
 
     @property
+    def dim(self) -> int:
+        """Number of columns of ``F``."""
+        return self.matrix.shape[1]
+
+    def codes(self, V: Tensor) -> Tensor:
+        """``F V`` of shape (n, p) for ``V`` of shape (r, p)."""
+        return self.matrix @ V
+
+    def pull(self, G: Tensor) -> Tensor:
+        """``F^T G`` of shape (r, p) for ``G`` of shape (n, p)."""
+        return self.matrix.mT @ G
+
+    @property
     def triangle(self) -> Tensor:
         """The lower-triangular block ``F[pivots]``, shape (r, r)."""
         full = self.matrix.shape[0] == self.matrix.shape[1]

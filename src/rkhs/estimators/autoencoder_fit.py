@@ -248,7 +248,7 @@ def _solve(estimator: Any, problem: Autoencoder, K: Tensor | None, start: Tensor
     parts = joint.unpack(solution.point)[: len(problem.widths)]
     # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
     root = problem._roots[0]
-    V = problem.factor.matrix.mT @ (parts[0] if root is None else parts[0] @ root)
+    V = problem.factor.pull(parts[0] if root is None else parts[0] @ root)
     point = problem.pack([V, *parts[1:]])
     return replace(solution, point=point, value=problem.value(point))
 
@@ -269,8 +269,8 @@ def _start(
         missing = max(problem.widths) - scores.shape[1]
         padded = torch.cat([scores, scores.new_zeros(scores.shape[0], max(missing, 0))], 1)
         return layered_start(problem, padded)[0]
-    noise = torch.as_tensor(rng.standard_normal((problem.factor.matrix.shape[1], max(problem.widths))))
-    codes = problem.factor.matrix @ noise.to(problem.target)
+    noise = torch.as_tensor(rng.standard_normal((problem.factor.dim, max(problem.widths))))
+    codes = problem.factor.codes(noise.to(problem.target))
     return layered_start(problem, codes, search=True)[0]
 
 

@@ -30,12 +30,24 @@ __all__ = ["Autoencoder"]
 _UNIT = 100.0
 
 
-class EncoderFactor(Protocol):
-    """A whitened first layer: codes are ``matrix @ V`` at the price ``||V||^2``."""
+class Coordinates(Protocol):
+    """A whitened first layer: ``V`` of shape (dim, p) gives the codes ``F V`` of shape (n, p) at the price ``||V||^2``.
+
+    The problem never sees the factor ``F``: whoever can multiply by it and its transpose is an encoder, whether the
+    factor is that of a Gram matrix, finite features of the items, or either of them beside linear columns.
+    """
 
     @property
-    def matrix(self) -> Tensor:
-        """Shape (n, r)."""
+    def dim(self) -> int:
+        """Number of columns of ``F``."""
+        ...
+
+    def codes(self, V: Tensor) -> Tensor:
+        """``F V``, shape (n, p)."""
+        ...
+
+    def pull(self, G: Tensor) -> Tensor:
+        """``F^T G`` of shape (dim, p) for ``G`` of shape (n, p)."""
         ...
 
     def solve(self, Z: Tensor) -> Tensor:
@@ -53,8 +65,8 @@ class Autoencoder:
 
     Parameters
     ----------
-    factor : Factor or LinearFactor
-        ``F F^T = K_1``, n rows and r columns; or that with columns for a linear part.
+    factor : Coordinates
+        Of the first layer: a :class:`~rkhs._core.linalg.Factor` ``F F^T = K_1``, or one with columns for a linear part.
     target : Tensor of shape (n, q)
         Coordinates of the targets.
     kernels : tuple of Kernel
@@ -86,7 +98,7 @@ class Autoencoder:
     elimination of the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
     """
 
-    factor: EncoderFactor
+    factor: Coordinates
     target: Tensor
     kernels: tuple[Kernel, ...]
     widths: tuple[int, ...]
@@ -121,7 +133,7 @@ class Autoencoder:
 
     def unpack(self, point: Tensor) -> list[Tensor]:
         """Split a vector into ``V`` and ``Phi_2..Phi_{L-1}``; inverse of :meth:`pack`."""
-        rows = [self.factor.matrix.shape[1]] + [self.n] * (len(self.widths) - 1)
+        rows = [self.factor.dim] + [self.n] * (len(self.widths) - 1)
         sizes = [r * p for r, p in zip(rows, self.widths, strict=True)]
         pieces = torch.split(point, sizes)
         shaped = [piece.view(r, p) for piece, r, p in zip(pieces, rows, self.widths, strict=True)]
@@ -134,7 +146,7 @@ class Autoencoder:
     def _forward(self, parts: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         V = parts[0]
         root = self._roots[0]
-        codes, grams = [self.factor.matrix @ (V if root is None else V @ root)], []
+        codes, grams = [self.factor.codes(V if root is None else V @ root)], []
         for kernel, Phi, A in zip(self.kernels, parts[1:], self.operators[1:], strict=False):
             K = kernel._gram(codes[-1])
             grams.append(K)
@@ -176,7 +188,7 @@ class Autoencoder:
             inner = G + reg * Phi
             grads.append(K @ (inner if A is None else inner @ A))
             G = self.kernels[layer - 1].pullback(codes[layer - 1], Outer(G + 0.5 * reg * Phi, PhiA), K)
-        first = self.factor.matrix.mT @ G
+        first = self.factor.pull(G)
         root = self._roots[0]
         grads.append((first if root is None else first @ root).add_(parts[0], alpha=self.reg[0]))
         return value, torch.cat([(g * self._unit(layer)).reshape(-1) for layer, g in enumerate(grads[::-1])])

@@ -172,10 +172,23 @@ class LinearFactor:
     kernel: Factor
     linear: Tensor
 
+    @property
+    def dim(self) -> int:
+        """``k + r``."""
+        return self.linear.shape[1] + self.kernel.dim
+
     @cached_property
     def matrix(self) -> Tensor:
         """``[Q, F]``, shape (n, k + r)."""
         return torch.cat([self.linear, self.kernel.matrix], 1)
+
+    def codes(self, V: Tensor) -> Tensor:
+        """``Q A + F V`` of shape (n, p) for ``[A; V]`` of shape (k + r, p)."""
+        return self.matrix @ V
+
+    def pull(self, G: Tensor) -> Tensor:
+        """``[Q, F]^T G`` of shape (k + r, p) for ``G`` of shape (n, p)."""
+        return self.matrix.mT @ G
 
     @cached_property
     def mixed(self) -> Tensor:

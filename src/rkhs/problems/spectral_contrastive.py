@@ -207,7 +207,7 @@ class SpectralContrastive:
 
     def codes(self, point: Tensor) -> Tensor:
         """Codes of the points, shape (N, h)."""
-        return self.factor.matrix @ point
+        return self.factor.codes(point)
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Loss and gradient in ``U``, shape (r, h). O(N r h)."""
@@ -222,7 +222,7 @@ class SpectralContrastive:
         g = (-2.0 * mean).index_add_(0, negatives.rows, wa * n_e)
         G = positives.spread(-2.0 * z)
         G.index_add_(0, negatives.cols, wa * z_e).index_add_(0, anchors, g)
-        return value, (self.factor.matrix.mT @ G).add_(point, alpha=2.0 * self.reg)
+        return value, self.factor.pull(G).add_(point, alpha=2.0 * self.reg)
 
     def diverged(self, point: Tensor, value: float) -> bool:
         """Whether the codes left every bound: below a threshold of ``reg`` the loss falls for ever."""
@@ -258,7 +258,7 @@ class SpectralContrastive:
 
     def active_regs(self) -> Tensor:
         """Leading ``h`` eigenvalues of ``Q``, descending: about where components become zero."""
-        k = min(self.n_components, self.factor.matrix.shape[1])
+        k = min(self.n_components, self.factor.dim)
         return top_eigenpairs(self.alike(), k)[0] if k else self.gram.new_zeros(0)
 
     def start(self) -> Tensor:
