@@ -103,7 +103,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match="No space left"):
         write_codes(path, [[2.0]])
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.csv"]

@@ -184,8 +184,9 @@ def test_a_sum_goes_on_from_its_journal_with_the_same_bits(
     path = tmp_path / "journal"
     with pytest.raises(Stopping) if crash < 23 else thread_limit(1), Journal(path, "task", interval=0.0) as journal:
         Serial().sum(counted, blocks, rows, A, journal=journal)
-    with open(path, "ab") as file:
-        file.write(b"rkhs-rec and then the power failed")
+    if path.exists():  # else there was nothing to keep
+        with open(path, "ab") as file:
+            file.write(b"rkhs-rec and then the power failed")
     done = len(computed)
     computed.clear()
     crash = 1000
@@ -219,7 +220,7 @@ def test_journals_survive_any_cut_and_refuse_other_tasks(tmp_path: Path, rng: np
     with pytest.raises(CheckpointError, match="belongs to other data"):
         Journal(path, "another")
     path.write_bytes(b"x" * 1000)
-    with pytest.raises(CheckpointError, match="is no checkpoint"):
+    with pytest.raises(CheckpointError, match="something else"):
         Journal(path, "task")
     with pytest.raises(CheckpointError, match="folder that"):
         Journal(tmp_path / "no" / "journal", "task")

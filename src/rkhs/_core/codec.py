@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -36,8 +37,8 @@ def encode(
     Parameters
     ----------
     value : object
-        None, bool, int, float, str, dtype, list, tuple, dict with string keys, NumPy array or scalar, RandomState,
-        torch tensor, or a configurable object with such parameters.
+        None, bool, int, float, str, path (stored as str), dtype, list, tuple, dict with string keys, NumPy array or
+        scalar, RandomState, torch tensor, or a configurable object with such parameters.
     arrays : dict
         Table that receives the arrays, under the names used in the result.
     where : str, default=""
@@ -55,6 +56,8 @@ def encode(
     InputError
         If a part of ``value`` has no description, for example a Python function.
     """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if value is None or isinstance(value, (bool, int, float, str, np.generic, np.dtype)):
         return _encode_scalar(value, where)
     if isinstance(value, torch.Tensor):

@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ import numpy as np
 
 from rkhs._core.errors import InputError, ModelFileError
 
-__all__ = ["Container", "atomic_path", "pack", "read_container", "unpack", "write_container"]
+__all__ = ["Container", "atomic_path", "check_writable", "pack", "read_container", "unpack", "write_container"]
 
 _MAX_HEADER = 2**20
 _STALE_SECONDS = 60.0
+_SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
 _KEY = "rkhs"
 _FIRST_LINE = re.compile(r"rkhs-model (\d{1,4})\.(\d{1,4}) ([0-9a-f]{64})")
 
@@ -39,40 +41,110 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        A path that does not exist yet, with the same extension; the block writes it and closes it.
+        An empty file with the same extension; the block writes it and closes it. In the end it has the permissions of
+        the file that it replaces, and of a new file (``umask``) if there was none.
 
     Raises
     ------
     InputError
-        If `path` is a folder or its folder does not exist.
+        As :func:`check_writable`, and if writing fails: the old file then stays as it was.
     """
+    target, old = _target(path)
+    _sweep(target)
+    try:
+        temporary = _create(target, old)
+        try:
+            yield temporary
+            with open(temporary, "rb+") as handle:
+                handle.flush()
+                os.fsync(handle.fileno())
+            if old is not None:
+                _keep_access(temporary, old)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that :func:`atomic_path` could not write, without touching what is there.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    InputError
+        If `path` is a folder, a device, a pipe or write-protected, or its folder is missing or not open to writing.
+    """
+    target, old = _target(path)
+    try:
+        _create(target, old).unlink()
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
+    """The file behind the links, and what is there now; what is no file, or protected, is refused."""
+    shown = os.fspath(path)
+    advice = f"expected the name of a file to write; got {shown!r}"
+    if not shown or "\0" in shown or shown.endswith(("/", os.sep)):
+        raise InputError(f"{advice}, which is none; give a file name")
+    try:
+        old = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        old = None
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise InputError(f"expected the name of a file to write; got the folder {shown!r}; add a file name")
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        raise InputError(f"{advice}, which is a device, a pipe or a socket; give the name of a file")
+    if old is not None and not old.st_mode & 0o222:
+        raise InputError(f"{advice}, which is protected against writing; choose another name, or chmod u+w it")
     target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise InputError(f"expected the name of a file to write; got the folder {os.fspath(path)!r}; add a file name")
     if not target.parent.is_dir():
         raise InputError(
-            f"expected a file in an existing folder; got {os.fspath(path)!r}, whose folder does not exist; "
+            f"expected a file in an existing folder; got {shown!r}, whose folder does not exist; "
             f"create {os.fspath(target.parent)!r} first"
         )
-    _sweep(target)
+    return target, old
+
+
+def _cannot_write(path: str | os.PathLike[str], error: OSError) -> InputError:
+    return InputError(
+        f"cannot write {os.fspath(path)!r} ({error.strerror or error}); choose a folder that exists, that you may "
+        "write to, and with room for the file"
+    )
+
+
+def _create(target: Path, old: os.stat_result | None) -> Path:
+    """An empty file beside the target; one that takes the place of another is private until it has its permissions."""
     # The process number keeps two writers apart and lets leftovers of a killed process be recognised.
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}.{os.urandom(4).hex()}.tmp{target.suffix}")
-    try:
-        yield temporary
-        with open(temporary, "rb+") as handle:
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    name = f".{target.stem[:_SHOWN]}.{os.getpid()}.{os.urandom(4).hex()}.tmp{target.suffix}"
+    temporary = target.with_name(name)
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if old is None else 0o600))
+    return temporary
+
+
+def _keep_access(temporary: Path, old: os.stat_result) -> None:
+    """Owner, where that is allowed, and permissions of the file that is replaced."""
+    new = os.stat(temporary)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(OSError):
+            os.chown(temporary, old.st_uid, old.st_gid)
+    os.chmod(temporary, stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def _sweep(target: Path) -> None:
     """Remove temporary files of this target whose process is gone; a minute's grace, for writers on other hosts."""
     if os.name == "nt":  # asking after a process by signal 0 would end it there
         return
-    pattern = re.compile(rf"\.{re.escape(target.stem)}\.(\d+)\.[0-9a-f]{{8}}\.tmp{re.escape(target.suffix)}")
+    stem, suffix = re.escape(target.stem[:_SHOWN]), re.escape(target.suffix)
+    pattern = re.compile(rf"\.{stem}\.(\d+)\.[0-9a-f]{{8}}\.tmp{suffix}")
     try:
         found = [(entry, pattern.fullmatch(entry.name)) for entry in target.parent.iterdir()]
     except OSError:  # a folder that may be written to but not listed
@@ -101,7 +173,10 @@ def _sync_folder(folder: Path) -> None:
     # The new name itself is only on disk once the folder is. Windows cannot open folders and needs no such call.
     if os.name == "nt":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # a folder that may be written to but not read
+        return
     try:
         os.fsync(descriptor)
     finally:
@@ -291,14 +366,8 @@ def write_container(
         If the file cannot be written there.
     """
     data = pack(content, arrays, version)
-    try:
-        with atomic_path(path) as temporary:
-            temporary.write_bytes(data)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {os.fspath(path)!r} ({error.strerror or error}); choose a folder that exists, that you may "
-            "write to, and with room for the file"
-        ) from error
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def read_container(path: str | os.PathLike[str], version: tuple[int, int]) -> Container:

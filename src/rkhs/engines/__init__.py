@@ -2,7 +2,7 @@
 
 from rkhs.engines.base import Engine, Serial, Threads
 from rkhs.engines.distributed import Dask
-from rkhs.engines.journal import Journal, fingerprint
+from rkhs.engines.journal import Checkpoint, Journal, fingerprint
 from rkhs.engines.plan import Block, Node, TreeSum, block_generator, row_blocks
 from rkhs.engines.registry import make_engine
 from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows, as_rows
@@ -11,6 +11,7 @@ from rkhs.engines.threads import count_threads, thread_limit
 __all__ = [
     "ArrayRows",
     "Block",
+    "Checkpoint",
     "Dask",
     "DaskRows",
     "Engine",

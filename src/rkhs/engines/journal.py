@@ -8,6 +8,7 @@ import os
 import struct
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -17,7 +18,7 @@ import numpy as np
 from rkhs._core.errors import CheckpointError, ModelFileError
 from rkhs._core.files import pack, unpack
 
-__all__ = ["Journal", "fingerprint"]
+__all__ = ["Checkpoint", "Journal", "fingerprint"]
 
 _VERSION = (1, 0)
 _HEAD = struct.Struct("<8sQ32s")  # mark, number of bytes, SHA-256 of them
@@ -54,6 +55,75 @@ def fingerprint(*parts: Any) -> str:
     return total.hexdigest()
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """Name of a checkpoint whose owner deletes it: a fit leaves it where it is, also when it ended well.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Examples
+    --------
+    >>> from rkhs.engines import Checkpoint
+    >>> Checkpoint("fit.journal").exists()
+    False
+    """
+
+    path: str | os.PathLike[str]
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def check(self) -> None:
+        """Make sure that the path can hold a checkpoint, without changing what is there.
+
+        Raises
+        ------
+        CheckpointError
+            If something stands there that no fit of this library wrote: it is never written to and never deleted.
+        """
+        place = Path(self.path)
+        if place.exists() and not place.is_file():
+            raise CheckpointError(f"a checkpoint is a file; got {str(place)!r}, which is none; name another")
+        try:
+            with open(place, "rb") as file:
+                start = file.read(_HEAD.size)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _no_access(place, error) from None
+        # The size in the first record tells it from a text that begins with the same word.
+        ours = start[: len(_MARK)] == _MARK[: len(start)] and (len(start) < 16 or start[14:16] == b"\0\0")
+        if not ours:
+            raise CheckpointError(
+                f"a checkpoint begins with {_MARK.decode()!r}; got {str(place)!r}, which holds something else and is "
+                "left as it is; name another file"
+            )
+
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+        return Path(self.path).exists()
+
+    def remove(self) -> None:
+        """Delete the file, if it is a checkpoint.
+
+        Raises
+        ------
+        CheckpointError
+            As for :meth:`check`.
+        """
+        self.check()
+        Path(os.path.realpath(self.path)).unlink(missing_ok=True)
+
+
+def _no_access(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(
+        f"cannot write the checkpoint {str(path)!r} ({error.strerror}); name a file in a folder that exists and that "
+        "you may write to"
+    )
+
+
 class Journal:
     """A file of records that only grows; a record that a crash cut short is dropped, those before it stay.
 
@@ -69,7 +139,7 @@ class Journal:
     Raises
     ------
     CheckpointError
-        If the file belongs to another task, is no journal, or cannot be written.
+        If the file belongs to another task, is no journal (it is then left as it is), or cannot be written.
 
     Notes
     -----
@@ -77,7 +147,7 @@ class Journal:
     """
 
     def __init__(self, path: str | os.PathLike[str], task: str, interval: float = 30.0) -> None:
-        self._path, self._task, self._interval = Path(path), task, interval
+        self._path, self._task, self._interval = Path(os.path.realpath(path)), task, interval
         self._places: dict[str, tuple[int, int]] = {}
         self._file = self._open()
         try:
@@ -88,13 +158,11 @@ class Journal:
         self._written = time.monotonic()
 
     def _open(self) -> BinaryIO:
+        Checkpoint(self._path).check()
         try:
-            return open(self._path, "r+b" if self._path.exists() else "w+b")
+            return open(self._path, "r+b" if self._path.exists() else "x+b")
         except OSError as error:
-            raise CheckpointError(
-                f"cannot write the checkpoint {str(self._path)!r} ({error.strerror}); name a file in a folder that "
-                "exists and that you may write to"
-            ) from None
+            raise _no_access(self._path, error) from None
 
     def _read_places(self) -> None:
         """Find the last record of every stage, and cut off what a crash left behind."""
@@ -110,16 +178,9 @@ class Journal:
             if "stage" in content:
                 self._places[content["stage"]] = (start, len(data))
             end = start + len(data)
-        size = os.fstat(self._file.fileno()).st_size
-        if first and size >= _HEAD.size and not self._starts_as_journal():
-            raise CheckpointError(f"{str(self._path)!r} is no checkpoint; name another file, or delete it")
         self._file.truncate(end)
         if first:
             self._append({"task": self._task}, {})
-
-    def _starts_as_journal(self) -> bool:
-        self._file.seek(0)
-        return self._file.read(len(_MARK)) == _MARK
 
     def _records(self) -> Iterator[tuple[int, bytes]]:
         self._file.seek(0)
@@ -194,13 +255,15 @@ class Journal:
         return time.monotonic() - self._written >= self._interval
 
     def close(self) -> None:
-        """Close the file; it stays."""
+        """Close the file; it stays if there is anything in it to go on from."""
         self._file.close()
+        if not self._places:
+            self.remove()
 
     def remove(self) -> None:
         """Close and delete the file: the run is complete."""
         self._file.close()
-        self._path.unlink(missing_ok=True)
+        Checkpoint(self._path).remove()
 
     def __enter__(self) -> Journal:
         return self

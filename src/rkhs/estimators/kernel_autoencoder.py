@@ -162,9 +162,10 @@ class KernelAutoencoder(FittedAutoencoder):
         Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
     n_jobs : int, default=None
         Threads, or worker processes to start; None: as many as torch uses, or one worker a core; -1: every core.
-    checkpoint : str or path, default=None
+    checkpoint : str, path or Checkpoint, default=None
         File that keeps what the fit has computed; a fit that was cut off goes on from it when it is called again with
-        the same data and parameters, and ends with the same bits. It is deleted in the end.
+        the same data and parameters, and ends with the same bits. It is deleted in the end, unless it is a
+        :class:`rkhs.engines.Checkpoint`. A file that holds something else is refused and left as it is.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
     random_state : int, RandomState or None, default=None

@@ -17,7 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError
-from rkhs.engines import Engine, Journal, Rows, as_rows, fingerprint, make_engine, thread_limit
+from rkhs.engines import Checkpoint, Engine, Journal, Rows, as_rows, fingerprint, make_engine, thread_limit
 
 __all__ = ["data_fingerprint", "long_fit", "recorded"]
 
@@ -32,7 +32,8 @@ def long_fit(model: Any, *data: Any) -> Iterator[None]:
     """Run a fit with the engine, threads and checkpoint that an estimator's parameters ask for.
 
     Within the block the estimator has the attributes ``_engine`` (None unless asked for) and ``_journal`` (None without
-    a checkpoint). A fit that ends well deletes its checkpoint; one that is cut off leaves it.
+    a checkpoint). A fit that ends well deletes its checkpoint, unless it is a ``Checkpoint``, which its owner deletes;
+    one that is cut off leaves it.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def long_fit(model: Any, *data: Any) -> Iterator[None]:
         model._engine, model._journal = engine, journal
         stack.callback(_forget, model)
         yield
-        if journal is not None:
+        if journal is not None and not isinstance(model.checkpoint, Checkpoint):  # nor its checkpoint
             journal.remove()
 
 

@@ -126,18 +126,19 @@ def transform_file(
     rows, options = as_rows(source), {} if layer is None else {"layer": layer}
     note_columns(model, rows, None, reset=False)
     n, step, clock = rows.shape[0], tile_rows(support_size(model)), time.perf_counter()
-    out: np.ndarray | None = None
-    with atomic_path(path) as temporary:
+    width = 0
+    # Written in order, not through a memory map: on a full disk a map ends the process without a word.
+    with atomic_path(path) as temporary, open(temporary, "wb") as handle:
         for tile in tiles(n, step):
-            part = model.transform(ArrayRows(rows.read(tile.start, tile.stop)), **options)
-            if out is None:
-                out = np.lib.format.open_memmap(temporary, "w+", part.dtype, (n, part.shape[1]))
-            out[tile] = part
+            part = np.ascontiguousarray(model.transform(ArrayRows(rows.read(tile.start, tile.stop)), **options))
+            if tile.start == 0:
+                width = part.shape[1]
+                head = {"descr": np.lib.format.dtype_to_descr(part.dtype), "fortran_order": False, "shape": (n, width)}
+                np.lib.format.write_array_header_1_0(handle, head)
+            handle.write(part.data)
             if progress:
                 left = (time.perf_counter() - clock) / tile.stop * (n - tile.stop)
                 sys.stderr.write(f"\r{tile.stop} of {n} rows, {left:.0f} s left\x1b[K")
-        assert out is not None
-        out.flush()  # type: ignore[attr-defined]
     if progress:
         sys.stderr.write("\n")
-    return n, out.shape[1]
+    return n, width
