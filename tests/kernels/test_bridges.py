@@ -24,7 +24,9 @@ from rkhs.kernels import (
     Laplacian,
     Linear,
     Matern,
+    Normalized,
     Polynomial,
+    ScaledInputs,
     Tanimoto,
     as_kernel,
 )
@@ -47,14 +49,19 @@ PROCESSES = [
     (0.5 * Gaussian(0.3) + 2.0 * Linear(0.3), 4),
     (Gaussian(0.3) * Matern(1.5, 0.2) * Polynomial(2), 2),
     (0.3 * (Gaussian(0.2) + Laplacian("l1", 0.1)), 3),
+    (ScaledInputs(Gaussian(0.3), (0.5, 1.0, 2.0)), 3),
+    (ScaledInputs(Matern(0.5, 0.3), (0.5, 1.0, 2.0)) * (2.0 * ScaledInputs(Laplacian("l1", 0.2), (1.0, 0.3, 2.0))), 7),
+    (ScaledInputs(Linear(0.3), (0.5, 1.0, 2.0)), 0),
     (Polynomial(2), 0),
 ]
 
 
 @pytest.mark.parametrize(("kernel", "count"), PROCESSES, ids=lambda v: repr(v) if isinstance(v, Kernel) else "")
 def test_gradients_by_hyperparameters(kernel: Kernel, count: int) -> None:
-    X, other = points(), kernel.as_sklearn()
-    assert other.n_dims == count == len(other.hyperparameters) == len(other.bounds)
+    X = points()
+    kernel = kernel.resolve(torch.from_numpy(X))
+    other = kernel.as_sklearn()
+    assert other.n_dims == count == sum(h.n_elements for h in other.hyperparameters) == len(other.bounds)
     K, gradient = other(X, eval_gradient=True)
     np.testing.assert_allclose(K, kernel(X), rtol=1e-14)
     assert gradient.shape == (12, 12, count)
@@ -63,7 +70,7 @@ def test_gradients_by_hyperparameters(kernel: Kernel, count: int) -> None:
         step[i] = 1e-5
         up, down = other.clone_with_theta(other.theta + step), other.clone_with_theta(other.theta - step)
         np.testing.assert_allclose(gradient[..., i], (up(X) - down(X)) / 2e-5, rtol=1e-6, atol=1e-8)
-    assert other.kernel == kernel
+    assert as_kernel(other) == kernel
     np.testing.assert_allclose(other.diag(X), np.diag(kernel(X)), rtol=1e-12)
 
 
@@ -74,7 +81,7 @@ def test_a_process_finds_the_optimum_of_scikit_learns_kernel() -> None:
     ours = GaussianProcessRegressor((2.0 * Gaussian(0.5)).as_sklearn(), alpha=1e-4).fit(X, y)
     assert ours.log_marginal_likelihood_value_ == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-6)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-4)
-    assert ours.kernel_.kernel.base.gamma == pytest.approx(0.5 / theirs.kernel_.k2.length_scale**2, rel=1e-2)
+    assert as_kernel(ours.kernel_).base.gamma == pytest.approx(0.5 / theirs.kernel_.k2.length_scale**2, rel=1e-2)
 
 
 def test_it_combines_with_scikit_learns_kernels() -> None:
@@ -86,6 +93,52 @@ def test_it_combines_with_scikit_learns_kernels() -> None:
     assert together.k1.is_stationary()
     assert not (Linear().as_sklearn()).is_stationary()
     assert clone(together) == together
+    assert as_kernel(2.0 * Gaussian(0.3).as_sklearn()) == 2.0 * Gaussian(0.3)
+    assert isinstance(as_kernel(together), FromSklearn)
+
+
+HYPERPARAMETERS = [
+    (Gaussian(0.3), ["gamma"], [0.3]),
+    (GaussianOf(Tanimoto(), 0.5), ["gamma"], [0.5]),
+    (Linear(0.7), ["scale"], [0.7]),
+    (ScaledInputs(Gaussian(1.0), (0.5, 2.0)), ["scales"], [0.5, 2.0]),
+    (2.0 * Matern(1.5, 0.4) + Laplacian("l2", 0.1), ["k1__k1__constant_value", "k1__k2__gamma", "k2__gamma"], None),
+    (Polynomial(2, 1.0), [], []),
+]
+
+
+@pytest.mark.parametrize(("kernel", "names", "values"), HYPERPARAMETERS, ids=lambda v: repr(v))
+def test_hyperparameters_are_parameters_as_scikit_learns_are(kernel: Kernel, names: list[str], values: Any) -> None:
+    ours = kernel.as_sklearn(limits=(1e-3, 1e3))
+    assert [h.name for h in ours.hyperparameters] == names
+    values = np.array([2.0, 0.4, 0.1] if values is None else values)
+    np.testing.assert_allclose(ours.theta, np.log(values), rtol=1e-15)
+    assert set(names) | {f"{name}_bounds" for name in names} <= set(ours.get_params())
+    np.testing.assert_array_equal(ours.bounds.ravel(), np.tile(np.log([1e-3, 1e3]), len(values)))
+    for name in names:
+        ours.set_params(**{name: np.multiply(2.0, ours.get_params()[name])})
+    np.testing.assert_allclose(ours.theta, np.log(2.0 * values), rtol=1e-12)
+    assert (ours == kernel.as_sklearn(limits=(1e-3, 1e3))) == (not names)
+    assert clone(ours) == ours == ours.clone_with_theta(ours.theta)
+    assert (ours == kernel.as_sklearn(limits="fixed")) == (not names)
+    assert kernel.as_sklearn(limits="fixed").n_dims == 0
+
+
+def test_columns_that_matter_get_the_larger_scale() -> None:
+    X = points(1, 40, 2)
+    start = ScaledInputs(Gaussian(0.5), (1.0, 1.0)).as_sklearn()
+    learned = as_kernel(GaussianProcessRegressor(start, alpha=1e-6).fit(X, np.sin(X[:, 0]) + 0.02 * X[:, 1]).kernel_)
+    assert learned.base == Gaussian(0.5)
+    assert learned.scales[0] > 5.0 * learned.scales[1]
+
+
+def test_single_precision_inputs_are_computed_in_double() -> None:
+    X = points(1, 30, 2)
+    y = np.sin(X[:, 0])
+    kernel = Gaussian(0.5).as_sklearn()
+    assert kernel(X.astype(np.float32)).dtype == kernel.diag(X.astype(np.float32)).dtype == np.float64
+    single = GaussianProcessRegressor(kernel, optimizer=None).fit(X.astype(np.float32), y)
+    np.testing.assert_allclose(single.predict(X.astype(np.float32)), y, atol=1e-5)
 
 
 def test_fixed_hyperparameters_and_objects() -> None:
@@ -102,7 +155,9 @@ def test_fixed_hyperparameters_and_objects() -> None:
 
 def test_bandwidths_must_be_numbers() -> None:
     with pytest.raises(InputError, match=r"Gaussian.gamma must be a number for a Gaussian process; got 'median'"):
-        _ = Gaussian().as_sklearn().theta
+        Gaussian().as_sklearn()
+    with pytest.raises(InputError, match="has parameters that depend on data.*Pass the training data"):
+        Normalized(Gaussian()).as_sklearn()(points())
     with pytest.raises(InputError, match="leave Y out"):
         Gaussian(1.0).as_sklearn()(points(), points(), eval_gradient=True)
 

@@ -16,7 +16,7 @@ from rkhs.kernels.custom import FromFunction, Precomputed
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
-from rkhs.kernels.gaussian_process import SklearnKernel
+from rkhs.kernels.gaussian_process import from_process
 from rkhs.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
 from rkhs.kernels.laplacian import Laplacian
 from rkhs.kernels.mixed import MixedTable
@@ -109,9 +109,9 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, a pairwise kernel or a Gaussian-process
-        kernel of scikit-learn becomes a :class:`FromSklearn`, and a plain function of two items a
-        :class:`FromFunction`.
+        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, what ``as_sklearn`` made becomes the
+        kernel that it was made from, a pairwise kernel or another Gaussian-process kernel of scikit-learn a
+        :class:`FromSklearn`, and a plain function of two items a :class:`FromFunction`.
 
     Returns
     -------
@@ -139,10 +139,9 @@ def as_kernel(kernel: Any) -> Kernel:
         return kernel_from_name(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
-    if isinstance(kernel, SklearnKernel):
-        return kernel.kernel
     if isinstance(kernel, ProcessKernel):
-        return FromSklearn(kernel)
+        own = from_process(kernel)
+        return FromSklearn(kernel) if own is None else own
     if callable(kernel):
         names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
         return FromSklearn(names[0]) if names else FromFunction(kernel)
