@@ -75,7 +75,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ones and the objective reaches its lower bound whatever the data. Off for that reason.
     solver : str or Solver, default="subspace"
         ``"subspace"``, ``"riemannian_lbfgs"``, ``"riemannian_cg"``, ``"projected_gradient"``, ``"cayley_adam"``,
-        ``"penalty_lbfgs"``, ``"penalty_adam"``, or an object of :mod:`rkhs.solvers`.
+        ``"penalty_lbfgs"``, ``"penalty_adam"``, or an object of :mod:`rkhs.solvers` that keeps orthonormal columns.
     init : {"kpca", "random"}, default="kpca"
         Start from layer-wise kernel PCA, each layer orthogonal to those below: deterministic. Or from random codes.
     n_init : int, default=1

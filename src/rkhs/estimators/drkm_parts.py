@@ -13,7 +13,7 @@ import torch
 from sklearn.utils import check_random_state
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
@@ -162,6 +162,8 @@ def solve_machine(
     """
     problem, deterministic = build_machine(estimator, settings, K, factored)
     solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
+    with naming("solver"):
+        solver.check(problem)
     rng = check_random_state(estimator.random_state)
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
     for number in range(estimator.n_init):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -95,15 +94,6 @@ class ConstrainedDRKM:
     Tonin et al. (2021), equation 7.
     """
 
-    solvers: ClassVar[tuple[str, ...]] = (
-        "Subspace",
-        "RiemannianLBFGS",
-        "RiemannianCG",
-        "ProjectedGradient",
-        "CayleyAdam",
-        "QuadraticPenalty",
-    )
-
     gram: Tensor
     kernels: tuple[Kernel, ...]
     n_components: tuple[int, ...]
@@ -146,6 +136,12 @@ class ConstrainedDRKM:
         """Build the machine from an uncentred Gram matrix of shape (n, n), or a factor of it."""
         gram = _centred_gram(K, factored) if center else K
         return cls(gram=gram, center=center, factored=factored, **settings)  # type: ignore[arg-type]
+
+    @property
+    def solvers(self) -> tuple[str, ...]:
+        """Names of the solvers that keep the constraint."""
+        any_blocks = ("Subspace", "RiemannianLBFGS", "RiemannianCG", "ProjectedGradient", "QuadraticPenalty")
+        return any_blocks if self.constraint.blocks is not None else (*any_blocks, "CayleyAdam")
 
     @property
     def scale(self) -> float:

@@ -63,7 +63,7 @@ class SphereAutoencoder:
     n_components : int
     reg : tuple of float
         Of encoder and decoder.
-    constraint : {"sphere", "ball", "whiten", "soft"}
+    code_set : {"sphere", "ball", "whiten", "soft"}
         ``"soft"`` adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free.
     softness : float, default=1
     weights : Tensor of shape (n,), optional
@@ -86,7 +86,7 @@ class SphereAutoencoder:
     kernel: Kernel
     n_components: int
     reg: tuple[float, float]
-    constraint: str
+    code_set: str
     softness: float = 1.0
     weights: Tensor | None = None
     solvers: tuple[str, ...] = ("lbfgs",)
@@ -94,7 +94,7 @@ class SphereAutoencoder:
     _set: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.constraint == "sphere" and self.n_components < 2:
+        if self.code_set == "sphere" and self.n_components < 2:
             raise InputError(
                 "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
                 "cannot move"
@@ -104,7 +104,7 @@ class SphereAutoencoder:
         )
         sets = {"sphere": Sphere(), "ball": _SmoothBall(), "whiten": Whitened(), "soft": None}
         object.__setattr__(self, "inner", inner)
-        object.__setattr__(self, "_set", sets[self.constraint])
+        object.__setattr__(self, "_set", sets[self.code_set])
 
     def codes(self, point: Tensor) -> Tensor:
         """Feasible codes of parameters of shape (n, p)."""
@@ -113,7 +113,7 @@ class SphereAutoencoder:
 
     def point(self, codes: Tensor) -> Tensor:
         """Parameters of feasible codes; inverse of :meth:`codes`."""
-        free = _SmoothBall.lift(codes) if self.constraint == "ball" else codes
+        free = _SmoothBall.lift(codes) if self.code_set == "ball" else codes
         return self.whiten(free)
 
     def whiten(self, codes: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ class SphereAutoencoder:
         value, back = self.inner.value_and_grad(V.reshape(-1))
         # The inner gradient is L^T G: solve once to return to codes.
         G = torch.linalg.solve_triangular(self.factor.matrix.mT, back.view_as(V), upper=True)
-        if self.constraint == "soft":
+        if self.code_set == "soft":
             w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if self.weights is None else self.weights
             excess = (Z * Z).sum(1) - 1.0
             value += 0.5 * self.softness * float((w * excess * excess).sum())
@@ -148,7 +148,7 @@ class SphereAutoencoder:
     def start(self, codes: Tensor) -> Tensor:
         """Parameters that start from the given codes, put on the set, shape (n, p)."""
         norms = codes.norm(dim=1)
-        if self.constraint == "ball":  # well inside: on the boundary the map has no radial slope
+        if self.code_set == "ball":  # well inside: on the boundary the map has no radial slope
             return self.point(0.9 * codes / norms.max().clamp_min(torch.finfo(codes.dtype).tiny))
         Z = codes / norms.mean().clamp_min(torch.finfo(codes.dtype).tiny)
         return self.point(Z if self._set is None else self._set.project(Z))

@@ -10,13 +10,14 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs.constraints.base import Unconstrained
 from rkhs.protocols import HasValueAndGrad, Monitor, Solution
 
 __all__ = ["Solver", "rounding"]
 
 
 class Solver(Configurable):
-    """An algorithm for the problems that meet the protocols it names.
+    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep.
 
     References
     ----------
@@ -45,20 +46,41 @@ class Solver(Configurable):
         Raises
         ------
         InputError
-            Before the first iteration, if the problem lacks a protocol.
+            Before the first iteration, if the problem does not fit; see :meth:`check`.
         """
-        self._refuse(problem)
+        self.check(problem)
         return self._solve(problem, start, Monitor() if monitor is None else monitor)
 
-    def _refuse(self, problem: Any) -> None:
-        """Raise if the problem lacks a protocol."""
+    def keeps(self, constraint: object) -> bool:
+        """Whether every answer lies on a set; by default only :class:`rkhs.constraints.Unconstrained` is kept."""
+        return isinstance(constraint, Unconstrained)
+
+    def check(self, problem: Any) -> None:
+        """Refuse a problem that lacks a protocol, or whose constraint the solver does not keep.
+
+        Parameters
+        ----------
+        problem : object
+            Its ``constraint``, if it has one, is what an answer must keep; its ``solvers`` names those that fit.
+
+        Raises
+        ------
+        InputError
+            Naming the protocol or the constraint, and solvers that fit.
+        """
+        fitting = ", ".join(getattr(problem, "solvers", ())) or "see its documentation"
         for protocol in self.requires:
             if not isinstance(problem, protocol):
                 raise InputError(
                     f"{type(self).__name__} needs a problem that meets {protocol.__name__}; "
-                    f"{type(problem).__name__} does not. "
-                    f"Solvers that fit it: {', '.join(getattr(problem, 'solvers', ())) or 'see its documentation'}"
+                    f"{type(problem).__name__} does not. Solvers that fit it: {fitting}"
                 )
+        constraint = getattr(problem, "constraint", None)
+        if constraint is not None and not self.keeps(constraint):
+            raise InputError(
+                f"{type(self).__name__} does not keep {constraint!r}, which {type(problem).__name__} demands of its "
+                f"answer. Solvers that fit it: {fitting}; a solver of your own says what it keeps by its method keeps"
+            )
 
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:

@@ -159,7 +159,7 @@ class GapSolver(Solver):
         """
         check_number(self.tol, f"{type(self).__name__}.tol", at_least=0.0)
         check_count(self.max_iter, f"{type(self).__name__}.max_iter")
-        self._refuse(problem)
+        self.check(problem)
         follow = Monitor(label=type(self).__name__.lower()) if monitor is None else monitor
         F, n, q, B = problem.shape
         W0 = None if start is None else problem.points(start.expand(F, B, n, q))

@@ -49,8 +49,8 @@ class BlockCoordinate(GapSolver):
         super().__init__(tol, max_iter)
         self.check_every = check_every
 
-    def _refuse(self, problem: Any) -> None:
-        super()._refuse(problem)
+    def check(self, problem: Any) -> None:
+        super().check(problem)
         A = problem.operators[0]
         if not problem.separable or not bool(torch.all(A[:1] == A)):
             raise InputError(

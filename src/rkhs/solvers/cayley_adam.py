@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError
 from rkhs.constraints.stiefel import Stiefel, cayley
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
@@ -37,7 +36,7 @@ class CayleyAdam(Solver):
     Raises
     ------
     InputError
-        For another constraint than one block of orthonormal columns.
+        For a learning rate that is not positive, or another constraint than one block of orthonormal columns.
 
     References
     ----------
@@ -60,13 +59,13 @@ class CayleyAdam(Solver):
         self.beta1 = beta1
         self.beta2 = beta2
 
+    def keeps(self, constraint: object) -> bool:
+        """One block of orthonormal columns."""
+        return isinstance(constraint, Stiefel) and constraint.blocks is None
+
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = check_number(self.learning_rate, "CayleyAdam.learning_rate", above=0.0)
         constraint = problem.constraint
-        if not isinstance(constraint, Stiefel) or constraint.blocks is not None:
-            raise InputError(
-                "CayleyAdam needs the joint constraint H^T H = I; use constraint='joint' or another solver"
-            )
         H = constraint.project(start)
         momentum, second = torch.zeros_like(H), 0.0
         best, best_value = H, math.inf

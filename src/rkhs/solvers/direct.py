@@ -46,8 +46,8 @@ class Direct(GapSolver):
     def __init__(self, tol: float = 1e-6, max_iter: int = 2000) -> None:
         super().__init__(tol, max_iter)
 
-    def _refuse(self, problem: Any) -> None:
-        super()._refuse(problem)
+    def check(self, problem: Any) -> None:
+        super().check(problem)
         if not problem.quadratic:
             raise InputError(
                 f"Direct solves the squared loss only; use solver='admm' or 'fista', or loss={Squared()!r}"

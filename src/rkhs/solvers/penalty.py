@@ -79,6 +79,10 @@ class QuadraticPenalty(Solver):
         self.learning_rate = learning_rate
         self.tol = tol
 
+    def keeps(self, constraint: object) -> bool:
+        """Orthonormal columns, together or block by block."""
+        return isinstance(constraint, Stiefel)
+
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         mu, tau = self._checked(problem), self.tau
         H, iterations, evaluations, outer = start, 0, 0, 0
@@ -115,10 +119,6 @@ class QuadraticPenalty(Solver):
         check_number(self.tau, "QuadraticPenalty.tau", above=0.0)
         check_number(self.growth, "QuadraticPenalty.growth", above=1.0)
         mu = check_number(self.mu, "QuadraticPenalty.mu", above=0.0)
-        if not isinstance(problem.constraint, Stiefel):
-            raise InputError(
-                "QuadraticPenalty is for orthonormal columns; use a Riemannian solver for other constraints"
-            )
         bound = problem.penalty_bound() if hasattr(problem, "penalty_bound") else 0.0
         if bound == math.inf:
             raise InputError(

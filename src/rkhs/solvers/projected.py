@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from rkhs._core.checks import check_number
+from rkhs.constraints.base import Constraint
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
@@ -46,6 +47,10 @@ class ProjectedGradient(Solver):
         self.tol = tol
         self.step = step
         self.growth = growth
+
+    def keeps(self, constraint: object) -> bool:
+        """Any set: every iterate is projected."""
+        return isinstance(constraint, Constraint)
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         constraint = problem.constraint

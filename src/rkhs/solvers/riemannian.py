@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from rkhs.constraints.base import Constraint
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver, rounding
 
@@ -26,6 +27,10 @@ class _Riemannian(Solver):
 
     max_iter: int
     tol: float
+
+    def keeps(self, constraint: object) -> bool:
+        """Any set: every step is a retraction."""
+        return isinstance(constraint, Constraint)
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         constraint = problem.constraint

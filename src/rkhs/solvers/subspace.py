@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from rkhs.constraints.stiefel import Stiefel
 from rkhs.protocols import HasConstraint, HasFrozenQuadratic, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 from rkhs.solvers.riemannian import RiemannianLBFGS
@@ -45,6 +46,10 @@ class Subspace(Solver):
     def __init__(self, max_iter: int = 1000, tol: float = 1e-8) -> None:
         self.max_iter = max_iter
         self.tol = tol
+
+    def keeps(self, constraint: object) -> bool:
+        """Orthonormal columns, together or block by block."""
+        return isinstance(constraint, Stiefel)
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         state = _State(problem.constraint.project(start))
