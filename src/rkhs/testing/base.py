@@ -1,0 +1,110 @@
+"""How a contract suite runs: every promise is one function, and the first that is broken is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import clone
+from torch import Tensor
+
+from rkhs._core.config import Configurable
+
+__all__ = ["BrokenPromise", "close", "keep", "keeps_parameters", "require", "taylor"]
+
+
+class BrokenPromise(AssertionError):
+    """A class does not keep what its contract promises; the message names the class, the promise and what was found."""
+
+
+def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
+    """Check promises one after the other.
+
+    Parameters
+    ----------
+    subject : object
+        Whose promises they are.
+    promises : mapping of callable to its arguments
+        Each raises :class:`BrokenPromise`; its name says what it checks.
+
+    Returns
+    -------
+    tuple of str
+        The promises that were kept.
+
+    Raises
+    ------
+    BrokenPromise
+        For the first that is not kept. An error of any other kind inside a check is reported as one, too.
+    """
+    kept = []
+    for promise, arguments in promises.items():
+        name = promise.__name__.strip("_").replace("_", " ")
+        try:
+            promise(*arguments)
+        except BrokenPromise as broken:
+            raise BrokenPromise(f"{subject!r} breaks the promise '{name}': {broken}") from None
+        except Exception as error:
+            raise BrokenPromise(
+                f"{subject!r} breaks the promise '{name}': {type(error).__name__} where an answer was expected: {error}"
+            ) from error
+        kept.append(name)
+    return tuple(kept)
+
+
+def require(condition: bool, said: str) -> None:
+    """Raise :class:`BrokenPromise` with the sentence unless the condition holds."""
+    if not condition:
+        raise BrokenPromise(said)
+
+
+def close(found: Tensor, expected: Tensor, tolerance: float, what: str) -> None:
+    """Two tensors must have one shape and agree to ``tolerance`` times the largest expected entry."""
+    require(
+        found.shape == expected.shape,
+        f"{what} must have shape {tuple(expected.shape)}; got {tuple(found.shape)}",
+    )
+    if not expected.numel():
+        return
+    scale = max(float(expected.abs().max()), 1e-300)
+    gap = float((found.to(expected) - expected).abs().max()) / scale
+    require(gap <= tolerance, f"{what} must agree to {tolerance:.0e} of the largest entry; they differ by {gap:.1e}")
+
+
+def taylor(value: Callable[[Tensor], float], X: Tensor, G: Tensor, seed: int, what: str) -> None:
+    """A gradient ``G`` at ``X`` must leave a remainder that falls with the square of the step.
+
+    Parameters
+    ----------
+    value : callable
+        From a tensor of the shape of ``X`` to a number.
+    X, G : Tensor
+    seed : int
+        Of the direction.
+    what : str
+        The gradient, for the message.
+    """
+    require(G.shape == X.shape, f"{what} must have the shape {tuple(X.shape)} of its argument; got {tuple(G.shape)}")
+    V = torch.from_numpy(np.random.default_rng(seed).normal(size=tuple(X.shape)))
+    first, slope = value(X), float((G * V).sum())
+    far, near = (abs(value(X + step * V) - first - step * slope) for step in (1e-3, 1e-4))
+    rounding = 1e-12 * (abs(first) + abs(slope))
+    falls = far < rounding or math.log10(far / max(near, 1e-300)) > 1.9
+    require(falls, f"{what} is no gradient: the remainders of steps 1e-3 and 1e-4 are {far:.2e} and {near:.2e}")
+
+
+def keeps_parameters(subject: Configurable) -> None:
+    """The object is its constructor parameters: clone and comparison go by them, and it can be printed."""
+    params = subject.get_params(deep=False)
+    for name, value in params.items():
+        require(
+            getattr(subject, name) is value,
+            f"the constructor must store {name} unchanged, as scikit-learn's clone demands",
+        )
+    rebuilt: Any = type(subject)(**params)
+    require(rebuilt == subject, "an object built from get_params() must be equal to it")
+    require(clone(subject) == subject, "clone() must give an equal object")
+    require(bool(repr(subject)), "repr() must not be empty")
