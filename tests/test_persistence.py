@@ -18,8 +18,8 @@ from sklearn.exceptions import NotFittedError
 import rkhs
 from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
+from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
-from rkhs._core.files import pack, read_container, write_container
 from rkhs.persistence import FORMAT, read_model, registry
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -211,7 +211,7 @@ def test_a_missing_file_is_a_typed_error(tmp_path: Path) -> None:
 
 def rewritten(path: Path, version: tuple[int, int] = FORMAT, **changes: Any) -> None:
     """Write a file with a right checksum whose content is wrong."""
-    found = read_container(path, FORMAT)
+    found = read_container(path, FORMAT, 2**30)
     write_container(path, {**found.content, **changes}, found.arrays, version)
 
 
@@ -241,7 +241,7 @@ def test_files_with_a_right_checksum_and_wrong_content_are_typed_errors(
 
 def test_versions(tmp_path: Path) -> None:
     rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")
-    found = read_container(tmp_path / "m", FORMAT)
+    found = read_container(tmp_path / "m", FORMAT, 2**30)
     (tmp_path / "minor").write_bytes(pack({**found.content, "news": 1}, found.arrays, (1, 99)))
     assert read_model(tmp_path / "minor").format == (1, 99)
     (tmp_path / "major").write_bytes(pack(found.content, found.arrays, (2, 0)))
@@ -296,7 +296,7 @@ KINDS = ("bit", "header byte", "truncate", "insert", "delete", "swap", "zeros", 
 def test_no_mutated_file_loads_as_another_model(kind: str, count: int, tmp_path: Path) -> None:
     path = tmp_path / "m"
     rkhs.save(rkhs.KernelPCA(2, kernel="linear").fit(X[:8]), path, notes={"rows": [str(i) for i in range(8)]})
-    data, original = path.read_bytes(), read_container(path, FORMAT)
+    data, original = path.read_bytes(), read_container(path, FORMAT, 2**30)
     wrong = 0
     for mutated in mutations(data, kind, count, seed=len(kind)):
         path.write_bytes(mutated)
@@ -304,7 +304,7 @@ def test_no_mutated_file_loads_as_another_model(kind: str, count: int, tmp_path:
             rkhs.load(path)
         except ModelFileError:
             continue
-        found = read_container(path, FORMAT)
+        found = read_container(path, FORMAT, 2**30)
         same = found.content == original.content and found.arrays.keys() == original.arrays.keys()
         same = same and all(found.arrays[k].tobytes() == original.arrays[k].tobytes() for k in found.arrays)
         wrong += not same

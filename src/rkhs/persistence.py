@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +21,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.codec import decode, encode
+from rkhs._core.codec import Decoder, SizeError, encode
 from rkhs._core.config import is_concrete
+from rkhs._core.containers import Container, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
-from rkhs._core.files import Container, read_container, write_container
+from rkhs._core.memory import readable
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
 FORMAT = (1, 0)
+
+# Without max_bytes: what a model may take, and how much more than its file.
+_MOST, _SMALL, _TIMES = 2**30, 2**25, 32
 
 # The packages whose public classes a model may be made of.
 _PACKAGES = (
@@ -115,7 +120,7 @@ class ModelFile:
     library : str
         Version of rkhs that wrote it.
     checksum : str
-        SHA-256 over everything in the file.
+        SHA-256 over what the file holds: the same for equal models.
     """
 
     estimator: Any
@@ -180,7 +185,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     write_container(path, content, arrays, FORMAT)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None) -> Any:
     """Read a fitted estimator from a model file.
 
     Nothing in a file can run code. Any change to the file is noticed before it is read.
@@ -188,6 +193,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+        Of a regular file: pipes and devices are refused.
+    max_bytes : int, default=None
+        Memory that the model may take: the size of the file, and that of the Python objects (texts, lists, wide arrays
+        of texts) made from it, together. The default is 1 GiB, and at most 32 MiB more than 32 times the file. A model
+        of 100,000 rows of 1,000 numbers fits into the first; no model that was seen comes near the second, which a file
+        made to fill the memory exceeds. Ask for more if you trust where the file comes from.
+    expected_sha256 : str, default=None
+        64 hexadecimal digits: SHA-256 of the bytes of the file, as ``sha256sum`` and ``rkhs info`` print it. Another
+        file is refused before anything in it is looked at.
 
     Returns
     -------
@@ -197,17 +211,30 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is missing, damaged, of another kind, or of a later major version of the format.
+        If the file is missing, damaged, too large, not the expected one, of another kind, or of a later major version
+        of the format.
+    InputError
+        If ``max_bytes`` is not a positive integer, or ``expected_sha256`` not 64 hexadecimal digits.
+
+    Notes
+    -----
+    The file is read twice, first for its checksum; memory is the model and a header of at most 1 MiB.
     """
-    return read_model(path).estimator
+    return read_model(path, max_bytes=max_bytes, expected_sha256=expected_sha256).estimator
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelFile:
+def read_model(
+    path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None
+) -> ModelFile:
     """Read a model file with its notes, version and checksum; see :func:`load`.
 
     Parameters
     ----------
     path : str or path
+    max_bytes : int, default=None
+        As for :func:`load`.
+    expected_sha256 : str, default=None
+        As for :func:`load`.
 
     Returns
     -------
@@ -215,12 +242,20 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
 
     Raises
     ------
-    ModelFileError
+    ModelFileError, InputError
         As for :func:`load`.
     """
-    container = read_container(path, FORMAT)
+    _check_limits(max_bytes, expected_sha256)
+    digest = None if expected_sha256 is None else expected_sha256.lower()
+    container = read_container(path, FORMAT, _MOST if max_bytes is None else max_bytes, digest)
+    limit = min(_MOST, _SMALL + _TIMES * container.n_bytes) if max_bytes is None else max_bytes
     try:
-        return _build(container)
+        return _build(container, limit - container.n_bytes)
+    except SizeError:
+        raise ModelFileError(
+            f"{os.fspath(path)}: the model takes more than {readable(limit)} of memory, from a file of "
+            f"{readable(container.n_bytes)}; if you trust it, pass a larger max_bytes"
+        ) from None
     except Exception as error:  # a later minor version, or a file made by hand: the checksum alone proves no meaning
         wrote = container.content.get("library", "unknown")
         reason = str(error) if isinstance(error, RkhsError) else f"{type(error).__name__}: {error}"
@@ -229,18 +264,28 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
         ) from error
 
 
-def _build(container: Container) -> ModelFile:
-    content, arrays = container.content, container.arrays
+def _check_limits(max_bytes: int | None, expected_sha256: str | None) -> None:
+    whole = isinstance(max_bytes, (int, np.integer)) and not isinstance(max_bytes, bool)
+    if max_bytes is not None and not (whole and max_bytes > 0):
+        raise InputError(f"max_bytes must be a positive integer, or None; got {max_bytes!r}")
+    if expected_sha256 is not None and not (
+        isinstance(expected_sha256, str) and re.fullmatch("[0-9a-fA-F]{64}", expected_sha256)
+    ):
+        raise InputError(f"expected_sha256 must be 64 hexadecimal digits, or None; got {expected_sha256!r}")
+
+
+def _build(container: Container, max_bytes: int) -> ModelFile:
+    content, decode = container.content, Decoder(container.arrays, _find_class, max_bytes).decode
     cls = _find_class(content["class"])
-    params = {key: decode(value, arrays, _find_class) for key, value in content["params"].items()}
+    params = {key: decode(value) for key, value in content["params"].items()}
     estimator = cls(**params)
     for key, value in content["state"].items():
         # An attribute must not take the place of a method or of a parameter.
         if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
             raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
-        setattr(estimator, key, decode(value, arrays, _find_class))
+        setattr(estimator, key, decode(value))
     check_is_fitted(estimator)
-    notes = decode(content["notes"], arrays, _find_class)
+    notes = decode(content["notes"])
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import signal
@@ -109,7 +110,10 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["converged"] == model.converged_
     assert facts["parameters"] == {"max_iter": "300", "n_components": "(3, 1, 3)"}
     assert f"gamma={model.kernel_.terms[0].gamma}" in facts["kernel"]
-    assert len(facts["sha256"]) == 64
+    assert facts["sha256"] == hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest()
+    assert "diagnosis" in facts
+    assert run("info", "m.rkhs", "--json", "--no-diagnosis") == 0
+    assert "diagnosis" not in json.loads(capsys.readouterr().out)
 
 
 def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

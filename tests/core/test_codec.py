@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rkhs._core.codec import decode, encode
+from rkhs._core.codec import Decoder, encode
 from rkhs._core.errors import InputError
 
 
@@ -22,7 +22,7 @@ def there_and_back(value: Any) -> Any:
     def no_class(name: str) -> type:
         raise AssertionError(name)
 
-    return decode(json.loads(text), arrays, no_class)
+    return Decoder(arrays, no_class, 2**20).decode(json.loads(text))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -149,4 +149,4 @@ def test_what_has_no_description_is_refused_with_its_place(value: Any, message: 
 )
 def test_damaged_descriptions_are_one_typed_error(damaged: Any) -> None:
     with pytest.raises(InputError):
-        decode(damaged, {}, lambda name: int)
+        Decoder({}, lambda name: int, 2**20).decode(damaged)

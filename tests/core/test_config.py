@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from rkhs._core.codec import decode, encode
+from rkhs._core.codec import Decoder, encode
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
@@ -28,7 +28,7 @@ class Bag(Box):
 def round_trip(value: Any) -> Any:
     arrays: dict[str, np.ndarray] = {}
     text = json.dumps(encode(value, arrays), allow_nan=False)
-    return decode(json.loads(text), arrays, lambda name: {"Box": Box, "Bag": Bag}[name])
+    return Decoder(arrays, lambda name: {"Box": Box, "Bag": Bag}[name], 2**20).decode(json.loads(text))
 
 
 VALUES: list[Any] = [
@@ -78,7 +78,7 @@ def test_what_cannot_be_written() -> None:
 @pytest.mark.parametrize("value", [{"$array": "absent"}, {"unknown": 1}, {}, object()])
 def test_damaged_descriptions(value: Any) -> None:
     with pytest.raises(InputError, match=r"^the description of a stored object is damaged"):
-        decode(value, {}, lambda name: Box)
+        Decoder({}, lambda name: Box, 2**20).decode(value)
 
 
 def test_equality_and_clone() -> None:

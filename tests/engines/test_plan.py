@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -224,6 +225,22 @@ def test_journals_survive_any_cut_and_refuse_other_tasks(tmp_path: Path, rng: np
         Journal(path, "task")
     with pytest.raises(CheckpointError, match="folder that"):
         Journal(tmp_path / "no" / "journal", "task")
+
+
+def test_a_journal_whose_first_record_is_damaged_is_not_thrown_away(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "task") as journal:
+        journal.add("a", {}, {"value": np.ones(3)})
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[60] ^= 1
+    endless = whole[:8] + (2**40).to_bytes(8, "little") + whole[16:]
+    for data, size in ((bytes(flipped), len(whole)), (endless, 2**41)):
+        path.write_bytes(data)
+        os.truncate(path, size)
+        with pytest.raises(CheckpointError, match="is damaged; delete it"):
+            Journal(path, "task")
+        assert path.stat().st_size == size
 
 
 def test_fingerprints_tell_things_apart() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,12 +18,19 @@ import torch
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
-__all__ = ["decode", "encode"]
+__all__ = ["Decoder", "SizeError", "encode"]
 
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
 _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+# What CPython takes, at most: a number in a list; a text, tuple or array without its content; a dict; a place in one.
+_NUMBER, _OBJECT, _DICT, _ENTRY = 40, 144, 240, 40
+_TEXT_DTYPE = re.compile(r"\|O|[<>]U\d{1,9}")
+
+
+class SizeError(InputError):
+    """The objects that a file describes take more memory than the limit."""
 
 
 def _own_name(cls: type) -> str:
@@ -206,92 +214,157 @@ def _column(values: list[Any]) -> np.ndarray | None:
     return None
 
 
-def decode(value: Any, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type]) -> Any:
-    """Build the object that ``encode`` described.
+class Decoder:
+    """Builds the objects that ``encode`` described, within a limit of memory.
+
+    Every piece is counted before it is made, at the size that CPython gives it, and every array is handed out once, as
+    ``encode`` names each once: so no few bytes stand for gigabytes.
 
     Parameters
     ----------
-    value : object
-        JSON types, as returned by :func:`encode`.
     arrays : mapping of str to array
-        The arrays that it names.
+        The arrays that the descriptions name.
     find_class : callable
         Maps a class name to a class of the library, and raises for any other name.
-
-    Returns
-    -------
-    object
-        Equal to what was encoded.
-
-    Raises
-    ------
-    InputError
-        If the description is damaged.
+    max_bytes : int
+        What the Python objects made from the arrays may take, beside the arrays and the JSON values.
     """
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, list):
-        return [decode(item, arrays, find_class) for item in value]
-    try:
-        if isinstance(value, dict):
-            return _decode_dict(value, arrays, find_class)
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise InputError(f"the description of a stored object is damaged ({error}); write the file again") from error
-    raise InputError("the description of a stored object is damaged; write the file again from the original")
 
+    def __init__(self, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type], max_bytes: int) -> None:
+        self._arrays, self._find_class, self._left = dict(arrays), find_class, max_bytes
 
-def _decode_dict(value: dict[str, Any], arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type]) -> Any:
-    if "$float" in value:
-        return float(value["$float"])
-    if "$dtype" in value and value["$dtype"] in _DTYPES:
-        return np.dtype(value["$dtype"])
-    if "$scalar" in value and value["dtype"] in _DTYPES:
-        return np.array(decode(value["$scalar"], arrays, find_class), dtype=value["dtype"])
-    if "$array" in value:
-        array = arrays[value["$array"]]
-        return array.T if value.get("order") == "F" else array
-    if "$tuple" in value:
-        return tuple(decode(item, arrays, find_class) for item in value["$tuple"])
-    if "$strings" in value:
-        texts = value["$strings"]
-        flat = _unpack(texts, arrays) if isinstance(texts, dict) else texts
-        dtype = np.dtype(value["dtype"])
-        if dtype.kind in "UO" and all(isinstance(item, str) for item in flat):
-            return np.array(flat, dtype=dtype).reshape(value["shape"])
-    if "$rows" in value:
-        rows = list(zip(*(decode(column, arrays, find_class) for column in value["$rows"]), strict=True))
-        return tuple(rows) if value["kind"] == "tuple" else rows
-    if value.keys() & {"$numbers", "$texts", "$arrays", "$table"}:
-        items = _unpack(value, arrays)
-        return tuple(items) if value["kind"] == "tuple" else items
-    if "$dict" in value:
-        return {key: decode(item, arrays, find_class) for key, item in value["$dict"]}
-    if "$random_state" in value:
+    def decode(self, value: Any) -> Any:
+        """Build one object.
+
+        Parameters
+        ----------
+        value : object
+            JSON types, as returned by :func:`encode`.
+
+        Returns
+        -------
+        object
+            Equal to what was encoded.
+
+        Raises
+        ------
+        SizeError
+            If the objects would take more memory than the limit.
+        InputError
+            If the description is damaged.
+        """
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if isinstance(value, list):
+            return [self.decode(item) for item in value]
+        try:
+            if isinstance(value, dict):
+                return self._decode_dict(value)
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise InputError(f"the description of a stored object is damaged ({error}); write it again") from error
+        raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+    def _take(self, name: str, dtype: str | None = None) -> np.ndarray:
+        array = self._arrays.pop(name)  # named once: what is named many times could fill any memory
+        if dtype is not None and (array.dtype != dtype or array.ndim != 1):
+            raise InputError(f"the description of a stored object is damaged: {name} must be a row of {dtype}")
+        return array
+
+    def _spend(self, n_bytes: int) -> None:
+        self._left -= n_bytes
+        if self._left < 0:
+            raise SizeError("the objects in the file take more memory than the limit")
+
+    def _decode_dict(self, value: dict[str, Any]) -> Any:
+        if "$float" in value:
+            return float(value["$float"])
+        if "$dtype" in value and value["$dtype"] in _DTYPES:
+            return np.dtype(value["$dtype"])
+        if "$scalar" in value and value["dtype"] in _DTYPES:
+            scalar = self.decode(value["$scalar"])
+            if isinstance(scalar, (bool, int, float)):
+                return np.array(scalar, dtype=value["dtype"])
+        if "$array" in value:
+            array = self._take(value["$array"])
+            return array.T if value.get("order") == "F" else array
+        if "$tuple" in value:
+            return tuple(self.decode(item) for item in value["$tuple"])
+        if "$strings" in value:
+            return self._strings(value)
+        if "$rows" in value:
+            columns = [self.decode(column) for column in value["$rows"]]
+            if columns and all(type(column) in (list, tuple) for column in columns):
+                self._spend(len(columns[0]) * (_OBJECT + _ENTRY * len(columns)))
+                rows = list(zip(*columns, strict=True))
+                return tuple(rows) if value["kind"] == "tuple" else rows
+        if value.keys() & {"$numbers", "$texts", "$arrays", "$table"}:
+            items = self._unpack(value)
+            return tuple(items) if value["kind"] == "tuple" else items
+        if "$dict" in value:
+            return {key: self.decode(item) for key, item in value["$dict"]}
+        if "$random_state" in value:
+            return self._random_state(self.decode(value["$random_state"]))
+        if "$object" in value:
+            params = {key: self.decode(item) for key, item in value["params"].items()}
+            return self._find_class(value["$object"])(**params)
+        raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+    def _random_state(self, state: dict[str, Any]) -> np.random.RandomState:
+        if not 0 <= state["state"]["pos"] <= 624:  # NumPy would read beside its memory
+            raise InputError("the description of a stored object is damaged: the position of a RandomState")
         generator = np.random.RandomState()
-        generator.set_state(decode(value["$random_state"], arrays, find_class))
+        generator.set_state(state)
         return generator
-    if "$object" in value:
-        params = {key: decode(item, arrays, find_class) for key, item in value["params"].items()}
-        return find_class(value["$object"])(**params)
-    raise InputError("the description of a stored object is damaged; write the file again from the original")
 
+    def _strings(self, value: dict[str, Any]) -> np.ndarray:
+        texts, shape = value["$strings"], value["shape"]
+        if not _TEXT_DTYPE.fullmatch(value["dtype"]) or any(type(n) is not int or n < 0 for n in shape):
+            raise InputError("the description of a stored object is damaged: dtype or shape of an array of texts")
+        dtype = np.dtype(value["dtype"])
+        self._spend(math.prod(shape) * dtype.itemsize)
+        flat = self._unpack(texts) if isinstance(texts, dict) else texts
+        if len(flat) != math.prod(shape) or not all(isinstance(item, str) for item in flat):
+            raise InputError("the description of a stored object is damaged: an array of texts")
+        return np.array(flat, dtype=dtype).reshape(shape)
 
-def _unpack(value: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> list[Any]:
-    if "$table" in value:
+    def _unpack(self, value: dict[str, Any]) -> list[Any]:
+        if "$table" in value:
+            return self._table(value["$table"], value["rows"])
+        if "$numbers" in value:
+            return self._listed(self._take(value["$numbers"], "float64"))
+        data = self._take(value["$texts"], "uint8") if "$texts" in value else self._take(value["$arrays"])
+        stops = self._take(value["stops"], "int64")
+        if (np.diff(stops, prepend=0) < 0).any() or (stops[-1] if len(stops) else 0) != len(data):
+            raise InputError("the description of a stored object is damaged: texts or arrays overlap")
+        ends = self._listed(stops)
+        starts = [0, *ends[:-1]]
+        if "$texts" not in value:
+            self._spend(data.nbytes + _OBJECT * len(ends))
+            return [data[a:b].copy() for a, b in zip(starts, ends, strict=True)]
+        texts: list[str | None] = []
+        self._spend(data.nbytes + _OBJECT * len(ends))
+        for a, b in zip(starts, ends, strict=True):
+            text = str(data[a:b].data, "utf-8", "surrogatepass")
+            if not text.isascii():
+                self._spend(4 * len(text))
+            texts.append(text)
+        if "absent" in value:
+            absent = self._listed(self._take(value["absent"], "bool"))
+            return [None if gone else text for text, gone in zip(texts, absent, strict=True)]
+        return texts
+
+    def _table(self, pairs: list[Any], rows: Any) -> list[Any]:
         columns = {
-            key: arrays[name].tolist() if isinstance(name, str) else _unpack(name, arrays)
-            for key, name in value["$table"]
+            key: self._listed(self._take(name)) if isinstance(name, str) else self._unpack(name) for key, name in pairs
         }
-        return [{key: column[i] for key, column in columns.items()} for i in range(value["rows"])]
-    if "$numbers" in value:
-        return [float(number) for number in arrays[value["$numbers"]].tolist()]
-    stops = arrays[value["stops"]].tolist()
-    starts = [0, *stops[:-1]]
-    if "$texts" in value:
-        data = arrays[value["$texts"]].tobytes()
-        texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, stops, strict=True)]
-        absent = arrays[value["absent"]].tolist() if "absent" in value else [False] * len(texts)
-        return [None if gone else text for text, gone in zip(texts, absent, strict=True)]
-    return [arrays[value["$arrays"]][a:b].copy() for a, b in zip(starts, stops, strict=True)]
+        if type(rows) is not int or rows < 0 or any(len(column) != rows for column in columns.values()):
+            raise InputError("the description of a stored object is damaged: rows of a table")
+        self._spend(rows * (_DICT + _ENTRY * len(columns)))
+        return [{key: column[i] for key, column in columns.items()} for i in range(rows)]
+
+    def _listed(self, array: np.ndarray) -> list[Any]:
+        """The entries of a row as Python objects."""
+        self._spend(array.size * _NUMBER)
+        return array.tolist()

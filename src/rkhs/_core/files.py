@@ -1,30 +1,23 @@
-"""Files that are either the old one or the new one, never half of one; and the container of model files."""
+"""Files that are either the old one or the new one, never half of one."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import errno
 import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
-import numpy as np
+from rkhs._core.errors import InputError
 
-from rkhs._core.errors import InputError, ModelFileError
+__all__ = ["atomic_path", "check_writable", "open_regular"]
 
-__all__ = ["Container", "atomic_path", "check_writable", "pack", "read_container", "unpack", "write_container"]
-
-_MAX_HEADER = 2**20
 _STALE_SECONDS = 60.0
 _SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
-_KEY = "rkhs"
-_FIRST_LINE = re.compile(r"rkhs-model (\d{1,4})\.(\d{1,4}) ([0-9a-f]{64})")
 
 
 @contextmanager
@@ -183,214 +176,45 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(frozen=True, eq=False)
-class Container:
-    """What a model file holds.
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file to read it; a pipe is refused without waiting for its other end, a device without opening it.
 
     Parameters
     ----------
-    content : dict
-        JSON types.
-    arrays : dict of str to ndarray
-        The arrays that the content names.
-    version : tuple of int
-        Major and minor version of the format.
-    checksum : str
-        SHA-256 over content and arrays, 64 hexadecimal digits.
-    """
-
-    content: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-    version: tuple[int, int]
-    checksum: str
-
-
-def _digest(version: str, text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 over all that has a meaning; each part is preceded by its length, so that none can borrow bytes."""
-    total = hashlib.sha256()
-
-    def add(part: bytes | memoryview) -> None:
-        total.update(len(part).to_bytes(8, "little"))
-        total.update(part)
-
-    add(version.encode())
-    add(text.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        add(f"{name} {array.dtype.str} {array.shape}".encode())
-        add(array.tobytes() if array.size == 0 else array.data.cast("B"))
-    return total.hexdigest()
-
-
-def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]) -> bytes:
-    """Put JSON and arrays into the bytes of one safetensors file, and read them back once.
-
-    Parameters
-    ----------
-    content : dict
-        JSON types.
-    arrays : mapping of str to array
-        None of them 0-d.
-    version : tuple of int
-        Of the format.
+    path : str or path
 
     Returns
     -------
-    bytes
-        The same for the same arguments.
+    binary file
 
     Raises
     ------
-    InputError
-        If the header would exceed 1 MiB, or an array has a dtype that cannot be stored.
+    OSError
+        Also for what is not a regular file.
     """
-    import safetensors.numpy
-
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    number = f"{version[0]}.{version[1]}"
-    # safetensors writes the memory of an array as it lies: without this, other orders would be stored transposed.
-    table = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    checksum = _digest(number, text, table)
-    data = safetensors.numpy.save(table, metadata={_KEY: f"rkhs-model {number} {checksum}\n{text}"})
-    size = int.from_bytes(data[:8], "little")
-    if size > _MAX_HEADER:
-        raise InputError(
-            f"the description of the model takes {size / 2**20:.1f} MiB, more than the 1 MiB that a model file may use "
-            "beside its arrays; store the items as texts or arrays, or fit on the Gram matrix with kernel='precomputed'"
-        )
-    unpack(data, "the file just written", version)
-    return data
-
-
-def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
-    """Read what :func:`pack` made, the checksum before anything else.
-
-    Parameters
-    ----------
-    data : bytes
-    source : str
-        Where they come from, for messages.
-    version : tuple of int
-        Of the format that this library reads: any later minor version is read too, a later major one is refused.
-
-    Returns
-    -------
-    Container
-
-    Raises
-    ------
-    ModelFileError
-        If anything is damaged, or the format is of a later major version.
-    """
-    import safetensors.numpy
-
+    _refuse_special(os.stat(path))
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):  # each where the system has it
+        flags |= getattr(os, name, 0)
+    handle = os.open(path, flags)
     try:
-        text = _header_text(data, source)
-        first, _, body = text.partition("\n")
-        match = _FIRST_LINE.fullmatch(first)
-        if match is None:
-            raise ModelFileError(
-                f"{source}: expected a model file of rkhs; got a safetensors file without a model in it"
-            )
-        major, minor, checksum = int(match.group(1)), int(match.group(2)), match.group(3)
-        if major > version[0]:
-            raise ModelFileError(
-                f"{source}: the model file has format {major}.{minor}; this version of rkhs reads formats up to "
-                f"{version[0]}.x. Install a later version: pip install --upgrade rkhs"
-            )
-        arrays = {name: np.array(array, order="C", copy=True) for name, array in safetensors.numpy.load(data).items()}
-        if _digest(f"{major}.{minor}", body, arrays) != checksum:
-            raise ModelFileError(
-                f"{source}: the checksum does not fit the content: the file was changed or damaged after it was "
-                "written; get it again from where it came from"
-            )
-        content = json.loads(body, object_pairs_hook=_unique)
-    except ModelFileError:
+        _refuse_special(os.fstat(handle))  # it may have been exchanged in between
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
         raise
-    except Exception as error:  # parsers of damaged bytes raise all kinds; users meet one
-        raise ModelFileError(f"{source}: the model file is damaged ({error}); get or write it again") from error
-    if not isinstance(content, dict):
-        raise ModelFileError(f"{source}: the model file is damaged: its description is not an object")
-    return Container(content, arrays, (major, minor), checksum)
 
 
-def _header_text(data: bytes, source: str) -> str:
-    size = int.from_bytes(data[:8], "little")
-    if len(data) < 10 or data[8:9] != b"{":
-        raise ModelFileError(f"{source}: expected a model file of rkhs; got {_kind_of(data)}")
-    if size > _MAX_HEADER:
-        raise ModelFileError(f"{source}: expected a header of at most 1 MiB; got one of {size} bytes: damaged")
-    if len(data) < 8 + size:
-        raise ModelFileError(
-            f"{source}: the model file is cut off: {len(data)} bytes of at least {8 + size}; copy it again"
-        )
-    header = json.loads(data[8 : 8 + size], object_pairs_hook=_unique)
-    metadata = header.get("__metadata__")
-    if not isinstance(metadata, dict) or list(metadata) != [_KEY] or not isinstance(metadata[_KEY], str):
-        raise ModelFileError(f"{source}: expected a model file of rkhs; got a safetensors file without a model in it")
-    return metadata[_KEY]
-
-
-def _kind_of(data: bytes) -> str:
-    if not data:
-        return "an empty file"
-    if data[:1] == b"\x80":
-        return "a pickle file, which is never loaded because it can run code"
-    if data[:2] == b"PK":
-        return "a zip archive (perhaps of torch, NumPy or skops)"
-    return "a file of another kind"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        raise ModelFileError("the model file is damaged: a name stands twice in its header")
-    return table
-
-
-def write_container(
-    path: str | os.PathLike[str], content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]
-) -> None:
-    """Write a model file: complete, or the old one stays.
-
-    Parameters
-    ----------
-    path : str or path
-    content : dict
-    arrays : mapping of str to array
-    version : tuple of int
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written there.
-    """
-    data = pack(content, arrays, version)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(data)
-
-
-def read_container(path: str | os.PathLike[str], version: tuple[int, int]) -> Container:
-    """Read a model file; see :func:`unpack`.
-
-    Parameters
-    ----------
-    path : str or path
-    version : tuple of int
-
-    Returns
-    -------
-    Container
-
-    Raises
-    ------
-    ModelFileError
-        Also if there is no such file.
-    """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelFileError(
-            f"cannot read the model file {os.fspath(path)!r} ({error.strerror or error}); check folder and spelling"
-        ) from error
-    return unpack(data, os.fspath(path), version)
+def _refuse_special(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"expected a regular file; it is {kind}")

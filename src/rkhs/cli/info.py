@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["add_arguments", "run"]
 
+_MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments.
@@ -18,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         The parser of this command.
     """
     parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    parser.add_argument(
+        "--no-diagnosis", action="store_true", help="print what the file says, and compute nothing with the model"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
 
 
@@ -34,9 +39,10 @@ def run(args: argparse.Namespace) -> int:
     int
         0.
     """
+    from rkhs._core.containers import file_sha256
     from rkhs.persistence import read_model
 
-    facts = _facts(read_model(args.model))
+    facts = _facts(read_model(args.model), file_sha256(args.model), not args.no_diagnosis)
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0
@@ -49,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(file: Any) -> dict[str, Any]:
+def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
     model = file.estimator
     default = type(model)().get_params(deep=False)
     params = {
@@ -73,16 +79,21 @@ def _facts(file: Any) -> dict[str, Any]:
             facts[name] = getattr(model, f"{name}_")
     if hasattr(model, "explained_variance_ratio_"):
         facts["explained variance"] = ", ".join(f"{v:.1%}" for v in model.explained_variance_ratio_[:10])
-    facts |= _diagnosis(model) if hasattr(model, "codes_") else {}
+    facts |= _diagnosis(model) if ask and hasattr(model, "codes_") else {}
     facts["written by"] = f"rkhs {file.library}, format {file.format[0]}.{file.format[1]}"
-    facts["sha256"] = file.checksum
+    facts["checksum"] = file.checksum
+    facts["sha256"] = sha256
     return facts
 
 
 def _diagnosis(model: Any) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
     from rkhs.estimators import diagnose
+    from rkhs.estimators.tiles import support_size
 
+    n = max(len(model.codes_), support_size(model))
+    if n > _MOST_DIAGNOSED:
+        return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
     found = diagnose(model)
     names = [
         "training_error",

@@ -15,14 +15,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rkhs._core.containers import pack, unpack
 from rkhs._core.errors import CheckpointError, ModelFileError
-from rkhs._core.files import pack, unpack
 
 __all__ = ["Checkpoint", "Journal", "fingerprint"]
 
 _VERSION = (1, 0)
 _HEAD = struct.Struct("<8sQ32s")  # mark, number of bytes, SHA-256 of them
 _MARK = b"rkhs-rec"
+_MAX_TASK = 2**20 + 8  # bytes of the first record, which names the task: until it is read, nothing is known of the file
 
 
 def fingerprint(*parts: Any) -> str:
@@ -190,8 +191,11 @@ class Journal:
             left = os.fstat(self._file.fileno()).st_size - position - _HEAD.size
             if mark != _MARK or size > left:
                 return
-            data = self._file.read(size)
+            whole = position > 0 or size <= _MAX_TASK
+            data = self._file.read(size) if whole else b""
             if hashlib.sha256(data).digest() != digest:
+                if position == 0:  # no crash leaves this, and what follows may be days of work
+                    raise CheckpointError(f"the checkpoint {str(self._path)!r} is damaged; delete it to start anew")
                 return
             yield position + _HEAD.size, data
             position += _HEAD.size + size

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.codec import decode, encode
+from rkhs._core.codec import Decoder, encode
 from rkhs._core.errors import InputError, RkhsError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Kernel
@@ -223,7 +223,7 @@ def _model_files_keep_it(kernel: Kernel, X: Any) -> None:
         if "Python functions" in str(error):  # said by the error itself; a file cannot hold them
             return
         raise
-    back = decode(described, arrays, known.__getitem__)
+    back = Decoder(arrays, known.__getitem__, 2**30).decode(described)
     require(back == k, "a kernel from a file must be equal to the one that was stored")
     require(torch.equal(back._gram(X, X), k._gram(X, X)), "a kernel from a file must have the same values")
 

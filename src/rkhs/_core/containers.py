@@ -1,0 +1,372 @@
+"""The container of model files: JSON and arrays in one safetensors file, checked before anything is made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rkhs._core.errors import InputError, ModelFileError
+from rkhs._core.files import atomic_path, open_regular
+from rkhs._core.memory import readable
+
+__all__ = ["Container", "file_sha256", "pack", "read_container", "unpack", "write_container"]
+
+_MAX_HEADER = 2**20
+_MAX_AXES = 32
+_PIECE = 2**20
+_KEY = "rkhs"
+_FIRST_LINE = re.compile(r"rkhs-model (\d{1,4})\.(\d{1,4}) ([0-9a-f]{64})")
+_DTYPES = {
+    name: np.dtype(dtype)
+    for name, dtype in {
+        **{"BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32"},
+        **{"I32": "int32", "U64": "uint64", "I64": "int64", "F16": "float16", "F32": "float32", "F64": "float64"},
+    }.items()
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Container:
+    """What a model file holds.
+
+    Parameters
+    ----------
+    content : dict
+        JSON types.
+    arrays : dict of str to ndarray
+        The arrays that the content names.
+    version : tuple of int
+        Major and minor version of the format.
+    checksum : str
+        SHA-256 over content and arrays, 64 hexadecimal digits.
+    n_bytes : int
+        Size of the file.
+    """
+
+    content: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    version: tuple[int, int]
+    checksum: str
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an array stands in the file."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    start: int
+    n_bytes: int
+
+
+def _pieces(handle: BinaryIO, start: int, n_bytes: int) -> Iterator[bytes]:
+    handle.seek(start)
+    while n_bytes:
+        piece = handle.read(min(_PIECE, n_bytes))
+        if not piece:
+            raise ModelFileError("it became shorter while it was read")
+        n_bytes -= len(piece)
+        yield piece
+
+
+def _digest(
+    version: str,
+    text: str,
+    places: Mapping[str, _Place],
+    content_of: Callable[[str], Iterable[bytes | memoryview]],
+) -> str:
+    """SHA-256 over all that has a meaning; each part is preceded by its length, so that none can borrow bytes."""
+    total = hashlib.sha256()
+
+    def add(n_bytes: int, pieces: Iterable[bytes | memoryview]) -> None:
+        total.update(n_bytes.to_bytes(8, "little"))
+        for piece in pieces:
+            total.update(piece)
+
+    for head in (version.encode(), text.encode()):
+        add(len(head), [head])
+    for name, place in sorted(places.items(), key=lambda item: item[0]):
+        head = f"{name} {place.dtype.str} {place.shape}".encode()
+        add(len(head), [head])
+        add(place.n_bytes, content_of(name))
+    return total.hexdigest()
+
+
+def _sha256(pieces: Iterable[bytes]) -> str:
+    total = hashlib.sha256()
+    for piece in pieces:
+        total.update(piece)
+    return total.hexdigest()
+
+
+def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]) -> bytes:
+    """Put JSON and arrays into the bytes of one safetensors file, and read them back once.
+
+    Parameters
+    ----------
+    content : dict
+        JSON types.
+    arrays : mapping of str to array
+        None of them 0-d.
+    version : tuple of int
+        Of the format.
+
+    Returns
+    -------
+    bytes
+        The same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        If the header would exceed 1 MiB, or an array has a dtype that cannot be stored.
+    """
+    import safetensors.numpy
+
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    number = f"{version[0]}.{version[1]}"
+    # safetensors writes the memory of an array as it lies: without this, other orders would be stored transposed.
+    table = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    for name, array in table.items():
+        if array.dtype not in _DTYPES.values():
+            raise InputError(f"a model file holds arrays of real numbers and of bool; got dtype {array.dtype} ({name})")
+    places = {name: _Place(array.dtype, array.shape, 0, array.nbytes) for name, array in table.items()}
+    checksum = _digest(number, text, places, lambda name: [table[name].data.cast("B")] if table[name].size else [])
+    data = safetensors.numpy.save(table, metadata={_KEY: f"rkhs-model {number} {checksum}\n{text}"})
+    size = int.from_bytes(data[:8], "little")
+    if size > _MAX_HEADER:
+        raise InputError(
+            f"the description of the model takes {size / 2**20:.1f} MiB, more than the 1 MiB that a model file may use "
+            "beside its arrays; store the items as texts or arrays, or fit on the Gram matrix with kernel='precomputed'"
+        )
+    unpack(data, "the file just written", version)
+    return data
+
+
+def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
+    """Read what :func:`pack` made; see :func:`read_container`.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+        Where they come from, for messages.
+    version : tuple of int
+        Of the format that this library reads: any later minor version is read too, a later major one is refused.
+
+    Returns
+    -------
+    Container
+
+    Raises
+    ------
+    ModelFileError
+        If anything is damaged, or the format is of a later major version.
+    """
+    return _read(io.BytesIO(data), len(data), source, version)
+
+
+def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int]) -> Container:
+    """Header, places, checksum, and only then arrays: a wrong file takes no memory."""
+    try:
+        first, body, places = _header(handle, size)
+        match = _FIRST_LINE.fullmatch(first)
+        if match is None:
+            raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")
+        major, minor, checksum = int(match.group(1)), int(match.group(2)), match.group(3)
+        if major > version[0]:
+            raise ModelFileError(
+                f"the model file has format {major}.{minor}; this version of rkhs reads formats up to {version[0]}.x. "
+                "Install a later version: pip install --upgrade rkhs"
+            )
+        found = _digest(
+            f"{major}.{minor}", body, places, lambda name: _pieces(handle, places[name].start, places[name].n_bytes)
+        )
+        if found != checksum:
+            raise ModelFileError(
+                "the checksum does not fit the content: the file was changed or damaged after it was written; get it "
+                "again from where it came from"
+            )
+        content = json.loads(body, object_pairs_hook=_unique)
+        if not isinstance(content, dict):
+            raise ModelFileError("the model file is damaged: its description is not an object")
+        arrays = {name: _array(handle, place) for name, place in places.items()}
+        return Container(content, arrays, (major, minor), checksum, size)
+    except ModelFileError as error:
+        raise ModelFileError(f"{source}: {error}") from None
+    except Exception as error:  # parsers of damaged bytes raise all kinds; users meet one
+        raise ModelFileError(f"{source}: the model file is damaged ({error}); get or write it again") from error
+
+
+def _header(handle: BinaryIO, file_size: int) -> tuple[str, str, dict[str, _Place]]:
+    """First line, JSON text, and places of the arrays."""
+    handle.seek(0)
+    start = handle.read(10)
+    size = int.from_bytes(start[:8], "little")
+    if len(start) < 10 or start[8:9] != b"{":
+        raise ModelFileError(f"expected a model file of rkhs; got {_kind_of(start)}")
+    if size > _MAX_HEADER:
+        raise ModelFileError(f"expected a header of at most 1 MiB; got one of {size} bytes: damaged")
+    if file_size < 8 + size:
+        raise ModelFileError(f"the model file is cut off: {file_size} bytes of at least {8 + size}; copy it again")
+    header = json.loads(b"".join(_pieces(handle, 8, size)), object_pairs_hook=_unique)
+    metadata = header.pop("__metadata__", None)
+    if not isinstance(metadata, dict) or list(metadata) != [_KEY] or not isinstance(metadata[_KEY], str):
+        raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")
+    places, end = {}, 8 + size
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        places[name] = _place(name, entry, 8 + size, end)
+        end += places[name].n_bytes
+    if end != file_size:
+        raise ModelFileError(
+            f"the model file is damaged: it has {file_size} bytes, and its header speaks of {end}; copy it again"
+        )
+    first, _, body = metadata[_KEY].partition("\n")
+    return first, body, places
+
+
+def _place(name: str, entry: dict[str, Any], base: int, expected_start: int) -> _Place:
+    """One array of the header: it begins where the one before it ends, and has the bytes of its shape."""
+    dtype, shape, offsets = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+    if len(shape) > _MAX_AXES or any(type(number) is not int or number < 0 for number in (*shape, *offsets)):
+        raise ModelFileError(f"the model file is damaged: shape or place of {name}")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if offsets != [expected_start - base, expected_start - base + n_bytes]:
+        raise ModelFileError(f"the model file is damaged: {name} has not the place that its shape asks for")
+    return _Place(dtype, tuple(shape), expected_start, n_bytes)
+
+
+def _array(handle: BinaryIO, place: _Place) -> np.ndarray:
+    array = np.empty(place.shape, dtype=place.dtype)
+    if array.size:
+        flat, done = array.data.cast("B"), 0
+        for piece in _pieces(handle, place.start, place.n_bytes):
+            flat[done : done + len(piece)] = piece
+            done += len(piece)
+    if place.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
+        raise ModelFileError("the model file is damaged: a truth value is neither 0 nor 1")
+    return array
+
+
+def _kind_of(start: bytes) -> str:
+    if not start:
+        return "an empty file"
+    if start[:1] == b"\x80":
+        return "a pickle file, which is never loaded because it can run code"
+    if start[:2] == b"PK":
+        return "a zip archive (perhaps of torch, NumPy or skops)"
+    return "a file of another kind"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ModelFileError("the model file is damaged: a name stands twice in its header")
+    return table
+
+
+def write_container(
+    path: str | os.PathLike[str], content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]
+) -> None:
+    """Write a model file: complete, or the old one stays.
+
+    Parameters
+    ----------
+    path : str or path
+    content : dict
+    arrays : mapping of str to array
+    version : tuple of int
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written there.
+    """
+    data = pack(content, arrays, version)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of the bytes of a regular file, as ``sha256sum`` prints it.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    with open_regular(path) as handle:
+        return _sha256(_pieces(handle, 0, os.fstat(handle.fileno()).st_size))
+
+
+def read_container(
+    path: str | os.PathLike[str],
+    version: tuple[int, int],
+    max_bytes: int,
+    expected_sha256: str | None = None,
+) -> Container:
+    """Read a model file: its size first, then its header, then its checksum, then the rest.
+
+    Parameters
+    ----------
+    path : str or path
+        Of a regular file; a link is followed.
+    version : tuple of int
+        Of the format that this library reads: any later minor version is read too, a later major one is refused.
+    max_bytes : int
+        A larger file is refused unread.
+    expected_sha256 : str, optional
+        Of the bytes of the file, in small letters; another file is refused before its content is looked at.
+
+    Returns
+    -------
+    Container
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, it is no regular one, too large, not the expected one, damaged, or of a later format.
+    """
+    try:
+        source = os.fsdecode(path)
+    except TypeError:
+        raise InputError(f"path must be a text or a path; got {path!r}") from None
+    try:
+        with open_regular(path) as handle:
+            before = os.fstat(handle.fileno())
+            size = before.st_size
+            if size > max_bytes:
+                raise ModelFileError(
+                    f"{source}: the file has {readable(size)}, more than the {readable(max_bytes)} that it may have; "
+                    f"if you trust it, pass a larger max_bytes"
+                )
+            found = None if expected_sha256 is None else _sha256(_pieces(handle, 0, size))
+            if found != expected_sha256:
+                raise ModelFileError(
+                    f"{source}: expected a file with SHA-256 {expected_sha256}; got {found}: it is another file, or it "
+                    "was changed; get it again from where the number came from"
+                )
+            container = _read(handle, size, source, version)
+            after = os.fstat(handle.fileno())
+            if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise ModelFileError(f"{source}: the file was changed while it was read; read it again")
+            return container
+    except ModelFileError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError: a name with a zero byte
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"cannot read the model file {source!r} ({reason}); check folder and spelling") from error
