@@ -1,0 +1,223 @@
+"""Every public kernel: containers, symmetry, diagonal, order, batches, and hostile items and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from rkhs import OperatorKernelRegressor
+from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, MinMax, Precomputed, Separable, Tanimoto
+from tests.contracts.kernel_examples import EXAMPLES, INDEFINITE
+from tests.reliability.fuzz import values
+from tests.reliability.fuzz.case import Answer, Case
+from tests.reliability.fuzz.containers import choose, held, refused
+from tests.reliability.fuzz.items import hostile_item, in_containers, raw_items
+from tests.reliability.fuzz.schemas import hostile_value, own_parameters
+
+READS = (
+    r"reads|rows?\b|items?\b|values|array|dtype|must|at least|kernel|series|graph|peaks|bags?|cannot|is a|have|"
+    r"rescale|numbers"
+)
+
+
+def walk(case: Case, kind: type[Kernel]) -> None:
+    """One kernel of a class, on data of its domain."""
+    kernel = case.one_of(EXAMPLES[kind])
+    if case.chance(0.15):
+        _hostile_parameter(case, kernel)
+        return
+    if kernel.domain == "objects":
+        _on_objects(case, kernel)
+    elif kernel.domain == "gram":
+        K = values.gram_of(values.tame(case, 6, 3)) if case.chance(0.7) else values.gram_of(values.wild(case, 6, 3))
+        _on_matrices(case, kernel, K, K[: int(case.rng.integers(1, 6))])
+    else:
+        n, d = values.size(case)
+        d = 3 if _wants_three(kernel) else d
+        make = values.tame if case.chance(0.5) else values.wild
+        X, Y = make(case, n, d), make(case, int(case.rng.integers(1, 6)), d)
+        if isinstance(kernel, (MinMax, Tanimoto)) or "Tanimoto" in repr(kernel):
+            X, Y = np.abs(X), np.abs(Y)
+        _on_matrices(case, kernel, X, Y)
+
+
+def _wants_three(kernel: Kernel) -> bool:
+    words = ("OnColumns", "ScaledInputs", "FromModule", "Functional", "MixedTable")
+    return any(word in repr(kernel) for word in words)
+
+
+def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> None:
+    own = case.call("k(X)", kernel, X, may_name=READS)
+    cross = case.call("k(Y, X)", kernel, Y, X, may_name=READS) if kernel.domain == "vectors" else own
+    if not own.answered:
+        for name in choose(case, 3):
+            given, meant = held(case, X, name)
+            if meant.shape == X.shape and np.array_equal(meant, X):
+                twin = case.call(f"k({name})", kernel, given, may_name=READS)
+                case.expect(not (twin.good and twin.error is None), f"k(X) is refused and k({name}) is not")
+        return
+    _definitions(case, kernel, X, own)
+    for name in choose(case, 6):
+        given, meant = held(case, X, name)
+        _same(case, f"k({name})", lambda A: kernel(A), given, meant)
+        if kernel.domain == "vectors" and cross.answered:
+            given, meant = held(case, Y, name)
+            _same(case, f"k({name}, X)", lambda A: kernel(A, X), given, meant)
+    if kernel.domain == "vectors" and cross.answered:
+        _rows(case, kernel, Y, X, cross.value, X)
+    name, bad = refused(case, X)
+    case.call(f"k({name})", kernel, bad, may_name=READS)
+    case.call(f"k.diag({name})", kernel.diag, bad, may_name=READS)
+    if kernel.domain == "vectors":
+        case.call(f"k(X, {name})", kernel, X, bad, may_name=READS)
+
+
+def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray) -> None:
+    """A container gives what the plain array gives that it means."""
+    single = str(getattr(given, "dtype", "")).endswith(("float32", "f4"))
+    plain = case.call(f"{what}, plain", function, meant.astype("f4") if single else meant, may_name=READS)
+    found = case.call(what, function, given, may_name=READS)
+    if not plain.good or not found.good:
+        return
+    if plain.answered != found.answered:
+        case.fail("disagreement", f"{what}: {found.error or 'answered'}; the plain array: {plain.error or 'answered'}")
+    elif plain.answered:
+        case.agree(what, found.value, plain.value, rtol=1e-5 if single else 1e-9)
+        case.expect(isinstance(found.value, torch.Tensor) == isinstance(given, torch.Tensor), f"{what}: container")
+
+
+def _definitions(case: Case, kernel: Kernel, X: Any, own: Answer) -> None:
+    """Symmetry, the diagonal, and eigenvalues that are not negative."""
+    K = np.asarray(own.value)
+    case.agree("k(X) is symmetric", K, K.T, rtol=1e-12)
+    diagonal = case.call("k.diag(X)", kernel.diag, X, may_name=READS)
+    if diagonal.answered and not isinstance(kernel, Precomputed):
+        case.agree("k.diag(X) is the diagonal", diagonal.value, K.diagonal(), rtol=1e-9)
+    if kernel.known_psd and not isinstance(kernel, INDEFINITE) and kernel.domain != "gram":
+        least = float(np.linalg.eigvalsh(K / max(float(np.abs(K).max()), 1e-300)).min())
+        case.expect(least > -1e-8 * len(K), f"k(X) has the eigenvalue {least:.3g} of a largest entry of one")
+
+
+def _rows(case: Case, kernel: Kernel, Y: Any, X: Any, whole: np.ndarray, context: Any) -> None:
+    """Order and batches of the rows of ``k(Y, X)`` do not matter."""
+    order = case.rng.permutation(len(Y))
+    turned = [Y[i] for i in order] if isinstance(Y, list) else Y[order]
+    found = case.call("k(Y, X) in another order", kernel, turned, X, may_name=READS)
+    loose = 1e-7 if values.is_tame(np.asarray(whole)) or isinstance(Y, list) else 1e-6
+    if found.answered:
+        case.agree("k(Y, X) in another order", found.value, whole[order], rtol=loose)
+    row = int(case.rng.integers(len(Y)))
+    one = case.call("k(one row, X)", kernel, Y[row : row + 1], X, may_name=READS)
+    if one.answered:
+        case.agree("k(one row, X)", one.value, whole[row : row + 1], rtol=0.0, atol=loose * values.typical(whole))
+
+
+def _on_objects(case: Case, kernel: Kernel) -> None:
+    items = raw_items(case, kernel, int(case.rng.integers(1, 8)))
+    own = case.call("k(items)", kernel, items, may_name=READS)
+    if not own.answered:
+        return
+    _definitions(case, kernel, items, own)
+    for name, given in in_containers(case, items).items():
+        found = case.call(f"k({name})", kernel, given, may_name=READS)
+        if found.good and found.error is not None:
+            case.fail("disagreement", f"k({name}) is refused and the list is not: {found.error}")
+        elif found.answered:
+            case.agree(f"k({name})", found.value, own.value, rtol=1e-9)
+    more = items + raw_items_like(case, kernel, items)
+    cross = case.call("k(Y, X)", kernel, items, more, may_name=READS)
+    if cross.answered:
+        _rows(case, kernel, items, more, np.asarray(cross.value), more)
+    bad = [*items, hostile_item(case)]
+    case.call("k(with a hostile item)", kernel, bad, may_name=READS)
+    case.call("k.diag(with a hostile item)", kernel.diag, bad, may_name=READS)
+    name, given = refused(case, np.ones((3, 2)))
+    case.call(f"k({name})", kernel, given, may_name=READS)
+
+
+def raw_items_like(case: Case, kernel: Kernel, items: list[Any]) -> list[Any]:
+    """More items that go with the given ones: some of these again."""
+    return [items[int(case.rng.integers(len(items)))] for _ in range(2)]
+
+
+def _hostile_parameter(case: Case, kernel: Kernel) -> None:
+    params = own_parameters(type(kernel))
+    if not params:
+        return
+    chosen = case.one_of(params)
+    given = hostile_value(case, chosen)
+    made = case.call(
+        f"{type(kernel).__name__}({chosen}={given!r:.60})",
+        lambda: type(kernel)(**{**kernel.get_params(deep=False), chosen: given}),
+        may_name=chosen,
+    )
+    if not made.answered:
+        return
+    hostile = made.value
+    if hostile.domain == "objects":
+        X: Any = raw_items(case, kernel, 4)
+    elif hostile.domain == "gram":
+        X = values.gram_of(values.tame(case, 5, 3))
+    else:
+        X = np.abs(values.tame(case, 5, 3))
+    wanted = rf"\b{chosen}\b|[A-Z]\w+\.\w+|{READS}"
+    case.call(f"k(X) with {chosen}={given!r:.60}", hostile, X, must_name=wanted)
+    case.call(f"k.diag(X) with {chosen}={given!r:.60}", hostile.diag, X, must_name=wanted)
+    case.call(f"repr with {chosen}={given!r:.60}", repr, hostile, must_name=wanted)
+
+
+def gaussian_process_walk(case: Case) -> None:
+    """A kernel as scikit-learn's Gaussian processes take it: values, gradient by theta, and order."""
+    X, Y = values.tame(case, int(case.rng.integers(2, 8)), 3), values.tame(case, 3, 3)
+    kernel = case.one_of([Gaussian(), Matern(2.5), 0.5 * Laplacian() + Linear(), Gaussian(0.3) * Matern(0.5, 1.0)])
+    limits = case.one_of(["fixed", (1e-3, 1e3)]) if case.chance(0.8) else hostile_value(case, "limits")
+    made = case.call("as_sklearn", kernel.as_sklearn, X, limits, may_name=r"limits|number")
+    if not made.answered:
+        return
+    given = made.value
+    theta = case.call("theta", lambda: given.theta, may_name=r"limits|number|bounds", finite=False)
+    own = case.call("k(X)", given, X, may_name=READS)
+    case.call("bounds", lambda: given.bounds, may_name=r"limits|bounds", finite=False)
+    if not own.answered or not theta.answered:
+        return
+    case.agree("values are those of the kernel", own.value, kernel(X), rtol=1e-9)
+    both = case.call("k(X) and gradient", given, X, eval_gradient=True, may_name=READS)
+    if both.answered:
+        case.expect(both.value[1].shape == (*own.value.shape, len(theta.value)), "a gradient for each hyper-parameter")
+    cross = case.call("k(Y, X)", given, Y, X, may_name=READS)
+    if cross.answered:
+        _rows(case, given, Y, X, cross.value, X)
+    name, bad = refused(case, X)
+    case.call(f"k({name})", given, bad, may_name=READS)
+
+
+def operator_walk(case: Case) -> None:
+    """Regression with sums of kernels times operators, good ones and hostile ones."""
+    q = int(case.rng.integers(1, 4))
+    n = int(case.rng.integers(3, 9))
+    X, Y, new = values.tame(case, n, 3), values.tame(case, n, q), values.tame(case, 2, 3)
+    root = values.tame(case, q, q)
+    operator: Any = case.one_of([None, root @ root.T, np.eye(q), "covariance"])
+    if case.chance(0.3):
+        operator = case.one_of(
+            [hostile_value(case, "operator"), -np.eye(q), root + 10.0, np.eye(q + 1), refused(case, root)[1]]
+        )
+    first = Separable(case.one_of([Gaussian(), Linear()]), operator)
+    whole = first if case.chance(0.5) else first + Separable(Matern(), np.eye(q))
+    model = OperatorKernelRegressor(whole, loss=case.one_of(["squared", "huber"]), max_iter=100)
+    words = r"operator|kernel|Separable|numbers"
+    if not case.call(f"fit with {operator!r:.60}", model.fit, X, Y, may_name=words).answered:
+        return
+    found = case.call("predict", model.predict, new)
+    turned = case.call("predict in another order", model.predict, new[::-1])
+    if found.answered and turned.answered:
+        case.agree("predict in another order", turned.value, found.value[::-1], rtol=1e-9)
+
+
+def subjects() -> dict[str, Callable[[Case], None]]:
+    """Every public kernel that has an example."""
+    named = {"SklearnKernel": gaussian_process_walk, "Separable": operator_walk}
+    return {kind.__name__: (lambda case, kind=kind: walk(case, kind)) for kind in EXAMPLES} | named

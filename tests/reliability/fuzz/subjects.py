@@ -1,0 +1,39 @@
+"""What is fuzzed: every subject by name, and the public names that have none, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from tests.reliability.fuzz import estimators, files, functions, kernels, pieces, units
+from tests.reliability.fuzz.case import Case
+
+
+@cache
+def subjects() -> dict[str, Callable[[Case], None]]:
+    """All subjects, each a function of a case."""
+    parts = (estimators, kernels, pieces, functions, files, units)
+    return {name: walk for part in parts for name, walk in part.subjects().items()}
+
+
+ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
+Constraint OutputSpace Augmentation FeatureMap Features"""
+RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability LearnedKernel RidgePath Dataset SkippedRow
+Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction"""
+WITH_ANOTHER = """as_augmentation augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap MinHashMap
+OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table read_fasta read_graphs
+read_items read_mixed read_series read_strings"""
+LEFT_OUT = {
+    **dict.fromkeys(ABSTRACT.split(), "an abstract class: its subclasses are fuzzed"),
+    **dict.fromkeys(RESULTS.split(), "what another name returns, and checks nothing"),
+    **dict.fromkeys(WITH_ANOTHER.split(), "called by the walk of another subject"),
+    "BestCandidates": "decode_chunks is its only caller",
+    "few_label_methods": "makes estimators that few_labels fits",
+    "choose_on_labels": "reads rows that few_labels returns",
+    "load_molecules": "takes no argument",
+}
+
+
+def covered() -> set[str]:
+    """The public names that subjects are called by, without the parts before a dot."""
+    return {name.rpartition(".")[2] for name in subjects()}
