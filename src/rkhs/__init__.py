@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rkhs import losses as losses
     from rkhs import metrics as metrics
     from rkhs import plots as plots
+    from rkhs import testing as testing
     from rkhs.estimators.deep_rkm import DeepRKM as DeepRKM
     from rkhs.estimators.diagnostics import diagnose as diagnose
     from rkhs.estimators.functional_regressor import FunctionalKernelRegressor as FunctionalKernelRegressor
@@ -52,21 +53,23 @@ _NAMES = {
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",
 }
-_SUBMODULES = ("augment", "features", "grams", "kernels", "losses", "metrics", "plots")
+_SUBMODULES = ("augment", "features", "grams", "kernels", "losses", "metrics", "plots", "testing")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, and keep it."""
-    if name in _NAMES:
-        value = getattr(importlib.import_module(_NAMES[name]), name)
-    elif name in _SUBMODULES:
-        value = importlib.import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module 'rkhs' has no attribute {name!r}; the public names are {', '.join(__all__)}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker knows the names above, and reports one that is misspelt
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first asked for, and keep it."""
+        if name in _NAMES:
+            value = getattr(importlib.import_module(_NAMES[name]), name)
+        elif name in _SUBMODULES:
+            value = importlib.import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module 'rkhs' has no attribute {name!r}; the public names are {', '.join(__all__)}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

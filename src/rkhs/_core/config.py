@@ -5,11 +5,34 @@ A configurable object is nothing but its parameters; ``rkhs._core.codec`` turns 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    # scikit-learn has no types: with its base a kernel were anything to a checker, and 0.5 * kernel a float.
+
+    class BaseEstimator:
+        """What :class:`Configurable` has of scikit-learn's base."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """Constructor parameters."""
+            raise AttributeError
+
+        def set_params(self, **params: Any) -> Self:
+            """Change constructor parameters."""
+            raise AttributeError
+
+        def __sklearn_tags__(self) -> Any: ...
+
+        def __getstate__(self) -> dict[str, Any]:
+            raise AttributeError
+
+        def __setstate__(self, state: dict[str, Any]) -> None: ...
+
+else:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["Configurable", "is_concrete"]
 

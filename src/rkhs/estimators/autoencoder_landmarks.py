@@ -36,7 +36,7 @@ from rkhs.estimators.storage import (
 )
 from rkhs.features import Features, LandmarkMap
 from rkhs.features.base import sample_rows
-from rkhs.outputs import RKHS
+from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
 from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
@@ -129,6 +129,7 @@ def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> 
     sweep = replace(source.sweep(model), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
+    space: RKHS | Euclidean
     if settings.features:
         space, total = _landmark_space(model, source, plain.moments())
         sweep = replace(sweep, space=space, own_features=True)

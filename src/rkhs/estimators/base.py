@@ -20,6 +20,7 @@ from rkhs._core.memory import Estimate, check_memory
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
+from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.protocols import Solution
 
@@ -67,6 +68,16 @@ class KernelEstimator(BaseEstimator):
     device: str
     dtype: str
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    objective_: float
+    n_iter_: int
+    n_evaluations_: int
+    converged_: bool
+    reason_: str
+    history_: list[dict[str, Any]]
+    announced_bytes_: int
+
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
@@ -88,7 +99,7 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed" or getattr(self.kernel, "domain", None) == "gram"
         return tags
 
-    def _read_training(self, X: Any, kernel: Kernel, *, at_least: int = 2) -> Any:
+    def _read_training(self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2) -> Any:
         """Check training data and bring them to the form that the kernel reads."""
         if kernel.domain == "objects":
             items = kernel.read(check_items(X, at_least=at_least))

@@ -156,6 +156,14 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     True
     """
 
+    layer_values_: list[np.ndarray]
+    in_sample_defect_: np.ndarray
+    ridge_: np.ndarray
+    leave_one_out_error_: np.ndarray
+    dual_coefs_: list[np.ndarray]
+    intercepts_: list[np.ndarray]
+    infeasibility_: float
+
     def __init__(
         self,
         n_components: Any = (4, 2),

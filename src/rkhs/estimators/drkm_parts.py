@@ -190,13 +190,14 @@ def _with_bandwidths(
     For given codes the objective is a sum over layers, each of which depends on its own bandwidth alone.
     """
     problem, solution, kernel = found
+    centres: list[float] = []
     for each in (kernel, *problem.kernels):
         if not isinstance(each, Stationary) or each.domain != "vectors":
             raise InputError(
                 f"bandwidths='joint' needs kernels with a bandwidth gamma on every layer; got {each!r}. "
                 "Use Gaussian, Laplacian or Matern on vectors, or bandwidths='fixed'"
             )
-    centres = [float(each.gamma) for each in (kernel, *problem.kernels)]
+        centres.append(float(each.gamma))
     for _ in range(_ROUNDS):
         before, H = solution.value, solution.point
         first = _best_gamma(kernel, items, problem, 0, H, centres[0])

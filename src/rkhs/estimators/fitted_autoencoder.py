@@ -18,6 +18,8 @@ from rkhs.estimators.constrained_parts import renormalized
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
 from rkhs.estimators.tiles import encode_tiles
+from rkhs.kernels.base import Kernel
+from rkhs.losses import Loss
 from rkhs.outputs import Euclidean
 
 __all__ = ["FittedAutoencoder"]
@@ -41,6 +43,18 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     operators: Any
     noise_std: float
     n_copies: int
+    codes_: np.ndarray
+    layer_codes_: list[np.ndarray]
+    kernel_: Kernel
+    decoder_kernels_: tuple[Kernel, ...]
+    output_kernel_: Kernel | None
+    reg_: tuple[float, ...]
+    candidates_: np.ndarray | None
+    candidate_errors_: np.ndarray | None
+    loss_: Loss
+    gap_: float
+    support_: np.ndarray
+    saturated_: np.ndarray
     code_map_: np.ndarray | None = None
     linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
     decoder_linear_: np.ndarray | None = None

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice
 from rkhs.estimators.base import KernelEstimator
+from rkhs.kernels.base import Kernel
 
 __all__ = ["GramTransformer"]
 
@@ -64,6 +65,8 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     >>> model.fit(words, [0, 0, 1, 1]).predict(["colonel"])
     array([0])
     """
+
+    kernel_: Kernel
 
     def __init__(
         self, kernel: Any = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"

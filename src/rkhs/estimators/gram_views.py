@@ -12,6 +12,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels.alignment import view_weights
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.custom import Precomputed
+from rkhs.kernels.operator_valued import OperatorKernel
 
 __all__ = ["forget_views", "has_views", "join_new_views", "join_training_views"]
 
@@ -29,7 +30,7 @@ def forget_views(model: Any) -> None:
         del model.view_weights_
 
 
-def join_training_views(model: Any, X: Any, kernel: Kernel) -> Any:
+def join_training_views(model: Any, X: Any, kernel: Kernel | OperatorKernel) -> Any:
     """One Gram matrix from several, and their multipliers in ``view_weights_``; a single matrix passes unchanged."""
     if not has_views(X):
         return X

@@ -19,6 +19,7 @@ from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import as_loss
 from rkhs.outputs import RKHS
@@ -101,6 +102,14 @@ class InputOutputKernelRegressor(KernelEstimator):
 
     train_outputs_: Any
     _outputs_given: Any
+
+    kernel_: OperatorKernel
+    output_kernel_: Kernel
+    dual_coef_: np.ndarray
+    gap_: float
+    support_: np.ndarray
+    saturated_: np.ndarray
+    multilabel_: bool
 
     def __init__(
         self,

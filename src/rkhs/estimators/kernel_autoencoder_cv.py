@@ -101,6 +101,11 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     # What the choice is not offered for has the value that KernelAutoencoder has by default.
     renormalize, constraint, operators, noise_std, n_copies = False, "none", None, 0.0, 1
 
+    settings_: list[dict[str, Any]]
+    regs_: np.ndarray
+    errors_: np.ndarray
+    best_index_: int
+
     def __init__(
         self,
         n_components: Any = 2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Features, LandmarkMap
+from rkhs.kernels.base import Kernel
 from rkhs.problems.pairs import Pairs
 
 __all__ = ["KernelContrastive"]
@@ -82,8 +84,8 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         Codes of the training items.
     n_components_ : int
         Components that are not zero.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Of the closed forms. Simple loss: ``objective_`` is minus the sum of the positive ones.
+    eigenvalues_ : ndarray of shape (n_components,) or None
+        Of the closed forms; None without one. Simple loss: ``objective_`` is minus the sum of the positive ones.
     lambda_bounds_ : tuple of float, or None
         Spectral loss: unbounded below under the first ``reg``, minimised by zero from the second on.
     reg_ : float or None
@@ -131,6 +133,16 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     >>> model.n_components_
     2
     """
+
+    codes_: np.ndarray
+    n_components_: int
+    eigenvalues_: np.ndarray | None
+    lambda_bounds_: tuple[float, float] | None
+    reg_: float | None
+    representer_holds_: bool
+    dual_coef_: np.ndarray
+    map_norm_: float
+    kernel_: Kernel
 
     def __init__(
         self,
@@ -238,7 +250,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             values = self._training_gram(self.kernel_, builder.points)
         self.reg_: float | None = None
         self.lambda_bounds_: tuple[float, float] | None = None
-        self.eigenvalues_: Any = None
+        self.eigenvalues_ = None
         coefficients, solution = fit_loss(self, Contrast(values, pairs.to(values), self.map_ is not None))
         fitted = values @ coefficients
         norm = (coefficients * (fitted if self.map_ is None else coefficients)).sum()

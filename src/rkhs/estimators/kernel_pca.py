@@ -27,6 +27,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.radial import Matern
 from rkhs.kernels.registry import as_kernel
+from rkhs.losses import Loss
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
 
@@ -139,6 +140,19 @@ class KernelPCA(FittedPCA):
     True
     """
 
+    codes_: np.ndarray
+    explained_variance_: np.ndarray
+    explained_variance_ratio_: np.ndarray
+    eigenvalues_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    n_components_: int
+    reg_: float
+    kernel_: Kernel
+    loss_: Loss
+    support_: np.ndarray
+    stationarity_: float
+    at_edge_: dict[str, str] | None
     _engine: Engine | None  # of a fit that is under way
     _journal: Journal | None
 
@@ -351,7 +365,7 @@ class KernelPCA(FittedPCA):
         if self.preimage != "ridge":
             return
         K = None if blocked else self.decoder_kernel_._gram(Z)
-        self.at_edge_: dict[str, str] | None = None
+        self.at_edge_ = None
         if isinstance(self.reg, str):
             assert K is not None
             path = ridge_path(K, U, _REGS, weights)

@@ -46,8 +46,15 @@ class DualRegressor(RegressorMixin, KernelEstimator):
     tol: float
     max_iter: Any
     verbose: int
-    kernel_: Any
+    kernel_: OperatorKernel
     output_: Any
+    dual_coef_: np.ndarray
+    loss_: Loss
+    gap_: float
+    support_: np.ndarray
+    saturated_: np.ndarray
+    certificates_: np.ndarray
+    kkt_residuals_: np.ndarray
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -101,6 +101,14 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     (20, 3)
     """
 
+    reg_: float
+    loss_: Loss
+    gamma_: float | str | None
+    best_score_: float
+    cv_errors_: np.ndarray
+    losses_: list[Loss]
+    at_edge_: dict[str, str]
+
     def __init__(
         self,
         kernel: Any = "gaussian",

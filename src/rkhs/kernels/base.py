@@ -283,7 +283,7 @@ class Kernel(Configurable):
     __rmul__ = __mul__
 
 
-def _terms(kernel: Kernel, kind: type) -> tuple[Kernel, ...]:
+def _terms(kernel: Kernel, kind: type[Sum] | type[Product]) -> tuple[Kernel, ...]:
     return kernel.terms if isinstance(kernel, kind) else (kernel,)
 
 

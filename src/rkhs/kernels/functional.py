@@ -78,9 +78,10 @@ def quadrature_weights(times: Any, n_points: int, rule: str = "trapezoid") -> np
 class _Functional(VectorKernel):
     """A kernel of the pointwise differences of two curves on one grid."""
 
-    gamma: float | str
-    times: Any
-    rule: str
+    def __init__(self, gamma: float | str = "median", times: Any = None, rule: str = "trapezoid") -> None:
+        self.gamma = gamma
+        self.times = times
+        self.rule = rule
 
     def read(self, X: Any) -> Tensor:
         """Values of curves on the grid; curves that carry another grid are refused."""
@@ -151,11 +152,6 @@ class FunctionalLaplacian(_Functional):
            [0.368, 1.   ]])
     """
 
-    def __init__(self, gamma: float | str = "median", times: Any = None, rule: str = "trapezoid") -> None:
-        self.gamma = gamma
-        self.times = times
-        self.rule = rule
-
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         w, gamma = self._weights(X), float(self.gamma)
         return _by_blocks(X, X if Y is None else Y, lambda D: D.abs_().mul_(-gamma).exp_() @ w)
@@ -213,11 +209,6 @@ class FunctionalGaussian(_Functional):
     array([[1.   , 0.018],
            [0.018, 1.   ]])
     """
-
-    def __init__(self, gamma: float | str = "median", times: Any = None, rule: str = "trapezoid") -> None:
-        self.gamma = gamma
-        self.times = times
-        self.rule = rule
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self._squares(X, X if Y is None else Y).mul_(-float(self.gamma)).exp_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -26,6 +27,10 @@ class OutputSpace(Configurable):
 
     factor: float
     """What the targets were divided by; 1.0 without scaling."""
+
+    @abstractmethod
+    def encode(self, Y: Tensor) -> Tensor:
+        """Coordinates of targets, shape (m, r); rows of kernel values where the targets are features."""
 
 
 def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
