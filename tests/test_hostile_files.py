@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import socket
 import struct
 import time
@@ -278,3 +279,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(containers, "_array", late)
     refused(path, "changed while it was read")
+
+
+def test_no_reader_unpickles() -> None:
+    source = Path(rkhs.__file__).parent
+    lines = [(path, line) for path in source.rglob("*.py") for line in path.read_text().splitlines()]
+    found = [(path, line) for path, line in lines if re.search(r"(pickle|torch|joblib|marshal)\.loads?\(", line)]
+    found += [(path, line) for path, line in lines if "np.load(" in line and "allow_pickle=False" not in line]
+    assert not found
