@@ -24,12 +24,14 @@ if TYPE_CHECKING:
             """Change constructor parameters."""
             raise AttributeError
 
-        def __sklearn_tags__(self) -> Any: ...
+        def __sklearn_tags__(self) -> Any:
+            raise AttributeError
 
         def __getstate__(self) -> dict[str, Any]:
             raise AttributeError
 
-        def __setstate__(self, state: dict[str, Any]) -> None: ...
+        def __setstate__(self, state: dict[str, Any]) -> None:
+            raise AttributeError
 
 else:
     from sklearn.base import BaseEstimator
