@@ -42,7 +42,7 @@ SOLVERS: list[Solver] = [
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
 def test_every_solver_keeps_its_promises(solver: Solver) -> None:
-    assert len(check_solver(solver)) == 7
+    assert len(check_solver(solver)) == 8
 
 
 # ---------------------------------------------------------------- classes that break one promise each
@@ -184,6 +184,12 @@ class Deaf(Step):
         return super()._solve(problem, start, Monitor(callback=lambda row: monitor.row(**row_of(row)) and False))
 
 
+class Careless(Step):
+    def check(self, problem: Any) -> None:
+        if not hasattr(problem, "value_and_grad"):
+            raise InputError("Careless needs value_and_grad")
+
+
 def row_of(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("iteration", "value", "measure")}
 
@@ -194,6 +200,7 @@ def row_of(row: dict[str, Any]) -> dict[str, Any]:
         (InPlace(), "must not change the start"),
         (Boastful(), "objective at its point"),
         (Deaf(), "asks to stop must be obeyed"),
+        (Careless(), "must be refused: keeps"),
         (Step(steps=2), "of the way to the minimum"),
     ],
 )

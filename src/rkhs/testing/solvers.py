@@ -110,7 +110,7 @@ def check_solver(
     >>> from rkhs.solvers import LBFGS
     >>> from rkhs.testing import check_solver
     >>> len(check_solver(LBFGS()))
-    7
+    8
     """
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be an instance of rkhs.solvers.Solver; got a {type(solver).__name__}")
@@ -127,6 +127,7 @@ def check_solver(
     checks: dict[Callable[..., None], tuple[Any, ...]] = {
         _parameters_are_the_object: (solver,),
         _a_misfit_is_refused: (solver, start),
+        _a_constraint_that_it_does_not_keep_is_refused: (solver,),
         _the_start_stays_and_the_answer_is_the_same_twice: (solver, problem, start),
         _the_value_is_that_of_the_point: (solver, problem, start),
         _the_objective_falls: (solver, problem, start, minimum, share),
@@ -148,6 +149,18 @@ def _a_misfit_is_refused(solver: Solver, start: Tensor) -> None:
         require(type(solver).__name__ in str(error), f"the refusal must name the solver; it says: {error}")
     else:
         require(False, "a problem that lacks what the solver requires must be refused by InputError")
+
+
+def _a_constraint_that_it_does_not_keep_is_refused(solver: Solver) -> None:
+    """A solver says by ``keeps`` which constraints its answers satisfy; others are refused, not ignored."""
+    demanding = LeadingSubspace()
+    if solver.keeps(demanding.constraint):
+        return
+    try:
+        solver.solve(demanding, demanding.start)
+    except InputError:
+        return
+    require(False, f"a problem that demands {demanding.constraint!r} must be refused: keeps() says that it is not kept")
 
 
 def _the_start_stays_and_the_answer_is_the_same_twice(solver: Solver, problem: Any, start: Tensor) -> None:
