@@ -31,7 +31,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"kernel": "laplacian", "reg": (1e-3, 1e-2)},
         {"loss": Huber(1.0)},  # "huber" cuts residuals, and is solved to a gap: see test_loss_choice.py
     ],
-    "OperatorKernelRegressor": [{"storage": Nystroem(200)}, {"storage": RandomFeatures(50)}],
+    "FunctionalKernelRegressor": [{"kernel": "precomputed", "loss": "squared"}],
+    "InputOutputKernelRegressor": [{"kernel": "precomputed", "output_kernel": "gaussian"}],
+    "OperatorKernelRegressor": [
+        {"loss": "huber", "operator": "covariance", "tol": 1e-10},
+        {"storage": Nystroem(200)},
+        {"storage": RandomFeatures(50)},
+    ],
     "KernelPCA": [
         {"n_components": 0.9},
         {"n_components": None},
@@ -50,6 +56,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "KernelAutoencoderCV": {"regs": (1e-2, 1e-3), "cv": 2, "tol": 1e-3, "refine": False}
 }
 
+# Short fits: where a check fits many times it asks these the same, and of the defaults only with -m slow.
+QUICK: dict[str, dict[str, Any]] = {
+    "DeepRKM": {"n_components": (2, 1), "tol": 1e-2},
+    "FunctionalKernelRegressor": {"max_iter": 100},
+    "KernelAutoencoder": {"reg": 1e-2, "max_iter": 20},
+    "KernelAutoencoderCV": {"regs": (1e-2,), "cv": 2, "max_iter": 5, "refine": False},
+}
+
 # Their codes are unknowns of their own, and transform predicts them with a chosen shrinkage, as documented.
 SHRUNK = {"DeepRKM"}
 
@@ -60,9 +74,9 @@ def estimators() -> list[type[BaseEstimator]]:
     return [c for c in named if inspect.isclass(c) and issubclass(c, BaseEstimator) and hasattr(c, "fit")]
 
 
-def plain() -> list[BaseEstimator]:
-    """Every estimator at its defaults, and with kernel="precomputed"."""
-    made = [(kind, SMALL.get(kind.__name__, {})) for kind in estimators()]
+def plain(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEstimator]:
+    """Every estimator at its defaults but for ``settings``, and with kernel="precomputed"."""
+    made = [(kind, settings.get(kind.__name__, {})) for kind in estimators()]
     grams = [kind(kernel="precomputed", **few) for kind, few in made if "kernel" in kind().get_params()]
     return [kind(**few) for kind, few in made] + grams
 

@@ -38,7 +38,18 @@ each_transformer = pytest.mark.parametrize("estimator", transformers(), ids=repr
 @pytest.fixture
 def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(11)
-    return rng.standard_normal((24, 4)), rng.standard_normal((9, 4))
+    return rng.standard_normal((24, 4)), rng.standard_normal((5, 4))
+
+
+MODELS: dict[str, Any] = {}
+
+
+def model_of(estimator: BaseEstimator, X: np.ndarray) -> Any:
+    """The estimator fitted to ``data``, once for all tests, which look at it and leave it as it is."""
+    name = repr(estimator)
+    if name not in MODELS:
+        MODELS[name] = fitted(estimator, X)
+    return MODELS[name]
 
 
 def results(model: Any, new: np.ndarray) -> dict[str, np.ndarray]:
@@ -62,11 +73,14 @@ def assert_same_bits(first: dict[str, np.ndarray], second: dict[str, np.ndarray]
 
 
 @each
-def test_fit_twice_gives_the_same_bits(estimator: BaseEstimator, data: Any) -> None:
+def test_fits_give_the_same_bits_and_leave_global_generators_alone(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
+    first = results(model_of(estimator, X), new)
+    before, ours = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
     model = fitted(estimator, X)
-    first = results(model, new)
-    assert_same_bits(first, results(fitted(estimator, X), new))
+    assert_same_bits(first, results(model, new))
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), ours)
     with warnings.catch_warnings():
         for kind in CHOSEN:
             warnings.simplefilter("ignore", kind)
@@ -77,7 +91,7 @@ def test_fit_twice_gives_the_same_bits(estimator: BaseEstimator, data: Any) -> N
 @each
 def test_pickle_joblib_and_clone(estimator: BaseEstimator, data: Any, tmp_path: Path) -> None:
     X, new = for_estimator(estimator, data)
-    model = fitted(estimator, X)
+    model = model_of(estimator, X)
     first = results(model, new)
     assert_same_bits(first, results(pickle.loads(pickle.dumps(model)), new))
     joblib.dump(model, tmp_path / "model")
@@ -93,25 +107,26 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
         parts = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ()
         return isinstance(value, torch.Tensor) or any(tensors(part) for part in parts)
 
-    model = fitted(estimator, for_estimator(estimator, data)[0])
+    model = model_of(estimator, for_estimator(estimator, data)[0])
     assert not [name for name, value in vars(model).items() if tensors(value)]
 
 
 @each
-def test_eight_threads_agree(estimator: BaseEstimator, data: Any) -> None:
+@pytest.mark.parametrize("calls", [16, pytest.param(1000, marks=pytest.mark.slow)])
+def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any) -> None:
     X, new = for_estimator(estimator, data)
-    model = fitted(estimator, X)
+    model = model_of(estimator, X)
     name = "transform" if hasattr(model, "transform") else "predict"
     expected = getattr(model, name)(new)
     with ThreadPoolExecutor(8) as pool:
-        for result in pool.map(lambda _: getattr(model, name)(new), range(64)):
+        for result in pool.map(lambda _: getattr(model, name)(new), range(calls)):
             np.testing.assert_array_equal(result, expected)
 
 
 @each
 def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
-    model = fitted(estimator, X)
+    model = model_of(estimator, X)
     whole = results(model, new)
     for name in ("transform", "predict", "reconstruction_error"):
         if name in whole:
@@ -123,7 +138,7 @@ def test_a_row_does_not_depend_on_the_others(estimator: BaseEstimator, data: Any
 @each_transformer
 def test_fit_transform_is_fit_then_transform(estimator: BaseEstimator, data: Any) -> None:
     X, _ = for_estimator(estimator, data)
-    model = fitted(estimator, X)
+    model = model_of(estimator, X)
     with warnings.catch_warnings():
         for kind in CHOSEN:
             warnings.simplefilter("ignore", kind)
@@ -140,14 +155,14 @@ def test_a_pipeline_may_hand_over_labels(estimator: BaseEstimator, data: Any) ->
         for kind in CHOSEN:
             warnings.simplefilter("ignore", kind)
         pipe = Pipeline([("codes", clone(estimator)), ("model", LogisticRegression())]).fit(X, y)
-    np.testing.assert_array_equal(pipe[0].transform(X), fitted(estimator, X).transform(X))
+    np.testing.assert_array_equal(pipe[0].transform(X), model_of(estimator, X).transform(X))
     assert pipe.predict(X).shape == y.shape
 
 
 @each_transformer
 def test_tensor_in_tensor_out(estimator: BaseEstimator, data: Any) -> None:
     X, new = for_estimator(estimator, data)
-    model = fitted(estimator, X)
+    model = model_of(estimator, X)
     twin = fitted(estimator, torch.from_numpy(X))
     codes = twin.transform(torch.from_numpy(new))
     assert isinstance(codes, torch.Tensor)
@@ -174,7 +189,7 @@ def test_frames_in_and_out(estimator: BaseEstimator, data: Any, library: str) ->
     codes = model.set_output(transform=library).transform(later)
     assert isinstance(codes, frames.DataFrame)
     assert list(codes.columns) == list(model.get_feature_names_out())
-    np.testing.assert_array_equal(codes.to_numpy(), fitted(estimator, X).transform(new))
+    np.testing.assert_array_equal(codes.to_numpy(), model_of(estimator, X).transform(new))
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(later[names[::-1]])
 
@@ -187,15 +202,6 @@ def test_float32_in_float32_out_computed_in_float64(estimator: BaseEstimator, da
     out = results(model, new)
     assert out["transform"].dtype == np.float32
     np.testing.assert_array_equal(out["transform"], wide.transform(new.astype(np.float64)).astype(np.float32))
-
-
-@each
-def test_global_generators_are_left_alone(estimator: BaseEstimator, data: Any) -> None:
-    X, new = for_estimator(estimator, data)
-    before, ours = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
-    results(fitted(estimator, X), new)
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
-    assert torch.equal(torch.get_rng_state(), ours)
 
 
 @each_transformer

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks
 
-from tests.contracts.estimator_examples import VARIANTS, configurations, estimators, plain
+from tests.contracts.estimator_examples import QUICK, VARIANTS, configurations, estimators, is_pairwise, plain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -22,12 +22,11 @@ def test_estimators_are_found() -> None:
     assert set(VARIANTS) <= {kind.__name__ for kind in estimators()}
 
 
-# The array-API check runs in a process of its own, below: its switch must be set before SciPy is imported.
+# The array-API check runs in a process of its own (below, -m slow): its switch must be set before SciPy is imported.
 ELSEWHERE = "check_array_api_input"
 
 
-@pytest.mark.parametrize("estimator", configurations(), ids=repr)
-def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
+def check_all(estimator: BaseEstimator) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
         results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
@@ -35,6 +34,17 @@ def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstim
     assert not bad
     assert not any(r["expected_to_fail"] for r in results)
     assert len(results) > 40
+
+
+@pytest.mark.parametrize("estimator", plain(QUICK), ids=repr)
+def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
+    check_all(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", configurations(), ids=repr)
+def test_check_estimator_passes_at_the_defaults_and_all_variants(estimator: BaseEstimator) -> None:
+    check_all(estimator)
 
 
 LEFT_OUT = [
@@ -52,9 +62,7 @@ LEFT_OUT = [
 ANY_ESTIMATOR = {"check_dataframe_column_names_consistency", "check_inplace_ensure_writeable"}
 
 
-@pytest.mark.parametrize("check", LEFT_OUT)
-@pytest.mark.parametrize("estimator", plain(), ids=repr)
-def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
+def check_by_name(estimator: BaseEstimator, check: str) -> None:
     if check not in ANY_ESTIMATOR and not hasattr(estimator, "transform"):
         assert not hasattr(estimator, "get_feature_names_out")
         return
@@ -63,13 +71,27 @@ def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator,
         getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
 
 
-def test_array_api_check_in_a_process_of_its_own() -> None:
+@pytest.mark.parametrize("check", LEFT_OUT)
+@pytest.mark.parametrize("estimator", [e for e in plain(QUICK) if not is_pairwise(e)], ids=repr)
+def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
+    check_by_name(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", LEFT_OUT)
+@pytest.mark.parametrize("estimator", plain(), ids=repr)
+def test_common_checks_at_the_defaults_and_on_gram_matrices(estimator: BaseEstimator, check: str) -> None:
+    check_by_name(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [kind.__name__ for kind in estimators()])
+def test_all_checks_with_the_array_api_in_a_process_of_its_own(name: str) -> None:
     code = (
-        "import warnings; warnings.simplefilter('ignore')\n"
         "from sklearn.utils.estimator_checks import check_estimator\n"
         "from tests.contracts.estimator_examples import plain\n"
-        "made = plain()\n"
-        "seen = [r for e in made for r in check_estimator(e, on_skip=None, on_fail=None)]\n"
+        f"made = [one for one in plain() if type(one).__name__ == {name!r}]\n"
+        "seen = [r for one in made for r in check_estimator(one, on_skip=None, on_fail=None)]\n"
         "bad = [(r['check_name'], r['status'], r['exception']) for r in seen if r['status'] != 'passed']\n"
         "ran = [r for r in seen if r['check_name'] == 'check_array_api_input' and r['status'] == 'passed']\n"
         "assert not bad, bad\n"
@@ -77,13 +99,6 @@ def test_array_api_check_in_a_process_of_its_own() -> None:
     )
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
