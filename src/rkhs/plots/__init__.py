@@ -1,6 +1,31 @@
-"""Figures of fitted models (needs matplotlib, extra `plots`)."""
+"""Figures of fitted models (needs matplotlib, extra `plots`).
 
+Displays keep the numbers of a picture and draw them by ``plot()``, as scikit-learn's do.
+"""
+
+from rkhs.plots.codes import CodeMapDisplay
+from rkhs.plots.display import Display
 from rkhs.plots.losses import loss_maps, loss_profiles
 from rkhs.plots.maps import code_map, save_figure
+from rkhs.plots.predictions import OutlierDisplay, PredictionDisplay, RankDisplay, SupportDisplay
+from rkhs.plots.reconstructions import ErrorDisplay, ReconstructionDisplay, TraversalDisplay
+from rkhs.plots.training import SelectionDisplay, SpectrumDisplay, TrainingDisplay
 
-__all__ = ["code_map", "loss_maps", "loss_profiles", "save_figure"]
+__all__ = [
+    "CodeMapDisplay",
+    "Display",
+    "ErrorDisplay",
+    "OutlierDisplay",
+    "PredictionDisplay",
+    "RankDisplay",
+    "ReconstructionDisplay",
+    "SelectionDisplay",
+    "SpectrumDisplay",
+    "SupportDisplay",
+    "TrainingDisplay",
+    "TraversalDisplay",
+    "code_map",
+    "loss_maps",
+    "loss_profiles",
+    "save_figure",
+]

@@ -11,7 +11,7 @@ import torch
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, missing_extra
 from rkhs.losses import Loss
-from rkhs.plots.maps import _COLORS
+from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def loss_profiles(losses: Mapping[str, Loss], limit: float = 3.0, ax: Axes | Non
         raise InputError(f"losses must hold at most {len(_DASHES)} losses to stay readable; got {len(losses)}")
     ax = _pyplot().subplots()[1] if ax is None else ax
     r = np.linspace(-limit, limit, 601)
-    for (name, loss), color, dash in zip(losses.items(), _COLORS, _DASHES, strict=False):
+    for (name, loss), color, dash in zip(losses.items(), COLORS, _DASHES, strict=False):
         values = _values(loss, r[:, None])
         ax.plot(r, np.where(np.isfinite(values), values, np.nan), color=color, linestyle=dash, label=name)
     ax.set_xlabel("residual $r$")

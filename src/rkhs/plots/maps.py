@@ -10,6 +10,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import atomic_path
+from rkhs.plots.display import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +20,12 @@ __all__ = ["code_map", "save_figure"]
 
 # The palette of Okabe and Ito without its yellow, which vanishes on white, then three of Tol's muted scheme: ten
 # colours that stay apart for colour-blind readers.
-_COLORS = (
+COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255", "#999933", "#888888",
 )  # fmt: skip
 # With eight markers the pairs only repeat after 40 classes, and neighbours in the legend differ in shape as well as in
 # colour: the map can be read in grey.
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_CLASSES = 20
 _EXTENSIONS = (".png", ".svg", ".pdf")
 
@@ -73,11 +74,11 @@ def code_map(
     """
     points = _check_codes(codes)
     n = len(points)
-    numbers = None if values is None else _check_values(values, n)
-    classes = None if labels is None else _check_labels(labels, n)
+    numbers = None if values is None else check_values(values, n)
+    classes = None if labels is None else check_labels(labels, n)
     if ax is None:
-        ax = _new_axes()
-    groups = [("", np.ones(n, dtype=bool))] if classes is None else _groups(classes)
+        ax = new_axes()
+    groups = groups_of(classes, n)
     _draw(ax, points, numbers, groups, value_name)
     if classes is not None:
         _legend(ax, numbers is not None)
@@ -139,7 +140,8 @@ def _check_codes(codes: Any) -> np.ndarray:
     return points
 
 
-def _check_values(values: Any, n: int) -> np.ndarray:
+def check_values(values: Any, n: int) -> np.ndarray:
+    """Numbers, one a code, of which at least one is finite."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -151,7 +153,8 @@ def _check_values(values: Any, n: int) -> np.ndarray:
     return numbers
 
 
-def _check_labels(labels: Any, n: int) -> np.ndarray:
+def check_labels(labels: Any, n: int) -> np.ndarray:
+    """Classes, one a code, as many as a legend can show."""
     classes = np.asarray(labels)
     if classes.shape != (n,):
         raise InputError(f"`labels` must have shape ({n},), one a code; got {classes.shape}; check their order")
@@ -164,18 +167,12 @@ def _check_labels(labels: Any, n: int) -> np.ndarray:
     return classes
 
 
-def _groups(classes: np.ndarray) -> list[tuple[str, np.ndarray]]:
+def groups_of(classes: np.ndarray | None, n: int) -> list[tuple[str, np.ndarray]]:
+    """Names of the classes and their rows; all rows under an empty name without classes."""
+    if classes is None:
+        return [("", np.ones(n, dtype=bool))]
     items = np.unique(classes) if classes.dtype.kind != "O" else sorted(set(classes.tolist()), key=str)
     return [(str(item), classes == item) for item in items]
-
-
-def _new_axes() -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
-    _, ax = pyplot.subplots(figsize=(6.4, 5.2), layout="constrained")
-    return ax
 
 
 def _draw(
@@ -204,8 +201,8 @@ def _draw(
         colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
         scale = ScalarMappable(Normalize(float(finite.min()), float(finite.max())), colormap)
     for i, (name, rows) in enumerate(groups):
-        color = _COLORS[i % len(_COLORS)] if scale is None or numbers is None else scale.to_rgba(_masked(numbers[rows]))
-        marker = _MARKERS[i % len(_MARKERS)]
+        color = COLORS[i % len(COLORS)] if scale is None or numbers is None else scale.to_rgba(_masked(numbers[rows]))
+        marker = MARKERS[i % len(MARKERS)]
         ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, **style)
     if scale is not None:
         figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars

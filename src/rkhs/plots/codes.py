@@ -1,0 +1,247 @@
+"""Codes in one, two or three dimensions, training and new items beside each other, with pictures of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError, missing_extra
+from rkhs.plots.display import Display, matrix, new_axes
+from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, code_map, groups_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CodeMapDisplay"]
+
+
+class CodeMapDisplay(Display):
+    """Codes as points: a line for one component, a plane for two, a space for three.
+
+    Parameters
+    ----------
+    codes : array of shape (n, p)
+        With p from 1 to 3.
+    values : array of shape (n,), default=None
+        Numbers shown by colour.
+    labels : array of shape (n,), default=None
+        Classes, at most 20, shown by marker and colour.
+    new_codes : array of shape (m, p), default=None
+        Codes of new items, drawn as open diamonds.
+    thumbnails : sequence of n images or SMILES, default=None
+        Images are arrays (h, w) or (h, w, 3). SMILES are drawn by RDKit. Two dimensions only.
+    n_thumbnails : int, default=25
+        How many are shown: those of items that lie far from each other.
+    value_name, title : str, default=None
+
+    Raises
+    ------
+    InputError
+        For shapes that do not fit and more than three components.
+
+    See Also
+    --------
+    code_map : the function behind the plane.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA
+    >>> from rkhs.plots import CodeMapDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = CodeMapDisplay.from_estimator(KernelPCA(3).fit(X), labels=y, components=(0, 2))
+    >>> display.codes.shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        codes: Any,
+        *,
+        values: Any = None,
+        labels: Any = None,
+        new_codes: Any = None,
+        thumbnails: Sequence[Any] | None = None,
+        n_thumbnails: int = 25,
+        value_name: str | None = None,
+        title: str | None = None,
+    ) -> None:
+        self.codes = matrix(codes, "codes")
+        n, p = self.codes.shape
+        if p > 3:
+            raise InputError(f"codes must have one to three columns to be drawn; got {p}. Choose some by components=")
+        self.values = None if values is None else check_values(values, n)
+        self.labels = None if labels is None else check_labels(labels, n)
+        self.new_codes = None if new_codes is None else matrix(new_codes, "new_codes")
+        if self.new_codes is not None and self.new_codes.shape[1] != p:
+            raise InputError(f"new_codes must have {p} columns, as codes have; got {self.new_codes.shape[1]}")
+        if thumbnails is not None and (p != 2 or len(thumbnails) != n):
+            raise InputError(f"thumbnails must be {n}, one a code, of two components; got {len(thumbnails)} and p={p}")
+        self.thumbnails = thumbnails
+        self.n_thumbnails = check_count(n_thumbnails, "n_thumbnails")
+        self.value_name, self.title = value_name, title
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X_new: Any = None, *, components: Sequence[int] | None = None, **options: Any
+    ) -> Self:
+        """Codes of the training items of a fitted model, and of new items beside them.
+
+        Parameters
+        ----------
+        model : estimator with ``codes_``
+            KernelPCA, KernelAutoencoder, KernelContrastive, DeepRKM.
+        X_new : items, default=None
+            As ``model.transform`` takes them.
+        components : sequence of int, default=None
+            Columns of the codes, from 0; None: the first two, or the only one.
+        **options
+            More arguments of the constructor.
+
+        Returns
+        -------
+        CodeMapDisplay
+        """
+        codes = matrix(model.codes_, "model.codes_")
+        columns = list(range(min(2, codes.shape[1]))) if components is None else [int(c) for c in components]
+        if not columns or min(columns) < 0 or max(columns) >= codes.shape[1]:
+            raise InputError(f"components must be columns from 0 to {codes.shape[1] - 1}; got {components!r}")
+        new = None if X_new is None else matrix(model.transform(X_new), "model.transform(X_new)")[:, columns]
+        return cls(codes[:, columns], new_codes=new, **options)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw; three components need three-dimensional axes, which None makes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+
+        Returns
+        -------
+        self
+        """
+        if ax is None and self.codes.shape[1] == 3:
+            ax = new_axes("3d")
+        return super().plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        drawn = {1: self._line, 2: self._plane, 3: self._space}[self.codes.shape[1]]
+        drawn(ax)
+        if self.title is not None:
+            ax.set_title(self.title)
+
+    def _plane(self, ax: Axes) -> None:
+        code_map(self.codes, self.values, self.labels, ax, value_name=self.value_name)
+        if self.new_codes is not None:
+            ax.scatter(*self.new_codes.T, **_NEW)
+            _mark_new(ax)
+        if self.thumbnails is not None:
+            self._pictures(ax)
+
+    def _line(self, ax: Axes) -> None:
+        """One histogram a class; values are heights."""
+        z = self.codes[:, 0]
+        if self.values is not None:
+            ax.scatter(z, self.values, s=16, color=COLORS[0], edgecolors="#444444", linewidths=0.3)
+            ax.set_ylabel(self.value_name or "value")
+        else:
+            edges = np.histogram_bin_edges(z, bins=min(40, max(8, len(z) // 10)))
+            for i, (name, rows) in enumerate(groups_of(self.labels, len(z))):
+                ax.hist(z[rows], edges.tolist(), alpha=0.6, color=COLORS[i % len(COLORS)], label=name or None)
+            ax.set_ylabel("items")
+        if self.new_codes is not None:
+            bottom = np.full(len(self.new_codes), ax.get_ylim()[0])
+            ax.scatter(self.new_codes[:, 0], bottom, clip_on=False, **_NEW)
+        if self.labels is not None or self.new_codes is not None:
+            ax.legend(frameon=False, fontsize="small")
+        ax.set_xlabel("code 1")
+
+    def _space(self, ax: Any) -> None:
+        if not hasattr(ax, "set_zlabel"):
+            raise InputError("ax must be three-dimensional for three components: subplot_kw={'projection': '3d'}")
+        for i, (name, rows) in enumerate(groups_of(self.labels, len(self.codes))):
+            look: dict[str, Any] = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
+            if self.values is not None:
+                look = {"c": self.values[rows], "vmin": np.nanmin(self.values), "vmax": np.nanmax(self.values)}
+            points = ax.scatter(*self.codes[rows].T, s=14, label=name or None, **look)
+        if self.values is not None:
+            ax.figure.colorbar(points, ax=ax, label=self.value_name or "", shrink=0.7, pad=0.1)
+        if self.new_codes is not None:
+            ax.scatter(*self.new_codes.T, **_NEW)
+        if self.labels is not None or self.new_codes is not None:
+            ax.legend(frameon=False, fontsize="small", loc="upper left")
+        ax.set_xlabel("code 1")
+        ax.set_ylabel("code 2")
+        ax.set_zlabel("code 3")
+
+    def _pictures(self, ax: Axes) -> None:
+        from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+        assert self.thumbnails is not None
+        for i in spread_out(self.codes, self.n_thumbnails):
+            image = picture(self.thumbnails[i])
+            zoom = 26.0 / max(image.shape[:2])
+            box = OffsetImage(image, zoom=zoom, cmap="gray_r")
+            ax.add_artist(AnnotationBbox(box, tuple(self.codes[i]), pad=0.1, bboxprops={"lw": 0.4}))
+        ax.margins(0.12)
+
+
+_NEW: dict[str, Any] = {
+    "marker": "D",
+    "s": 34,
+    "facecolors": "none",
+    "edgecolors": "#D55E00",
+    "linewidths": 1.3,
+    "label": "new items",
+    "zorder": 3,
+}
+
+
+def _mark_new(ax: Axes) -> None:
+    """A legend for the new items that keeps the one of the classes."""
+    first = ax.get_legend()
+    handles, names = ax.get_legend_handles_labels()
+    new = [(handle, name) for handle, name in zip(handles, names, strict=True) if name == _NEW["label"]]
+    ax.legend([new[0][0]], [new[0][1]], loc="upper right", frameon=False, fontsize="small")
+    if first is not None:
+        ax.add_artist(first)
+
+
+def spread_out(codes: np.ndarray, count: int) -> list[int]:
+    """Rows that lie far from each other: each next one is the farthest from those chosen before."""
+    scaled = codes / np.maximum(codes.std(0), 1e-300)
+    distances = ((scaled - scaled.mean(0)) ** 2).sum(1)
+    chosen: list[int] = []
+    for _ in range(min(count, len(codes))):
+        chosen.append(int(distances.argmax()))
+        distances = np.minimum(distances, ((scaled - scaled[chosen[-1]]) ** 2).sum(1))
+    return chosen
+
+
+def picture(item: Any) -> np.ndarray:
+    """An image as it is; a SMILES drawn by RDKit.
+
+    Raises
+    ------
+    InputError
+        For what is neither.
+    MissingExtraError
+        For a SMILES without RDKit.
+    """
+    if isinstance(item, str):
+        try:
+            from rdkit import Chem
+            from rdkit.Chem import Draw
+        except ImportError as error:
+            raise missing_extra("rdkit", "chem") from error
+        molecule = Chem.MolFromSmiles(item)
+        if molecule is None:
+            raise InputError(f"thumbnails must be SMILES that RDKit reads; got {item[:60]!r}")
+        return np.asarray(Draw.MolToImage(molecule, size=(160, 160)))
+    image = np.asarray(item)
+    if image.ndim not in (2, 3) or image.dtype.kind not in "biuf":
+        raise InputError(f"thumbnails must be images (h, w) or (h, w, 3), or SMILES; got shape {image.shape}")
+    return image

@@ -1,0 +1,120 @@
+"""What a display is: the numbers of a picture, kept apart from drawing it, as in scikit-learn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.errors import InputError, missing_extra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Display", "matrix", "new_axes", "new_grid", "vector"]
+
+
+class Display(ABC):
+    """A picture that can be drawn again: :meth:`plot` draws the numbers that the constructor was given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        What was drawn on last; the first of several.
+    figure_ : matplotlib.figure.Figure
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        ax = new_axes() if ax is None else ax
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.get_figure(root=True)  # type: ignore[assignment]
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw on axes."""
+
+
+def new_axes(projection: str | None = None) -> Axes:
+    """Axes of a new figure."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plots") from error
+    options: dict[str, Any] = {"projection": projection} if projection else {}
+    return pyplot.subplots(figsize=(6.4, 5.2), layout="constrained", subplot_kw=options)[1]
+
+
+def new_grid(rows: int, columns: int, size: float = 1.3) -> tuple[Figure, np.ndarray]:
+    """A new figure of equal panels, ``size`` inches each, without ticks."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plots") from error
+    figure, panels = pyplot.subplots(
+        rows, columns, figsize=(size * columns + 1.0, size * rows + 0.4), squeeze=False, layout="constrained"
+    )
+    for panel in panels.flat:
+        panel.set_xticks([])
+        panel.set_yticks([])
+    return figure, panels
+
+
+def matrix(X: Any, name: str) -> np.ndarray:
+    """A finite matrix of numbers.
+
+    Raises
+    ------
+    InputError
+        For another shape, no row, and what is not a finite number.
+    """
+    try:
+        array = np.asarray(as_numpy(X, name), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers of shape (n, d); got {type(X).__name__} ({error})") from error
+    if array.ndim != 2 or not array.size:
+        raise InputError(f"{name} must have shape (n, d), not empty; got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite; got NaN or infinity. Drop such rows first")
+    return array
+
+
+def vector(x: Any, name: str, n: int | None = None) -> np.ndarray:
+    """A vector of finite numbers, of ``n`` entries if that is given.
+
+    Raises
+    ------
+    InputError
+        For another shape, no entry, and what is not a finite number.
+    """
+    try:
+        array = np.asarray(as_numpy(x, name), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers; got {type(x).__name__} ({error})") from error
+    if array.ndim != 1 or not array.size or (n is not None and len(array) != n):
+        raise InputError(f"{name} must have shape ({'n' if n is None else n},); got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite; got NaN or infinity")
+    return array

@@ -1,0 +1,251 @@
+"""Predictions beside the truth, ranks of the truth, and the rows that decide: support, saturation, outliers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
+from rkhs.plots.display import Display, matrix, vector
+from rkhs.plots.maps import COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["OutlierDisplay", "PredictionDisplay", "RankDisplay", "SupportDisplay"]
+
+
+class PredictionDisplay(Display):
+    """Predicted against true outputs, or residuals against predictions.
+
+    Parameters
+    ----------
+    truth, predicted : array of shape (m,) or (m, q)
+    kind : {"parity", "residuals"}, default="parity"
+
+    Raises
+    ------
+    InputError
+        For shapes that do not fit.
+    """
+
+    def __init__(self, truth: Any, predicted: Any, *, kind: str = "parity") -> None:
+        self.truth, self.predicted = _columns(truth, "truth"), _columns(predicted, "predicted")
+        if self.truth.shape != self.predicted.shape:
+            raise InputError(f"predicted must have the shape {self.truth.shape} of truth; got {self.predicted.shape}")
+        self.kind = check_choice(kind, "kind", ("parity", "residuals"))
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
+        """Predictions of a fitted regressor beside what is true.
+
+        Parameters
+        ----------
+        model : OperatorKernelRegressor, FunctionalKernelRegressor, or any regressor
+        X : items
+        y : array of shape (m,) or (m, q)
+        **options
+            More arguments of the constructor.
+
+        Returns
+        -------
+        PredictionDisplay
+        """
+        return cls(y, model.predict(X), **options)
+
+    def _draw(self, ax: Axes) -> None:
+        q = self.truth.shape[1]
+        across = self.truth if self.kind == "parity" else self.predicted
+        up = self.predicted if self.kind == "parity" else self.predicted - self.truth
+        for j in range(q):
+            name = f"output {j + 1}" if 1 < q <= 10 else None
+            ax.scatter(across[:, j], up[:, j], s=14, alpha=0.7, color=COLORS[j % len(COLORS)], label=name)
+        if self.kind == "parity":
+            low, high = float(min(across.min(), up.min())), float(max(across.max(), up.max()))
+            ax.plot([low, high], [low, high], color="#444444", linewidth=0.8)
+            ax.set_xlabel("true")
+            ax.set_ylabel("predicted")
+        else:
+            ax.axhline(0.0, color="#444444", linewidth=0.8)
+            ax.set_xlabel("predicted")
+            ax.set_ylabel("predicted minus true")
+        if 1 < q <= 10:
+            ax.legend(frameon=False, fontsize="small")
+
+
+class RankDisplay(Display):
+    """How often the truth is among the first k candidates.
+
+    Parameters
+    ----------
+    ranks : array of shape (m,), integers
+        Place of the truth among the candidates, from 1.
+    n_candidates : int
+        For the line of a random order.
+
+    Raises
+    ------
+    InputError
+        For ranks below 1 or above the number of candidates.
+    """
+
+    def __init__(self, ranks: Any, n_candidates: int) -> None:
+        self.ranks = vector(ranks, "ranks")
+        self.n_candidates = int(n_candidates)
+        if self.ranks.min() < 1 or self.ranks.max() > self.n_candidates:
+            raise InputError(
+                f"ranks must lie between 1 and n_candidates={self.n_candidates}; got {self.ranks.min():g} to "
+                f"{self.ranks.max():g}"
+            )
+
+    @classmethod
+    def from_ranking(cls, indices: Any, truth: Any) -> Self:
+        """Of the rankings that ``decode`` or ``rank`` return, over all candidates.
+
+        Parameters
+        ----------
+        indices : array of shape (m, c)
+            Row numbers of the candidates, nearest first.
+        truth : array of shape (m,)
+            Row number of the true candidate of each item.
+
+        Returns
+        -------
+        RankDisplay
+        """
+        order = np.asarray(indices)
+        found = order == np.asarray(truth)[:, None]
+        if not found.any(1).all():
+            raise InputError("indices must rank all candidates: some truth is not among them. Leave n_best out")
+        return cls(found.argmax(1) + 1, order.shape[1])
+
+    def _draw(self, ax: Axes) -> None:
+        k = np.arange(1, self.n_candidates + 1)
+        ax.step(
+            k,
+            np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks),
+            where="post",
+            color=COLORS[0],
+            label="model",
+        )
+        ax.plot(k, k / self.n_candidates, color="#888888", linestyle="--", label="random order")
+        ax.set_xscale("log")
+        ax.set_ylim(0.0, 1.02)
+        ax.set_xlabel("k")
+        ax.set_ylabel("truth among the first k")
+        ax.legend(frameon=False, fontsize="small")
+
+
+class SupportDisplay(Display):
+    """Length of the dual variable of each training item: zero without support, at the cap where the loss is linear.
+
+    Parameters
+    ----------
+    lengths : array of shape (n,)
+    saturated : array of integers, default=()
+        Rows where the loss is linear.
+
+    Raises
+    ------
+    InputError
+        For rows that do not exist.
+    """
+
+    def __init__(self, lengths: Any, saturated: Any = ()) -> None:
+        self.lengths = vector(lengths, "lengths")
+        self.saturated = np.asarray(saturated, dtype=int)
+        if self.saturated.size and not 0 <= self.saturated.min() <= self.saturated.max() < len(self.lengths):
+            raise InputError(f"saturated must be rows from 0 to {len(self.lengths) - 1}; got {self.saturated}")
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> Self:
+        """Of the last layer of an autoencoder or of a regression machine.
+
+        Parameters
+        ----------
+        model : estimator with ``decoder_coef_`` or ``dual_coef_``
+
+        Returns
+        -------
+        SupportDisplay
+        """
+        coefficients = getattr(model, "decoder_coef_", None)
+        coefficients = model.dual_coef_ if coefficients is None else coefficients
+        return cls(np.linalg.norm(np.asarray(coefficients), axis=1), getattr(model, "saturated_", ()))
+
+    def _draw(self, ax: Axes) -> None:
+        order = np.argsort(self.lengths)[::-1]
+        places = np.arange(1, len(order) + 1)
+        ax.plot(places, self.lengths[order], color=COLORS[0], label=f"{int((self.lengths > 0).sum())} support items")
+        marked = np.isin(order, self.saturated)
+        if marked.any():
+            ax.scatter(
+                places[marked],
+                self.lengths[order][marked],
+                s=16,
+                color=COLORS[1],
+                label=f"{int(marked.sum())} saturated",
+            )
+        ax.set_xlabel("training items, by length")
+        ax.set_ylabel("length of the dual variable")
+        ax.legend(frameon=False, fontsize="small")
+
+
+class OutlierDisplay(Display):
+    """Outlier scores of the items, with the threshold of 1.
+
+    Parameters
+    ----------
+    scores : array of shape (n,)
+        ``RobustFit.outlier_score``.
+    inliers : array of shape (n,), bool
+
+    Raises
+    ------
+    InputError
+        For shapes that do not fit.
+    """
+
+    def __init__(self, scores: Any, inliers: Any) -> None:
+        self.scores = vector(scores, "scores")
+        self.inliers = np.asarray(inliers, dtype=bool)
+        if self.inliers.shape != self.scores.shape:
+            raise InputError(f"inliers must have shape {self.scores.shape}, one a score; got {self.inliers.shape}")
+
+    @classmethod
+    def from_robust_fit(cls, fit: Any) -> Self:
+        """Of what :func:`rkhs.fit_robust` returned.
+
+        Parameters
+        ----------
+        fit : RobustFit
+
+        Returns
+        -------
+        OutlierDisplay
+        """
+        return cls(fit.outlier_score, fit.inliers)
+
+    def _draw(self, ax: Axes) -> None:
+        rows = np.arange(len(self.scores))
+        for name, chosen, color, marker in (
+            ("in the fit", self.inliers, COLORS[0], "o"),
+            ("left out", ~self.inliers, COLORS[1], "^"),
+        ):
+            if chosen.any():
+                label = f"{name}: {int(chosen.sum())}"
+                ax.scatter(rows[chosen], self.scores[chosen], s=14, color=color, marker=marker, label=label)
+        ax.axhline(1.0, color="#444444", linestyle="--", linewidth=0.8)
+        if self.scores.max() > 20 * max(float(np.median(self.scores)), 1e-300) and self.scores.min() > 0.0:
+            ax.set_yscale("log")
+        ax.set_xlabel("item")
+        ax.set_ylabel("outlier score")
+        ax.legend(frameon=False, fontsize="small")
+
+
+def _columns(y: Any, name: str) -> np.ndarray:
+    array = np.asarray(as_numpy(y, name))
+    return matrix(array[:, None] if array.ndim == 1 else array, name)

@@ -1,0 +1,162 @@
+"""Displays: the numbers that are drawn are those of the model, and what cannot be drawn is said."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, fit_robust
+from rkhs._core.errors import InputError
+
+matplotlib = pytest.importorskip("matplotlib", reason="figures need the extra `plots`")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+import rkhs.plots as plots  # noqa: E402
+
+X = np.random.default_rng(0).normal(size=(40, 6))
+NEW = np.random.default_rng(1).normal(size=(5, 6))
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Any:
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def pca() -> KernelPCA:
+    return KernelPCA(3).fit(X)
+
+
+@pytest.fixture(scope="module")
+def autoencoder() -> KernelAutoencoder:
+    return KernelAutoencoder(2, reg="auto", max_iter=15, tol=1e-2).fit(X)
+
+
+def offsets(display: Any) -> list[np.ndarray]:
+    return [np.asarray(drawn.get_offsets()) for drawn in display.ax_.collections]
+
+
+def test_every_display_is_public_and_draws() -> None:
+    found = [cls for cls in vars(plots).values() if inspect.isclass(cls) and issubclass(cls, plots.Display)]
+    found.remove(plots.Display)
+    assert {cls.__name__ for cls in found} <= set(plots.__all__)
+    assert len(found) == 11
+
+
+def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
+    labels = np.arange(40) % 3
+    display = plots.CodeMapDisplay.from_estimator(pca, NEW, components=(2, 0), labels=labels).plot()
+    drawn = offsets(display)
+    np.testing.assert_array_equal(drawn[1], pca.codes_[labels == 1][:, [2, 0]])
+    np.testing.assert_allclose(drawn[-1], pca.transform(NEW)[:, [2, 0]])
+    assert display.figure_ is display.ax_.figure
+
+
+def test_the_map_of_one_and_of_three_components(pca: KernelPCA) -> None:
+    one = plots.CodeMapDisplay.from_estimator(pca, NEW, components=(1,)).plot()
+    assert sum(bar.get_height() for bar in one.ax_.patches) == 40
+    three = plots.CodeMapDisplay.from_estimator(pca, components=(0, 1, 2), values=X[:, 0]).plot()
+    assert three.ax_.get_zlabel() == "code 3"  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="three-dimensional"):
+        three.plot(one.ax_)
+
+
+def test_thumbnails_lie_far_from_each_other_and_molecules_are_drawn() -> None:
+    pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
+    codes = np.r_[np.zeros((10, 2)), [[5.0, 0.0]], [[0.0, 5.0]]]
+    items: list[Any] = ["CCO"] * 11 + [np.eye(4)]
+    display = plots.CodeMapDisplay(codes, thumbnails=items, n_thumbnails=3).plot()
+    places = {tuple(box.xy) for box in display.ax_.artists}
+    assert {(5.0, 0.0), (0.0, 5.0)} < places
+    with pytest.raises(InputError, match="SMILES that RDKit reads"):
+        plots.CodeMapDisplay(codes, thumbnails=["no molecule"] * 12).plot()
+
+
+def test_reconstructions_of_images_curves_and_tables(autoencoder: KernelAutoencoder) -> None:
+    images = plots.ReconstructionDisplay.from_estimator(autoencoder, X, n_items=3, shape=(2, 3)).plot()
+    assert len(images.figure_.axes) == 6
+    shown = images.figure_.axes[3].images[0].get_array()
+    low, high = X[[0, 20, 39]].min(), X[[0, 20, 39]].max()
+    again = autoencoder.inverse_transform(autoencoder.transform(X[:1]))
+    np.testing.assert_allclose(np.asarray(shown).reshape(-1), np.clip(again[0], low, high))
+    curves = plots.ReconstructionDisplay(X, X, kind="curves").plot()
+    assert len(curves.ax_.lines) == 2
+    table = plots.ReconstructionDisplay(X, 0.5 * X, names=list("abcdef")).plot()
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in table.ax_.patches], 0.25 * (X**2).sum(0) / ((X - X.mean(0)) ** 2).sum(0)
+    )
+
+
+def test_traversals_hold_the_other_codes_at_their_means(autoencoder: KernelAutoencoder) -> None:
+    display = plots.TraversalDisplay.from_estimator(autoencoder, n_steps=3, quantiles=(0.0, 1.0))
+    Z = autoencoder.codes_.mean(0) * np.ones((1, 2))
+    Z[0, 1] = autoencoder.codes_[:, 1].max()
+    np.testing.assert_allclose(display.walks[1, -1], autoencoder.inverse_transform(Z)[0])
+    assert len(display.plot().figure_.axes) == 2
+    pictures = plots.TraversalDisplay(display.walks, shape=(2, 3)).plot()
+    assert len(pictures.figure_.axes) == 6
+
+
+def test_errors_training_selection_and_spectrum(pca: KernelPCA, autoencoder: KernelAutoencoder) -> None:
+    errors = plots.ErrorDisplay.from_estimator(pca, X, NEW, threshold=1.0).plot()
+    heights = [sum(bar.get_height() for bar in group) for group in errors.ax_.containers]
+    np.testing.assert_allclose(heights, 1.0)
+    training = plots.TrainingDisplay.from_estimator(autoencoder).plot()
+    values = [row["value"] for row in autoencoder.history_]
+    np.testing.assert_array_equal(training.ax_.lines[0].get_ydata(), values)
+    selection = plots.SelectionDisplay.from_estimator(autoencoder).plot()
+    assert selection.chosen in selection.settings
+    assert autoencoder.candidate_errors_ is not None
+    np.testing.assert_array_equal(selection.errors, autoencoder.candidate_errors_)
+    spectrum = plots.SpectrumDisplay.from_estimator(pca).plot()
+    np.testing.assert_allclose([bar.get_height() for bar in spectrum.ax_.patches], pca.explained_variance_ratio_)
+    with pytest.raises(InputError, match="closed form"):
+        plots.TrainingDisplay([])
+    with pytest.raises(InputError, match="compared no settings"):
+        plots.SelectionDisplay.from_estimator(KernelAutoencoder(1, reg=1e-2, tol=1e-1).fit(X[:8, :2]))
+
+
+def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
+    model = OperatorKernelRegressor(loss="huber", reg=1e-2).fit(X, X[:, :2])
+    parity = plots.PredictionDisplay.from_estimator(model, X, X[:, :2]).plot()
+    np.testing.assert_allclose(offsets(parity)[1], np.c_[X[:, 1], model.predict(X)[:, 1]])
+    residuals = plots.PredictionDisplay(X[:, 0], 2 * X[:, 0], kind="residuals").plot()
+    np.testing.assert_allclose(offsets(residuals)[0][:, 1], X[:, 0])
+    ranks = plots.RankDisplay.from_ranking(pca.decode(pca.codes_[:4], X).indices, np.arange(4)).plot()
+    assert ranks.ranks.shape == (4,)
+    assert ranks.ax_.lines[0].get_ydata()[-1] == 1.0  # type: ignore[index]
+    support = plots.SupportDisplay.from_estimator(model).plot()
+    np.testing.assert_allclose(support.lengths, np.linalg.norm(model.dual_coef_, axis=1))
+    far = np.r_[X, X[:2] + 50.0]
+    outliers = plots.OutlierDisplay.from_robust_fit(fit_robust(KernelAutoencoder(1, tol=1e-1, max_iter=5), far)).plot()
+    assert [text.get_text() for text in outliers.ax_.get_legend().get_texts()][1].startswith("left out: ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: plots.CodeMapDisplay(np.ones((3, 4))), "one to three columns"),
+        (lambda: plots.CodeMapDisplay([[np.nan, 0.0]]), "codes must be finite"),
+        (lambda: plots.CodeMapDisplay(np.ones((3, 2)), new_codes=np.ones((2, 1))), "must have 2 columns"),
+        (lambda: plots.CodeMapDisplay(np.ones((3, 2)), thumbnails=["C"]), "thumbnails must be 3"),
+        (lambda: plots.ReconstructionDisplay(X, X[:3]), "rebuilt must have the shape"),
+        (lambda: plots.ReconstructionDisplay(X, X, shape=(2, 2)), "shape must be"),
+        (lambda: plots.ReconstructionDisplay(X, X, kind="images"), "shape must be given"),
+        (lambda: plots.TraversalDisplay(X), "walks must be"),
+        (lambda: plots.ErrorDisplay([-1.0]), "must not be negative"),
+        (lambda: plots.SelectionDisplay([], []), "one row a setting"),
+        (lambda: plots.PredictionDisplay(X, X[:, :1]), "predicted must have the shape"),
+        (lambda: plots.RankDisplay([0], 3), "ranks must lie between 1"),
+        (lambda: plots.RankDisplay.from_ranking([[1, 0]], [2]), "rank all candidates"),
+        (lambda: plots.SupportDisplay([1.0], [3]), "saturated must be rows"),
+        (lambda: plots.OutlierDisplay([1.0], [True, False]), "one a score"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(wrong: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        wrong()
