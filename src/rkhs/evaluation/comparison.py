@@ -1,0 +1,309 @@
+"""Are codes worth having? Codes, the raw input and other reductions under the same learners, with error bars."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_choice, check_count
+from rkhs._core.errors import InputError
+from rkhs.estimators import KernelAutoencoder, KernelPCA
+from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
+
+__all__ = ["CodeComparison", "HeadScore", "compare_codes"]
+
+OURS, RAW = "codes of rkhs", "raw input"
+_TEST = 0.25  # share of the rows that a split tests on
+_NEIGHBORS, _TREES = 5, 200
+_CLEAR = 2.0  # standard errors beyond which a difference counts
+
+Rows = np.ndarray
+# From training items, number of components and seed to a function from items to rows of numbers.
+Method = Callable[[Any, int, int], Callable[[Any], np.ndarray]]
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """Scores of one learner on the codes of one method.
+
+    Parameters
+    ----------
+    method : str
+    head : {"neighbours", "smooth", "forest"}
+    scores : ndarray of shape (splits,)
+        Accuracy of classes, ``R^2`` of numbers, on the rows that a split left out.
+    seconds : float
+        Mean time to make the codes of a split, without the learner.
+    """
+
+    method: str
+    head: str
+    scores: np.ndarray
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """Mean score."""
+        return float(self.scores.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean, for splits that share training rows (Nadeau and Bengio, 2003)."""
+        return corrected_error(self.scores)
+
+
+@dataclass(frozen=True)
+class CodeComparison:
+    """What :func:`compare_codes` found.
+
+    Parameters
+    ----------
+    rows : tuple of HeadScore
+        By method and learner.
+    measure : {"accuracy", "R^2"}
+    n_components, n_columns : int
+        Numbers a row in the codes, and in the raw input.
+    verdict : str
+        One or two sentences: use the codes, or do not, and why.
+    """
+
+    rows: tuple[HeadScore, ...]
+    measure: str
+    n_components: int
+    n_columns: int
+    verdict: str
+
+
+def compare_codes(
+    X: Any,
+    y: Any,
+    *,
+    n_components: int = 10,
+    kind: str = "table",
+    kernel: Any = "auto",
+    n_splits: int = 5,
+    at_most: int = 2000,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> CodeComparison:
+    """Codes of :class:`~rkhs.KernelAutoencoder` against the raw input, PCA, kernel PCA and, if installed, UMAP.
+
+    Every method makes its codes from the training rows of a split alone and without ``y``. Nearest neighbours, a
+    smooth kernel regression and a random forest then learn ``y`` from them. Texts and whole numbers of few values are
+    classes; other numbers are regressed.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or Gram matrix (n, n)
+    y : array of shape (n,)
+        Classes or numbers.
+    n_components : int, default=10
+        Of all reductions; at most d.
+    kind : {"table", "fingerprints", "series", "gram"}, default="table"
+        The columns of a table are standardised by the training rows, for all methods alike. A Gram matrix has all its
+        kernel principal components as raw input.
+    kernel : str or Kernel, default="auto"
+        Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
+    n_splits : int, default=5
+        Random splits, a quarter of the rows held out.
+    at_most : int, default=2000
+        Rows that are used, drawn at random, for the learners take cubic time.
+    seed : int, default=0
+    progress : callable, optional
+        Told in words what is done next.
+
+    Returns
+    -------
+    CodeComparison
+
+    Raises
+    ------
+    InputError
+        For too few rows, targets that are all equal, and shapes that do not fit.
+
+    Notes
+    -----
+    Two standard errors of the paired differences decide between better, level and worse. The error is corrected for
+    splits that share training rows.
+
+    References
+    ----------
+    Nadeau and Bengio (2003), "Inference for the generalization error", equation 9.
+    """
+    check_choice(kind, "kind", ("table", "fingerprints", "series", "gram"))
+    count, splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
+    items, targets, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
+    if kind != "gram" and count > items.shape[1]:
+        raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
+    cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(splits, test_size=_TEST, random_state=seed)
+    try:
+        pairs = list(cut.split(np.zeros(len(targets)), targets))
+    except ValueError as error:
+        raise InputError(f"y must have at least two rows of each class; {error}") from None
+    methods = _methods(kind, kernel)
+    scores: dict[tuple[str, str], list[float]] = {}
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
+    for number, (train, test) in enumerate(pairs, 1):
+        for name, make in methods.items():
+            if progress is not None:
+                progress(f"split {number} of {splits}: {name}")
+            inside, outside = _parts(items, train, test, kind)
+            start = time.perf_counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # of fits that are compared; a warning of one of five splits says little
+                encode = make(inside, count, seed)
+                codes, new = encode(inside), encode(outside)
+            seconds[name].append(time.perf_counter() - start)
+            for head, learner in _heads(classes, len(train), seed).items():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    score = learner.fit(codes, targets[train]).score(new, targets[test])
+                scores.setdefault((name, head), []).append(float(score))
+    rows = tuple(
+        HeadScore(name, head, np.array(found), float(np.mean(seconds[name]))) for (name, head), found in scores.items()
+    )
+    columns = len(items) if kind == "gram" else items.shape[1]
+    measure = "accuracy" if classes else "R^2"
+    return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns))
+
+
+def corrected_error(differences: np.ndarray) -> float:
+    """Standard error of a mean over random splits, which share training rows: variance times ``1/J + test/train``."""
+    if len(differences) < 2:
+        return float("inf")
+    return float(np.sqrt(differences.var(ddof=1) * (1.0 / len(differences) + _TEST / (1.0 - _TEST))))
+
+
+def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, bool]:
+    items = np.asarray(as_numpy(X), dtype=np.float64)
+    targets = np.asarray(as_numpy(y, "y"))
+    if items.ndim != 2 or targets.shape != (len(items),):
+        raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
+    if kind == "gram" and items.shape[0] != items.shape[1]:
+        raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
+    if not np.isfinite(items).all():
+        raise InputError("X must be finite; got NaN or infinity. Fill gaps first")
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        raise InputError("y must be finite; got NaN or infinity. Leave such rows out")
+    if len(items) < 20:
+        raise InputError(f"X must have at least 20 rows to compare on; got n_samples={len(items)}")
+    values = np.unique(targets.astype(str) if targets.dtype.kind == "O" else targets)
+    if len(values) < 2:
+        raise InputError(f"y must have at least two different values; got {values[0]!r} only")
+    whole = targets.dtype.kind in "biu" or (targets.dtype.kind == "f" and bool((targets == np.round(targets)).all()))
+    classes = targets.dtype.kind in "OUSb" or (whole and len(values) <= max(2, min(20, len(targets) // 5)))
+    targets = np.searchsorted(values, targets.astype(values.dtype)) if classes else targets.astype(np.float64)
+    if len(items) > at_most:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(items), at_most, replace=False))
+        items = items[np.ix_(chosen, chosen)] if kind == "gram" else items[chosen]
+        targets = targets[chosen]
+    return items, targets, classes
+
+
+def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple[Rows, Rows]:
+    if kind == "gram":
+        return items[np.ix_(train, train)], items[np.ix_(test, train)]
+    if kind != "table":
+        return items[train], items[test]
+    scaler = StandardScaler().fit(items[train])
+    return scaler.transform(items[train]), scaler.transform(items[test])
+
+
+def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
+    asked = not (isinstance(kernel, str) and kernel == "auto")
+    chosen = kernel if asked else {"gram": "precomputed", "fingerprints": "tanimoto"}.get(kind, "auto")
+    of_pca = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
+    same = "same" if kind == "fingerprints" else None
+
+    def raw(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        if kind != "gram":
+            return lambda rows: rows
+        return KernelPCA(None, kernel="precomputed").fit(train).transform
+
+    def pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        return PCA(min(p, len(train)), random_state=seed).fit(train).transform
+
+    def kernel_pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        return KernelPCA(p, kernel=of_pca).fit(train).transform
+
+    def ours(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        return KernelAutoencoder(p, kernel=chosen, output_kernel=same, random_state=seed).fit(train).transform
+
+    found: dict[str, Method] = {RAW: raw, "kernel PCA": kernel_pca, OURS: ours}
+    if kind != "gram":
+        found["PCA"] = pca
+        if find_spec("umap") is not None:
+            found["UMAP"] = _umap
+    return found
+
+
+def _umap(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+    import umap
+
+    return umap.UMAP(n_components=p, random_state=seed, n_jobs=1).fit(train).transform
+
+
+def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
+    k = min(_NEIGHBORS, n)
+    if classes:
+        forest: Any = RandomForestClassifier(_TREES, random_state=seed)
+        return {"neighbours": KNeighborsClassifier(k), "smooth": SmoothClassifier(), "forest": forest}
+    forest = RandomForestRegressor(_TREES, random_state=seed)
+    return {"neighbours": KNeighborsRegressor(k), "smooth": SmoothRegressor(), "forest": forest}
+
+
+def _outcomes(rows: Sequence[HeadScore], rival: str) -> dict[str, tuple[str, float, float]]:
+    """For each learner whether our codes are better, level or worse than a rival's, and both means."""
+    by = {(row.method, row.head): row for row in rows}
+    found = {}
+    for head in dict.fromkeys(row.head for row in rows):
+        mine, theirs = by[OURS, head], by[rival, head]
+        difference = mine.scores - theirs.scores
+        limit = _CLEAR * corrected_error(difference)
+        word = "level" if abs(difference.mean()) <= limit else "better" if difference.mean() > 0.0 else "worse"
+        found[head] = (word, mine.mean, theirs.mean)
+    return found
+
+
+def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
+    """Use the codes, or do not, and why."""
+    against = _outcomes(rows, RAW)
+    worse = [head for head, (word, _, _) in against.items() if word == "worse"]
+    better = [head for head, (word, _, _) in against.items() if word == "better"]
+    best = {name: max(row.mean for row in rows if row.method == name) for name in (OURS, RAW)}
+    figures = f"best {measure} {best[OURS]:.3f} with {p} numbers a row, {best[RAW]:.3f} with the raw {columns}"
+    if len(worse) == len(against) or (worse and best[OURS] < best[RAW] and not better):
+        said = f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
+    elif worse:
+        said = (
+            f"Use the codes with {_listed([head for head in against if head not in worse])}, not with {_listed(worse)} "
+            f"({figures})"
+        )
+    else:
+        gain = f"better than the raw input with {_listed(better)}" if better else "as good as the raw input"
+        said = f"Use the codes: they are {gain} ({figures})"
+    rivals = [name for name in dict.fromkeys(row.method for row in rows) if name not in (OURS, RAW)]
+    level = [name for name in rivals if all(word != "better" for word, _, _ in _outcomes(rows, name).values())]
+    simpler = next((name for name in ("PCA", "kernel PCA", "UMAP") if name in level), None)
+    return said + (f". {simpler} is as good here and simpler" if simpler in ("PCA", "kernel PCA") else "") + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    words = {"neighbours": "nearest neighbours", "smooth": "a smooth learner", "forest": "a random forest"}
+    said = [words[name] for name in names]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

@@ -1,0 +1,119 @@
+"""Codes against other inputs under the same learners: what is scored, and what the sentence says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs._core.errors import InputError
+from rkhs.evaluation import HeadScore, compare_codes, comparison
+from rkhs.evaluation.comparison import OURS, RAW, _verdict, corrected_error
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4)) * [1.0, 1.0, 1.0, 1000.0]
+Y = (X[:, 0] > 0.0).astype(int)
+
+
+@pytest.fixture(autouse=True)
+def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "_TREES", 5)
+
+
+def test_classes_and_numbers_are_told_apart() -> None:
+    quick: dict[str, Any] = {"n_components": 2, "n_splits": 2}
+    assert compare_codes(X[:30], np.where(Y[:30], "yes", "no"), **quick).measure == "accuracy"
+    found = compare_codes(X, X[:, 0] + 0.1 * X[:, 1], **quick)
+    assert found.measure == "R^2"
+    assert {row.head for row in found.rows} == {"neighbours", "smooth", "forest"}
+    assert {RAW, OURS, "PCA", "kernel PCA"} <= {row.method for row in found.rows}
+    # The columns were standardised: in their own units the fourth would hide the first from neighbours.
+    assert max(row.mean for row in found.rows if row.method == RAW and row.head == "neighbours") > 0.3
+
+
+@pytest.mark.slow
+def test_a_gram_matrix_is_scored_as_its_vectors_are() -> None:
+    spread = X / X.std(0)
+    vectors = compare_codes(spread, Y, n_components=2, n_splits=2, kind="series", kernel="linear")
+    gram = compare_codes(spread @ spread.T, Y, n_components=2, n_splits=2, kind="gram")
+    for name in (RAW, "kernel PCA"):
+        first, second = (
+            [row for row in f.rows if (row.method, row.head) == (name, "neighbours")] for f in (vectors, gram)
+        )
+        np.testing.assert_allclose(first[0].scores, second[0].scores)
+
+
+@pytest.mark.slow
+def test_many_rows_are_thinned_and_progress_is_told() -> None:
+    said: list[str] = []
+    found = compare_codes(
+        np.tile(X, (5, 1)), np.tile(Y, 5), n_components=2, n_splits=2, at_most=40, progress=said.append
+    )
+    assert said[0] == f"split 1 of 2: {RAW}"
+    assert {len(row.scores) for row in found.rows} == {2}
+
+
+def made(ours: list[float], raw: list[float], pca: list[float]) -> str:
+    spread = np.array([-0.01, 0.0, 0.01, 0.0])
+    rows = [
+        HeadScore(name, head, mean + spread * (1 + 0.1 * i), 1.0)
+        for i, (name, means) in enumerate(((OURS, ours), (RAW, raw), ("PCA", pca)))
+        for head, mean in zip(("neighbours", "smooth", "forest"), means, strict=True)
+    ]
+    return _verdict(rows, "accuracy", 10, 64)
+
+
+@pytest.mark.parametrize(
+    ("ours", "raw", "pca", "said"),
+    [
+        (
+            [0.9, 0.9, 0.9],
+            [0.8, 0.8, 0.9],
+            [0.7, 0.7, 0.7],
+            "Use the codes: they are better than the raw input with nearest",
+        ),
+        (
+            [0.9, 0.9, 0.9],
+            [0.9, 0.9, 0.9],
+            [0.9, 0.9, 0.9],
+            "as good as the raw input .*PCA is as good here and simpler",
+        ),
+        ([0.8, 0.8, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], "Do not use the codes to predict this"),
+        (
+            [0.9, 0.8, 0.9],
+            [0.8, 0.9, 0.9],
+            [0.7, 0.7, 0.7],
+            "with nearest neighbours and a random forest, not with a smooth",
+        ),
+    ],
+)
+def test_the_sentence_follows_the_scores(ours: list[float], raw: list[float], pca: list[float], said: str) -> None:
+    import re
+
+    sentence = made(ours, raw, pca)
+    assert re.search(said, sentence), sentence
+    assert ("simpler" in sentence) == (pca[0] == ours[0])
+
+
+def test_the_error_of_splits_that_share_rows() -> None:
+    scores = np.array([0.1, 0.2, 0.3, 0.2])
+    assert corrected_error(scores) == pytest.approx(scores.std(ddof=1) * (0.25 + 1 / 3) ** 0.5)
+    assert corrected_error(scores[:1]) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: compare_codes(X[:9], Y[:9]), "at least 20 rows"),
+        (lambda: compare_codes(X, Y[:5]), "one value a row"),
+        (lambda: compare_codes(X, np.ones(60)), "two different values"),
+        (lambda: compare_codes(X, Y, n_components=9), "n_components must be at most 4"),
+        (lambda: compare_codes(X, Y, kind="gram"), "square Gram matrix"),
+        (lambda: compare_codes(X, np.r_[np.zeros(59), 1].astype(int), n_components=1), "two rows of each class"),
+        (lambda: compare_codes(np.full((30, 2), np.nan), Y[:30]), "X must be finite"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(call: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()
