@@ -160,13 +160,13 @@ def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tupl
 
 
 def _anchors(model: Any, source: Source) -> Tensor:
-    """Raw features of the anchors: the landmarks, or as many training rows for random features."""
+    """Raw features of the anchors: the landmarks, or as many training rows, once each, for random features."""
     features = source.features
     if isinstance(features, LandmarkMap):
         L = torch.as_tensor(features.triangle)
         return L @ L.mT
     chosen = positive_rows(source.n, model.storage.m, source.weights, np.random.RandomState(0))
-    rows = gather_rows(source.rows, chosen)[:, : source.columns]
+    rows = np.unique(gather_rows(source.rows, chosen)[:, : source.columns], axis=0)
     return source.evaluated.raw(torch.from_numpy(rows)).to(torch.float64)
 
 
@@ -300,7 +300,8 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
         V -= torch.outer(one, moments.mean @ V)
     part = replace(problem, data=replace(problem.data, blocks=problem.data.blocks[:1]))
     Z = part.codes(V)[: BLOCK // 2].to(torch.float64)
-    unit = normalise_scale(Z)
+    w = None if problem.sweep.weights is None else torch.as_tensor(problem.sweep.weights[: len(Z)])
+    unit = normalise_scale(Z, w if w is None or not float(w.sum()) > 0.0 else w / w.sum())
     size = float((unit * unit).sum() / (Z * Z).sum().clamp_min(1e-300)) ** 0.5
     if not size > 0.0:
         return V

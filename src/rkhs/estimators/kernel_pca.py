@@ -18,7 +18,7 @@ from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_pca import FittedPCA
 from rkhs.estimators.long_fits import long_fit
-from rkhs.estimators.pca_features import fit_features, partial_fit_features
+from rkhs.estimators.pca_features import fit_features, partial_fit_features, takes_more_rows
 from rkhs.estimators.robust_pca import fit_robust
 from rkhs.estimators.storage import announce_dense, as_storage, check_blocked, resolve_thinned
 from rkhs.features import Features
@@ -249,7 +249,7 @@ class KernelPCA(FittedPCA):
             self._fit_ridge(items, weights, blocked=storage == "blocked")
         return self
 
-    @available_if(lambda self: isinstance(self.storage, Features))
+    @available_if(takes_more_rows)
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 

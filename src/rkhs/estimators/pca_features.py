@@ -30,7 +30,7 @@ from rkhs.outputs import Euclidean
 from rkhs.problems.feature_sums import Sweep, block_moments, block_normal
 from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, feature_moments, least_ridge, solve_normal
 
-__all__ = ["fit_features", "partial_fit_features", "store_components"]
+__all__ = ["fit_features", "partial_fit_features", "store_components", "takes_more_rows"]
 
 
 def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> None:
@@ -62,12 +62,19 @@ def fit_features(model: Any, storage: Features, X: Any, sample_weight: Any) -> N
         _fit_ridge(model, source, passes, sweep)
 
 
+def takes_more_rows(model: Any) -> bool:
+    """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
+    if not isinstance(model.storage, Features):
+        raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
+    if model.__sklearn_tags__().input_tags.pairwise:
+        raise AttributeError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
+    return True
+
+
 def partial_fit_features(model: Any, storage: Features, X: Any) -> None:
     """Add rows to the moments of the features, which the first rows choose."""
     kernel = model._kernel_for(X)
     _refuse(model, storage, kernel)
-    if kernel.domain == "gram":
-        raise InputError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
     if getattr(model, "moments_", None) is None:
         data = read_rows(model, X, kernel)
         source = open_source(model, storage, kernel, data, None)

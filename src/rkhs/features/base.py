@@ -290,7 +290,8 @@ def pick(items: Any, rows: np.ndarray | None) -> Any:
 
 def no_random_features(kernel: Kernel, why: str = "") -> InputError:
     """The error that says which storage fits a kernel without random features."""
+    name = type(kernel).__name__ if kernel.domain == "gram" else repr(kernel)  # its diagonal is as long as the data
     return InputError(
-        f"RandomFeatures knows no features of {kernel!r}{why}; it takes Gaussian, Laplacian, Matern, Linear, ArcCosine "
+        f"RandomFeatures knows no features of {name}{why}; it takes Gaussian, Laplacian, Matern, Linear, ArcCosine "
         "of depth 1, Tanimoto on rows of 0 and 1, MinMax, and their sums. Use Nystroem, which takes every kernel"
     )
