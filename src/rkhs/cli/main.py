@@ -27,6 +27,7 @@ _COMMANDS = {
         "rkhs.cli.evaluate",
         "measure how well a model rebuilds the rows of a file, or how well codes serve with few labels",
     ),
+    "compare": ("rkhs.cli.compare", "say whether codes of a file are worth having, for a class or number known of it"),
     "export": ("rkhs.cli.export", "write the encoder or decoder of a model as an ONNX file"),
     "info": ("rkhs.cli.info", "say what a model file holds"),
     "versions": ("rkhs.cli.versions", "print the versions of rkhs, Python and everything rkhs can use"),

@@ -1,0 +1,181 @@
+"""``rkhs compare``: whether codes of a file are worth having, for a class or a number that is known of its rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+
+__all__ = ["add_arguments", "run"]
+
+_EXAMPLES = """\
+examples:
+  rkhs compare table.csv --target class
+  rkhs compare molecules.csv --smiles smiles --target solubility --n-components 5
+  rkhs compare GunPoint.tsv --kind series --targets labels.csv
+  rkhs compare gram.npy --gram --targets labels.csv
+
+Each method makes codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
+kernel regression and a random forest then learn the target from them. Columns of tables are standardised."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
+    target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
+    parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
+    parser.add_argument("--n-components", metavar="P", type=int, default=10, help="numbers a row in the codes (10)")
+    parser.add_argument("--splits", metavar="N", type=int, default=5, help="random splits, a quarter held out (5)")
+    parser.add_argument("--at-most", metavar="N", type=int, default=2000, help="rows that are used, at random (2000)")
+    parser.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print a table and the sentence.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If the file or the target cannot be used.
+    """
+    from rkhs.evaluation import compare_codes
+
+    data, y = _read(args)
+    X, kind = _numbers(data)
+    if len(X) > args.at_most:
+        print(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
+    components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
+    if components < args.n_components:
+        print(f"{components} components in place of {args.n_components}: the input has no more columns")
+    with user_errors():
+        found = compare_codes(
+            X,
+            y,
+            n_components=components,
+            kind=kind,
+            n_splits=args.splits,
+            at_most=args.at_most,
+            seed=args.seed,
+            progress=_show if sys.stderr.isatty() else None,
+        )
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    heads = list(dict.fromkeys(row.head for row in found.rows))
+    print(f"{found.measure}, mean of {args.splits} splits and its standard error; seconds to make the codes")
+    print("".join([f"{'':16}", *(f"{head:>18}" for head in heads), f"{'seconds':>10}"]))
+    for name in dict.fromkeys(row.method for row in found.rows):
+        rows = [row for row in found.rows if row.method == name]
+        cells = "".join(f"{f'{row.mean:.3f} +- {row.error:.3f}':>18}" for row in rows)
+        print(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
+    print(found.verdict)
+    return 0
+
+
+def _show(said: str) -> None:
+    sys.stderr.write(f"\r{said}\x1b[K")
+    sys.stderr.flush()
+
+
+def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
+    """The items and what is to be predicted, in the same order."""
+    from rkhs._core.errors import InputError
+
+    if args.target is None:
+        data = read_input(args, args.input, gram=args.gram)
+        y = _targets(args.targets, len(data.X))
+        if len(y) != len(data.X):
+            raise InputError(
+                f"{args.targets}: --targets must have one row a row of the input, {len(data.X)}; got {len(y)}"
+            )
+        return data, y
+    if args.gram:
+        raise InputError("--gram has no column to predict: name a file with --targets")
+    if args.index_column is not None:
+        raise InputError("--index-column does not go with --target: names of rows are not used here; leave it out")
+    data = read_input(argparse.Namespace(**{**vars(args), "index_column": args.target}), args.input)
+    if data.row_names is None:
+        raise InputError(f"{args.input}: this kind of file has no columns; name a file of its own with --targets")
+    return data, _typed(data.row_names, f"--target {args.target}")
+
+
+def _targets(path: str, n: int) -> np.ndarray:
+    """One class or number a line of a text file, a header above ``n`` of them or not; or a .npy file of one column."""
+    import csv
+
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    if path.lower().endswith(".npy"):
+        return np.load(path, allow_pickle=False).reshape(-1)
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = [row for row in csv.reader(handle) if row]
+    if not rows or any(len(row) != 1 for row in rows):
+        raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
+    cells = [row[0] for row in rows]
+    cells = cells[1:] if len(cells) == n + 1 else cells
+    return _typed(cells, "--targets")
+
+
+def _typed(cells: Any, what: str) -> np.ndarray:
+    """Numbers where all cells are numbers, else texts; a gap is an error."""
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in ("", "na", "nan", "null", "none", "?")]
+    if empty:
+        raise InputError(
+            f"{what} must have a value in every row; row {empty[0] + 1} has none ({len(empty)} such rows). Drop them"
+        )
+    return np.array(
+        [float(cell) for cell in cells] if all(map(_is_number, cells)) else [cell.strip() for cell in cells]
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(data: Dataset) -> tuple[np.ndarray, str]:
+    """Rows of numbers and their kind; items without columns become the Gram matrix of their default kernel."""
+    import numpy as np
+
+    from rkhs.cli.kinds import default_kernel
+    from rkhs.kernels.registry import as_kernel
+
+    kinds = {"vectors": "table", "molecules": "fingerprints", "curves": "series", "gram": "gram"}
+    if data.kind in kinds:
+        return np.asarray(data.X, dtype=float), kinds[data.kind]
+    kernel = as_kernel(default_kernel(data))
+    return np.asarray(kernel(kernel.read(list(data.X)))), "gram"

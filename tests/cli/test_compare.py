@@ -1,0 +1,70 @@
+"""``rkhs compare``: the numbers of the function, the sentence, and one line for wrong use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs.cli.main import main
+from rkhs.evaluation import compare_codes, comparison
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3)).round(6)
+Y = np.where(X[:, 0] > 0.0, "big", "small")
+FEW = ["--splits", "2", "--n-components", "2"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(comparison, "_TREES", 5)
+    rows = [f"{name},{','.join(map(str, row))}" for name, row in zip(Y, X.tolist(), strict=True)]
+    Path("table.csv").write_text("\n".join(["size,a,b,c", *rows]) + "\n")
+    Path("gap.csv").write_text("\n".join(["size,a,b,c", *rows, ",1,2,3"]) + "\n")
+    Path("labels.csv").write_text("\n".join(["size", *Y]) + "\n")
+    Path("numbers.csv").write_text("\n".join(["size", *map(str, X[:, 0])]) + "\n")
+    Path("few.csv").write_text("1\n2\n3\n")
+    np.save("gram.npy", X @ X.T)
+    return tmp_path
+
+
+def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "table.csv", "--target", "size", *FEW]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    expected = compare_codes(X, Y, n_components=2, n_splits=2)
+    assert lines[-1] == expected.verdict
+    first = expected.rows[0]
+    assert lines[2].startswith(first.method)
+    assert f"{first.mean:.3f} +- {first.error:.3f}" in lines[2]
+
+
+@pytest.mark.slow
+def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "gram.npy", "--gram", "--targets", "numbers.csv", *FEW]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("R^2")
+    assert "UMAP" not in said
+    assert "PCA  " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gap.csv", "--target", "size"], "--target size must have a value in every row; row 41 has none"),
+        (["table.csv", "--target", "colour"], "colour"),
+        (["table.csv"], "one of the arguments --target --targets is required"),
+        (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
+        (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
+        (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
+        (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row a row of the input, 41; got 3"),
+    ],
+)
+def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    try:
+        status = main(["compare", *words, *FEW])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status == 2
+    assert said in capsys.readouterr().err
