@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rkhs._core.checks import check_choice, check_count, check_gram, check_number, check_operator
+from rkhs._core.checks import (
+    check_choice,
+    check_count,
+    check_gram,
+    check_methods,
+    check_number,
+    check_numbers,
+    check_operator,
+    real_array,
+)
 from rkhs._core.errors import InputError, missing_extra
 
 NUMBERS: list[tuple[Any, dict[str, Any], str]] = [
@@ -99,3 +108,30 @@ def test_gram() -> None:
 def test_missing_extra_names_the_install_line() -> None:
     message = "the package 'rdkit' is not installed; install it with: pip install \"rkhs[chem]\""
     assert str(missing_extra("rdkit", "chem")) == message
+
+
+def test_lists_of_numbers() -> None:
+    for given in ([1, 2.0], (1, 2.0), np.array([1.0, 2.0])):
+        assert check_numbers(given, "regs", above=0.0) == [1.0, 2.0]
+    for bad in (3, None, "12", b"12", {1.0: 2}, {1.0}, np.float64(1.0), np.array(1.0), [], object()):
+        with pytest.raises(InputError, match="regs must be a sequence of numbers, at least one; got"):
+            check_numbers(bad, "regs")
+    with pytest.raises(InputError, match="regs must be > 0; got -1"):
+        check_numbers([1.0, -1], "regs", above=0.0)
+
+
+def test_methods_of_a_model() -> None:
+    class Model:
+        def transform(self) -> None: ...
+
+    check_methods(Model(), "model", ("transform",))
+    for bad, said in ((3, "a int"), (Model, "Model"), (None, "a NoneType")):
+        with pytest.raises(InputError, match=f"model must be a fitted estimator with transform; got {said}"):
+            check_methods(bad, "model", ("transform",))
+
+
+def test_what_numpy_cannot_make_a_float_is_named() -> None:
+    with pytest.raises(InputError, match="X must hold real numbers; got what NumPy cannot read"):
+        real_array([[10**400]], "X")
+    with pytest.raises(InputError, match="n must be an integer that a machine can count to"):
+        check_count(10**400, "n")

@@ -11,7 +11,7 @@ import pytest
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_table
-from rkhs.estimators import decode_chunks
+from rkhs.estimators import decode_chunks, encode_to_parquet
 from rkhs.evaluation import decoding_quality
 from rkhs.kernels import FromFunction, Gaussian, Linear
 
@@ -111,3 +111,20 @@ def test_bad_truth(truth: Any, message: str) -> None:
     X = data()
     with pytest.raises(InputError, match=message):
         decoding_quality(KernelPCA(2).fit(X), X[:2], X, truth)
+
+
+@pytest.mark.parametrize("model", [None, 3.0, KernelPCA, np.ones(3), Gaussian()])
+def test_what_is_no_model_is_named(model: Any, tmp_path: Path) -> None:
+    X = data()
+    for act in (
+        lambda: decoding_quality(model, X),
+        lambda: decode_chunks(model, X, [X]),
+        lambda: encode_to_parquet(model, X, tmp_path / "codes"),
+    ):
+        with pytest.raises(InputError, match="model must be a fitted estimator with"):
+            act()
+    assert not (tmp_path / "codes").exists()
+    with pytest.raises(InputError, match="ks must be a sequence of whole numbers"):
+        decoding_quality(KernelPCA(2).fit(X), X, ks=5)
+    with pytest.raises(InputError, match="X must be an array; got what NumPy cannot read"):
+        encode_to_parquet(KernelPCA(2).fit(X), [[1.0], [1.0, 2.0]], tmp_path / "codes")

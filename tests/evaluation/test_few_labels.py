@@ -132,6 +132,9 @@ def test_every_method_runs_on_circles() -> None:
     ("change", "message"),
     [
         ({"y": np.zeros(150)}, "at least two classes"),
+        ({"y": 3}, "y hold n labels"),
+        ({"methods": 3}, "methods must be a dict of estimators"),
+        ({"kernels": 3}, "kernels must be a sequence of names"),
         ({"kernels": ("cubic",)}, "kernels must be of 'Gaussian'.* got 'cubic'"),
         ({"unlabelled": 0.0}, "unlabelled must be > 0"),
         ({"unlabelled": 0.9, "labelled": 0.09}, "must leave at least 3 test rows"),

@@ -54,6 +54,17 @@ def test_alignment_is_the_cosine_of_centred_matrices() -> None:
     assert alignment(K, np.ones_like(K)) == 0.0
 
 
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
+def test_weights_undo_the_unit_of_each_matrix(scale: float) -> None:
+    """Products of entries would overflow, or vanish."""
+    K, L, M = grams()
+    assert alignment(scale * K, L) == pytest.approx(alignment(K, L), rel=1e-12)
+    for one in (lambda views: alignment_weights(views), lambda views: alignment_weights(views, target=scale * K)):
+        np.testing.assert_allclose(one([scale * K, scale * L, scale * M]) * scale, one([K, L, M]), rtol=1e-9)
+    with pytest.raises(InputError, match="grams must be finite"):
+        alignment(np.full((2, 2), np.inf), np.eye(2))
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_weights_maximise_the_alignment_with_the_target(seed: int) -> None:
     views = grams(seed)

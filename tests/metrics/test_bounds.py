@@ -102,6 +102,15 @@ def test_the_linear_downstream_loss_is_exact() -> None:
     [
         (lambda: autoencoder_bound(10, **{**SIZES, "decoder_lipschitz": np.inf}), "decoder_lipschitz must be >= 0"),
         (lambda: autoencoder_bound(0, **SIZES), "n must be an integer >= 1"),
+        (lambda: autoencoder_bound(10**400, **SIZES), "n must be an integer that a machine can count to"),
+        (lambda: autoencoder_bound(10, **{**SIZES, "input_norm": 1e200}), "the bound is not finite .*deviation"),
+        (
+            lambda: contrastive_bound(
+                "spectral", n_components=1, map_norm=1e99, traces=(1, 1, 1), n=5, kernel_bound=1e99
+            ),
+            "the bound is not finite",
+        ),
+        (lambda: downstream_bound(0.1, ["a", 1.0]), "class_shares must hold real numbers"),
         (lambda: autoencoder_bound(10, **SIZES, delta=1.0), "delta must be > 0 and < 1"),
         (lambda: downstream_bound(0.1, [1.0]), "class_shares must be a distribution"),
         (lambda: downstream_bound(0.1, [0.7, 0.7]), "class_shares must be a distribution"),
@@ -120,3 +129,7 @@ def test_the_linear_downstream_loss_is_exact() -> None:
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_a_class_of_hardly_any_share_is_a_class() -> None:
+    assert downstream_bound(1e-17, [1.0, 1e-17]) == pytest.approx(1.0)

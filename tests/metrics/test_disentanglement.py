@@ -3,7 +3,10 @@
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import torch
 
 from rkhs._core.errors import InputError
 from rkhs.metrics import dci, irs, latent_report, mig, mutual_information, sap
@@ -121,6 +124,13 @@ def test_constant_factor_is_left_out_and_strings_are_values():
         (lambda: mig(V * np.nan, V), "codes must be a finite array"),
         (lambda: mig(V, V * np.nan), "factors must be finite"),
         (lambda: mig(V, np.zeros((16, 2))), "factors must vary"),
+        (lambda: mig({1.0}, V), "codes must hold real numbers"),
+        (lambda: mig(V[:1], V[:1]), "codes must have at least two rows"),
+        (lambda: mig(V, [["a", 1], *[[1, None]] * 15]), "factors must hold numbers or names, one kind a column"),
+        (lambda: mig(V, [[1.0], [1.0, 2.0]]), "factors must be an array"),
+        (lambda: mig(V, V.astype("datetime64[s]")), "factors must hold numbers or names; got dtype datetime64"),
+        (lambda: sap(V, V.astype(str), continuous=3), "continuous must be True or False"),
+        (lambda: latent_report(V, V, names=3), "names must be a list"),
         (lambda: mig(V, V, n_bins=1), "n_bins must be an integer >= 2"),
         (lambda: irs(V, V, quantile=1.5), "quantile must be > 0 and <= 1"),
         (lambda: dci(V, V, n_estimators=0), "n_estimators must be an integer >= 1"),
@@ -130,3 +140,38 @@ def test_constant_factor_is_left_out_and_strings_are_values():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+HELD = {
+    "list": lambda A: A.tolist(),
+    "tensor": lambda A: torch.from_numpy(A).requires_grad_(),
+    "shuffled frame": lambda A: pd.DataFrame(A, index=np.random.default_rng(0).permutation(len(A))),
+    "polars": lambda A: pl.DataFrame(A),
+    "reversed": lambda A: A[::-1].copy()[::-1],
+}
+
+
+@pytest.mark.parametrize("held", HELD.values(), ids=HELD)
+@pytest.mark.parametrize("score", [mig, irs, sap, dci], ids=lambda f: f.__name__)
+def test_every_container_holds_the_same_numbers(score, held):
+    Z = V + 0.25 * np.random.default_rng(4).standard_normal(V.shape)
+    assert repr(score(held(Z), held(V.astype(float)))) == repr(score(Z, V))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1e200])
+def test_codes_of_any_unit_carry_the_same_information(scale):
+    Z = V + 0.25 * np.random.default_rng(4).standard_normal(V.shape)
+    assert mig(scale * Z, V) == pytest.approx(mig(Z, V))
+    assert irs(scale * Z, V) == pytest.approx(irs(Z, V))
+    assert sap(Z * [scale, 1.0], V, continuous=True) == pytest.approx(sap(Z, V, continuous=True))
+    assert dci(scale * Z, V).disentanglement == pytest.approx(dci(Z, V).disentanglement)
+
+
+def test_codes_far_from_the_origin_keep_their_digits():
+    """Trees read single precision, in which 1e9 and 1e9 + 3 are one number."""
+    assert dci(V + 1e9, V).disentanglement == dci(V, V).disentanglement
+    assert irs(V + 1e9, V) == pytest.approx(irs(V, V), abs=1e-12)
+
+
+def test_many_bins_take_no_memory():
+    assert mig(V, V, n_bins=10**12) == pytest.approx(1.0)

@@ -1,7 +1,9 @@
 """Ranks with ties and missing truths, monotone accuracy, Hamming."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 from rkhs._core.errors import InputError
 from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
@@ -33,9 +35,26 @@ def test_bad_input_is_refused():
         (lambda: truth_ranks([[1.0]], [0, 1]), "one index a sample"),
         (lambda: truth_ranks([[1.0]], [1]), r"truth\[0\] must be under the number of candidates 1"),
         (lambda: truth_ranks([[np.nan]], [0]), r"scores\[0\] must be finite"),
+        (lambda: truth_ranks([[1.0]], [0.5]), "truth must hold whole numbers"),
+        (lambda: truth_ranks([["a"]], [0]), r"scores\[0\] must hold real numbers"),
+        (lambda: truth_ranks([[[1.0]]], [0]), r"scores\[0\] must have one axis"),
+        (lambda: truth_ranks(3, [0]), "scores must be a sequence of arrays of scores"),
+        (lambda: truth_ranks([[1.0]], object()), "truth must have one index a sample, 1 in all"),
+        (lambda: top_k_accuracy([np.nan], 1), "ranks must be numbers.*got NaN"),
+        (lambda: top_k_accuracy(["a"], 1), "ranks must hold real numbers"),
+        (lambda: hamming_error([[np.nan]], [[1.0]]), "Y must hold labels; got NaN"),
         (lambda: top_k_accuracy([], 1), "ranks must not be empty"),
         (lambda: top_k_accuracy([1.0], 0), "k must be an integer >= 1"),
         (lambda: hamming_error([[0]], [[0, 1]]), "predicted must have the shape"),
     ]:
         with pytest.raises(InputError, match=match):
             call()
+
+
+def test_tensors_and_frames_hold_the_same_numbers():
+    scores, truth = np.array([[0.9, 0.1, 0.5], [0.2, 0.2, 0.1]]), np.array([2, 0])
+    expected = truth_ranks(scores, truth)
+    np.testing.assert_array_equal(truth_ranks(torch.tensor(scores, requires_grad=True), torch.tensor(truth)), expected)
+    np.testing.assert_array_equal(truth_ranks(pd.DataFrame(scores, index=[7, 3]), truth.astype(float)), expected)
+    assert top_k_accuracy(torch.tensor(expected).to(torch.bfloat16), 1) == 0.0
+    assert hamming_error(torch.tensor([[0.0, 1.0]], requires_grad=True), [[0, 0]]) == 0.5

@@ -103,5 +103,18 @@ def test_rows_are_drawn_and_what_cannot_be_learned_is_refused() -> None:
     ]:
         with pytest.raises(InputError, match=word):
             learn_kernel(kernel, X.numpy(), Y.numpy())
+    for X_bad, Y, word in [
+        (1e200 * X.numpy(), T.numpy(), "Linear.scale='mean_norm' needs data with finite squares"),
+        (X.numpy(), 1e200 * T.numpy(), "targets must have finite squares"),
+        (X.numpy(), [], "one row"),
+        (X.numpy(), [["a"]] * 50, "targets must hold real numbers"),
+        (X.numpy(), np.zeros((50, 1, 1)), r"targets must have shape \(n,\) or \(n, q\)"),
+    ]:
+        with pytest.raises(InputError, match=word):
+            learn_kernel(Linear("mean_norm") + 0.5 * Gaussian(), X_bad, Y)
+    with pytest.raises(InputError, match="values that are not finite on these data"):
+        learn_kernel(0.5 * Linear(), 1e200 * X.numpy(), T.numpy())
+    with pytest.raises(InputError, match="ard must be True or False"):
+        learn_kernel(Gaussian(), X.numpy(), T.numpy(), ard=None)
     with pytest.raises(InputError, match="pull-back|differentiable"):
         learn_kernel(FromFunction(np.dot, inputs="vectors"), X.numpy(), T.numpy(), ard=True)

@@ -58,8 +58,19 @@ def test_best_and_open_ends() -> None:
     assert path.best("gcv") in (1e-4, 1e-2)
     assert open_end(path.leave_one_out) is None
     assert open_end(path.leave_one_out[:3]) is None or path.best() == 1e-4
-    with pytest.raises(InputError, match="regs"):
-        ridge_path(K, T, [])
+    for regs in ([], 3.0, "12", [1.0, None]):
+        with pytest.raises(InputError, match="regs must be"):
+            ridge_path(K, T, regs)
+    with pytest.raises(InputError, match="seed must be an integer >= 0"):
+        held_out_parts(9, 1.5)
+    for arguments, word in [
+        ((3.0,), "errors must be a sequence"),
+        (("ab",), "errors must hold real numbers"),
+        (([1.0, 2.0], "x"), "margin must be a number"),
+        (([1.0, 2.0], 0.2, None), "least must be a number"),
+    ]:
+        with pytest.raises(InputError, match=word):
+            open_end(*arguments)
     with pytest.raises(InputError, match="criterion"):
         path.best("aic")
 

@@ -21,6 +21,7 @@ __all__ = [
     "is_curves",
     "read_curves",
     "read_numbers",
+    "read_values",
     "resolve_device",
     "resolve_dtype",
     "table_rows",
@@ -107,6 +108,26 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be a finite array of shape {wanted}; got NaN or infinity")
     return array
+
+
+def read_values(X: Any, name: str) -> np.ndarray:
+    """Read values of any kind, such as labels and row numbers, as an array.
+
+    Parameters
+    ----------
+    X : array, tensor, frame, series or nested list
+    name : str
+        The argument, for messages.
+
+    Raises
+    ------
+    InputError
+        For rows of different lengths.
+    """
+    try:
+        return np.asarray(as_numpy(X, name))
+    except ValueError as error:
+        raise InputError(f"{name} must be an array; got what NumPy cannot read: {error}") from None
 
 
 def give_back(result: np.ndarray, like: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,10 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_gram",
+    "check_list",
+    "check_methods",
     "check_number",
+    "check_numbers",
     "check_operator",
     "check_seed",
     "naming",
@@ -61,7 +65,7 @@ def real_array(X: Any, name: str) -> np.ndarray:
             raise InputError(f"{name} must hold real numbers; got dtype {array.dtype}")
         with np.errstate(over="ignore"):  # a longer float may become infinite, which the caller refuses
             return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name} must hold real numbers; got what NumPy cannot read: {error}") from None
@@ -113,10 +117,41 @@ def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None
     """Return ``value`` as an int if it is a whole number in the given range, else raise :class:`InputError`."""
     flag = isinstance(value, (bool, np.bool_))
     good = not flag and isinstance(value, numbers.Integral) and int(value) >= at_least
+    if good and int(value) > sys.maxsize:
+        raise InputError(
+            f"{name} must be an integer that a machine can count to, at most {sys.maxsize}; got a larger one"
+        )
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
         raise InputError(f"{name} must be {limit}; got {value!r}")
     return int(value)
+
+
+def check_list(values: Any, name: str, of: str = "numbers") -> list[Any]:
+    """Return a sequence as a list, else raise :class:`InputError`; a text, a number or a dict is none."""
+    fine = hasattr(values, "__len__") and not isinstance(values, (str, bytes, dict, set))
+    try:
+        found = list(values) if fine else []
+    except TypeError:  # an array without axes
+        found = []
+    if not found:
+        raise InputError(f"{name} must be a sequence of {of}, at least one; got {values!r}")
+    return found
+
+
+def check_numbers(
+    values: Any, name: str, *, above: float | None = None, at_least: float | None = None, at_most: float = math.inf
+) -> list[float]:
+    """Return a sequence as a list of finite numbers in a range (see :func:`check_number`), at least one."""
+    limits: dict[str, Any] = {"above": above, "at_least": at_least, "at_most": at_most}
+    return [check_number(value, name, **limits) for value in check_list(values, name)]
+
+
+def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:
+    """Raise :class:`InputError` unless a value has these methods, as the models do that a function is made for."""
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        given = value.__name__ if isinstance(value, type) else f"a {type(value).__name__}"
+        raise InputError(f"{name} must be a fitted estimator with {' and '.join(methods)}; got {given}")
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, missing_extra
 
 __all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows", "as_rows"]
@@ -321,7 +321,7 @@ def _find_rows(X: Any, name: str) -> Rows:
     mapped = _from_map(X) if isinstance(X, np.ndarray) else None
     if mapped is not None:
         return mapped
-    array = np.asarray(as_numpy(X, name))
+    array = read_values(X, name)
     if array.ndim != 2:
         raise InputError(f"{name} must be a 2-D array (n samples, d inputs); got shape {array.shape}")
     return ArrayRows(array)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import atomic_path
 from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
@@ -74,6 +75,7 @@ def encode_to_parquet(
         from pyarrow import parquet
     except ImportError:
         raise missing_extra("pyarrow", "tables") from None
+    check_methods(model, "model", ("transform",))
     rows = as_rows(X)
     blocks = row_blocks(rows.shape[0], block_size)
     place = Path(folder)

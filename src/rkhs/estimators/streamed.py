@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_count, check_methods
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import Ranking
 
@@ -53,6 +53,7 @@ class BestCandidates:
         InputError
             For candidates that the model cannot read.
         """
+        check_methods(model, "model", ("decode",))
         found = model.decode(codes, chunk, n_best=self.n_best, **options)
         indices, distances = found.indices + self.seen, found.distances
         if self.ranking is not None:

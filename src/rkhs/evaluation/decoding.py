@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rkhs._core.arrays import read_values
+from rkhs._core.checks import check_count, check_list, check_methods
 from rkhs._core.errors import InputError
 from rkhs.metrics import top_k_accuracy
 
@@ -67,14 +69,16 @@ def decoding_quality(
     >>> decoding_quality(KernelPCA(2).fit(X[:40]), X[40:], ks=(5,)).top[5] > 0.5
     True
     """
+    check_methods(model, "model", ("transform", "decode"))
+    wanted = [check_count(k, "ks") for k in check_list(ks, "ks", "whole numbers")]
     if (candidates is None) != (truth is None):
         raise InputError("truth numbers the candidate of each item: give it with candidates, and only then")
     ranking = model.decode(model.transform(X), X if candidates is None else candidates, **options)
     m, count = ranking.indices.shape
-    own = np.arange(m) if truth is None else np.asarray(truth)
+    own = np.arange(m) if truth is None else read_values(truth, "truth")
     if own.shape != (m,) or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= count:
         raise InputError(f"truth must be {m} numbers from 0 to {count - 1}, one an item; got {truth!r}")
     places = np.argmax(ranking.indices == own[:, None], axis=1)
     reached = np.take_along_axis(ranking.distances, places[:, None], 1)
     ranks = (ranking.distances <= reached).sum(axis=1).astype(float)
-    return DecodingQuality(ranks, {int(k): top_k_accuracy(ranks, k) for k in ks}, count)
+    return DecodingQuality(ranks, {k: top_k_accuracy(ranks, k) for k in wanted}, count)

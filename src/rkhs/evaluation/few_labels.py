@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.arrays import read_numbers, read_values
+from rkhs._core.checks import check_count, check_list, check_number
 from rkhs._core.errors import CollapseWarning, InputError, JitterWarning
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
@@ -250,18 +251,20 @@ def few_labels(
     >>> [(row.method, row.kernel) for row in rows]
     [('raw features', 'none'), ('kernel PCA', 'linear')]
     """
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
-    if X.ndim != 2 or len(X) != len(y) or len(np.unique(y)) < 2:
+    X, y = read_numbers(X, "X", shape="(n, d)"), read_values(y, "y")
+    if y.ndim != 1 or y.dtype.kind not in "biufUSO" or len(X) != len(y) or len(set(y.tolist())) < 2:
         raise InputError(
             f"X must be an array (n, d) and y hold n labels of at least two classes; got {X.shape}, {y.shape}"
         )
-    unknown = [name for name in kernels if name not in _KERNELS]
+    unknown = [name for name in check_list(kernels, "kernels", "names") if name not in _KERNELS]
     if unknown:
         raise InputError(f"kernels must be of {', '.join(map(repr, _KERNELS))}; got {unknown[0]!r}")
     check_count(n_splits, "n_splits")
     if splits is not None and not len(splits):
         raise InputError("splits must hold at least one number; got none; leave it out for the first n_splits")
     methods = few_label_methods(random_state=seed) if methods is None else methods
+    if not isinstance(methods, Mapping) or not all(hasattr(one, "get_params") for one in methods.values()):
+        raise InputError(f"methods must be a dict of estimators by name; got {methods!r}")
     grids = _checked_grids(grids or {}, methods)
     numbers = range(n_splits) if splits is None else [check_count(s, "splits", at_least=0) for s in splits]
     parts = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in numbers]

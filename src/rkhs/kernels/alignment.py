@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,8 +48,7 @@ def alignment(K: Any, L: Any) -> float:
     >>> round(alignment([[1.0, 0.5], [0.5, 1.0]], [[3.0, 0.0], [0.0, 2.0]]), 6)
     1.0
     """
-    centred = _centred(_read([K, L]), None)
-    M = _products(centred)
+    M = _products([_in_unit(C) for C in _centred(_read([K, L]), None)])
     scale = (M[0, 0] * M[1, 1]) ** 0.5
     return float(M[0, 1] / scale) if scale > 0.0 else 0.0
 
@@ -105,7 +105,8 @@ def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.nd
         raise InputError(
             f"target must be of the size of the Gram matrices, {tuple(matrices[0].shape)}; got {tuple(T.shape)}"
         )
-    centred = _centred([*matrices, T], None)
+    units = np.array([_unit(K) for K in matrices])
+    centred = _centred([*(K / unit for K, unit in zip(matrices, units, strict=True)), T / _unit(T)], None)
     traces = np.array([float(C.diagonal().mean()) for C in centred])
     M = _products(centred)
     size = np.sqrt(np.maximum(np.diag(M), np.finfo(float).tiny))
@@ -117,7 +118,7 @@ def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.nd
     total = float(w @ traces[:-1])
     if not total > 0.0:
         raise InputError("no Gram matrix agrees with the target: its alignment with each of them is not positive")
-    return w / total
+    return w / total / units
 
 
 def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tensor | None = None) -> np.ndarray:
@@ -155,6 +156,8 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     array([1.   , 0.25])
     """
     matrices = _read(grams)
+    units = np.array([_unit(K) for K in matrices])
+    matrices = [K / unit for K, unit in zip(matrices, units, strict=True)]
     centred = _centred(matrices, sample_weights)
     w = None if sample_weights is None else sample_weights.cpu().numpy()
     traces = np.array([np.average(C.diagonal().cpu().numpy(), weights=w) for C in centred])
@@ -174,7 +177,7 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     shares = shares * varied
     if not shares.sum() > 0.0:
         raise InputError("weights must be positive for at least one view that is not constant")
-    return scaled * shares / shares.sum()
+    return scaled * shares / shares.sum() / units
 
 
 def _agreement(centred: list[Tensor], w: np.ndarray | None) -> np.ndarray:
@@ -197,6 +200,16 @@ def _products(matrices: list[Tensor]) -> np.ndarray:
     return M
 
 
+def _unit(K: Tensor) -> float:
+    """A power of two of the order of the largest entry: products of matrices in such units are finite."""
+    largest = float(K.abs().max()) if K.numel() else 0.0
+    return 2.0 ** (math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
+
+
+def _in_unit(K: Tensor) -> Tensor:
+    return K / _unit(K)
+
+
 def _centred(matrices: list[Tensor], weights: Tensor | None) -> list[Tensor]:
     return [center_gram(K.clone(), weights) for K in matrices]
 
@@ -209,10 +222,10 @@ def _read(grams: Any, name: str = "grams") -> list[Tensor]:
         )
     read = []
     for K in grams:
-        array = check_gram(real_array(as_numpy(K, name), name), name)
+        array = real_array(as_numpy(K, name), name)
         if not np.isfinite(array).all():
             raise InputError(f"{name} must be finite; got NaN or infinity")
-        read.append(torch.as_tensor(array, dtype=torch.float64))
+        read.append(torch.as_tensor(check_gram(array, name), dtype=torch.float64))
     if not read or len({K.shape for K in read}) > 1:
         raise InputError(
             f"{name} must be at least one Gram matrix, all of one size; got {[tuple(K.shape) for K in read]}"

@@ -116,6 +116,11 @@ class Linear(DotProduct):
                 raise InputError(f"Linear.scale must be > 0 or 'mean_norm'; got {scale!r}")
             centred = self._shift(X, offset)
             norm = float(w @ (centred * centred).sum(1))
+            if norm != 0.0 and not 1e-300 < norm < 1e300:
+                raise InputError(
+                    f"Linear.scale='mean_norm' needs data with finite squares; got a mean squared norm of {norm:g}. "
+                    "Rescale the data"
+                )
             scale = 1.0 / norm if norm > 0.0 else 1.0
         check_number(scale, "Linear.scale", above=0.0, names=("mean_norm",))
         if offset is not None and not np.isfinite(real_array(offset, "Linear.offset")).all():

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import is_curves, read_curves
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.arrays import as_numpy, is_curves, read_curves
+from rkhs._core.checks import check_choice, check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
@@ -63,9 +63,10 @@ def quadrature_weights(times: Any, n_points: int, rule: str = "trapezoid") -> np
     array([0.25, 1.  , 0.75])
     """
     check_choice(rule, "rule", ("trapezoid", "mean"))
+    check_count(n_points, "n_points")
     if rule == "mean" or n_points == 1:
         return np.full(n_points, 1.0 / n_points)
-    t = np.linspace(0.0, 1.0, n_points) if times is None else np.asarray(times, dtype=np.float64)
+    t = np.linspace(0.0, 1.0, n_points) if times is None else real_array(as_numpy(times, "times"), "times")
     if t.shape != (n_points,) or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
         raise InputError(
             f"times must be {n_points} finite, strictly increasing numbers, one a column of the curves; "

@@ -25,7 +25,7 @@ class Bound:
     Raises
     ------
     InputError
-        By the functions that make it.
+        If a term is not finite.
 
     References
     ----------
@@ -35,10 +35,21 @@ class Bound:
     terms: dict[str, float]
     exact: bool
 
+    def __post_init__(self) -> None:
+        """Refuse what overflowed: an infinite bound says nothing."""
+        check_finite("bound", self.terms)
+
     @property
     def total(self) -> float:
         """Sum of the terms."""
         return math.fsum(self.terms.values())
+
+
+def check_finite(what: str, terms: dict[str, float]) -> None:
+    """Raise :class:`InputError` if numbers that were computed from arguments overflowed."""
+    lost = [name for name, value in terms.items() if not math.isfinite(value)]
+    if lost:
+        raise InputError(f"the {what} is not finite ({', '.join(lost)}): pass smaller numbers, in other units")
 
 
 def check_delta(delta: float) -> float:

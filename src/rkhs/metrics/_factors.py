@@ -7,19 +7,41 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.errors import InputError
 
 
 def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
-    Z = np.asarray(codes, dtype=np.float64)
-    V = np.asarray(factors)
-    if Z.ndim != 2 or Z.shape[0] < 2 or Z.shape[1] < 1 or not np.isfinite(Z).all():
-        raise InputError(f"codes must be a finite array of shape (n, D) with n >= 2; got shape {Z.shape}")
+    """Codes (n, D), and factors (n, F) as numbers of their values from 0."""
+    Z = read_numbers(codes, "codes", shape="(n, D)")
+    if len(Z) < 2:
+        raise InputError("codes must have at least two rows; got n_samples=1")
+    V = read_values(factors, "factors")
     if V.ndim != 2 or V.shape[0] != Z.shape[0] or V.shape[1] < 1:
         raise InputError(f"factors must have shape ({Z.shape[0]}, F), one row a code; got {V.shape}")
-    if V.dtype.kind == "f" and not np.isfinite(V).all():
+    return Z, np.stack([_numbered(column) for column in V.T], 1)
+
+
+def _numbered(column: np.ndarray) -> np.ndarray:
+    """Values of a factor as numbers from 0, in their order."""
+    if column.dtype.kind not in "biufUSO":
+        raise InputError(f"factors must hold numbers or names; got dtype {column.dtype}")
+    try:
+        numbers = column.astype(np.float64)
+    except (TypeError, ValueError):  # names
+        numbers = np.zeros(len(column))
+    if not np.isfinite(numbers).all():
         raise InputError("factors must be finite; got NaN or infinity")
-    return Z, np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in V.T], 1)
+    try:
+        return np.unique(column, return_inverse=True)[1].reshape(-1)
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in column}))
+        raise InputError(f"factors must hold numbers or names, one kind a column; got {kinds}") from None
+
+
+def in_common_unit(Z: np.ndarray) -> np.ndarray:
+    """The array times a power of two: its largest entry is about one, and no square overflows or vanishes."""
+    return np.ldexp(Z, -int(np.frexp(np.abs(Z).max())[1])) if Z.size else Z
 
 
 def varying(V: np.ndarray) -> list[int]:
@@ -28,6 +50,12 @@ def varying(V: np.ndarray) -> list[int]:
     if not kept:
         raise InputError("factors must vary: every column has a single value")
     return kept
+
+
+def centred_columns(Z: np.ndarray) -> np.ndarray:
+    """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
+    A = in_common_unit(Z)
+    return np.stack([in_common_unit(column - column.mean()) for column in A.T], 1)
 
 
 def halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_choice, check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.metrics._bound import Bound, check_delta
 from rkhs.metrics.stability import Stability, stability_bound, stability_constants
@@ -176,14 +177,14 @@ def contrastive_bound(
     norm = omega if operator_norm is None else check_number(operator_norm, "operator_norm", at_least=0.0)
     if norm > omega * (1.0 + 1e-9):
         raise InputError(f"operator_norm must be at most map_norm, {omega:g}; got {norm:g}")
-    T = np.asarray(traces, dtype=np.float64)
+    T = real_array(as_numpy(traces, "traces"), "traces")
     if T.shape != (3,) or not np.isfinite(T).all() or (T < 0.0).any():
         raise InputError(f"traces must be three numbers >= 0, of anchors, positives and negatives; got shape {T.shape}")
     b = norm * norm * kappa
     if loss == "simple":
         lipschitz, spread = math.sqrt(6.0 * b), 4.0 * b
     else:
-        lipschitz = math.sqrt((2.0 * math.sqrt(b) + 2.0 * b**1.5) ** 2 + 4.0 * b + 4.0 * b**3)
+        lipschitz = math.sqrt(4.0 * b * (1.0 + b) * (1.0 + b) + 4.0 * b + 4.0 * b * b * b)
         spread = 4.0 * b + b * b
     terms = {
         "complexity": 2.0 * math.sqrt(2.0) * lipschitz * omega * math.sqrt(h * float(T.sum())) / n,
@@ -300,9 +301,9 @@ def downstream_bound(unsupervised_loss: float, class_shares: Any, *, loss: str =
     """
     check_choice(loss, "loss", ("linear", "normalized"))
     value = check_number(unsupervised_loss, "unsupervised_loss")
-    rho = np.asarray(class_shares, dtype=np.float64)
+    rho = real_array(as_numpy(class_shares, "class_shares"), "class_shares")
     good = rho.ndim == 1 and np.isfinite(rho).all() and (rho >= 0.0).all() and abs(float(rho.sum()) - 1.0) < 1e-8
     if not good or np.count_nonzero(rho) < 2:
         raise InputError(f"class_shares must be a distribution over at least two classes; got {class_shares!r}")
-    tau = float((rho * rho).sum())
-    return (value if loss == "linear" else value - tau) / (1.0 - tau)
+    tau, apart = float((rho * rho).sum()), float((rho * (1.0 - rho)).sum())
+    return (value if loss == "linear" else value - tau) / apart

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
 
 from rkhs._core.checks import check_count
-from rkhs.metrics._factors import halves, read_pair, varying
+from rkhs.metrics._factors import centred_columns, halves, read_pair, varying
 
 __all__ = ["Disentanglement", "dci"]
 
@@ -80,6 +80,7 @@ def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 
     1.0
     """
     Z, V = read_pair(codes, factors)
+    Z = centred_columns(Z)  # trees see the order of codes only, in single precision
     check_count(n_estimators, "n_estimators")
     kept = varying(V)
     importances, accuracies = np.zeros((Z.shape[1], len(kept))), []

@@ -7,21 +7,26 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.arrays import check_items, read_numbers
+from rkhs._core.checks import check_count, check_flag, check_number
 from rkhs._core.errors import InputError
-from rkhs.metrics._factors import halves, read_pair, varying
+from rkhs.metrics._factors import centred_columns, halves, in_common_unit, read_pair, varying
 
 __all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
 
 _BINS = 20
-_CONSTANT = 1e-12  # a code of smaller variance carries nothing
+_CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
+_MOST_BINS = 2**31  # beyond, rounding would fill them
 
 
 def _discretise(z: np.ndarray, bins: int) -> np.ndarray:
+    z = in_common_unit(z)
     low, high = float(z.min()), float(z.max())
     if not high - low > 0.0:
         return np.zeros(len(z), dtype=np.int64)
-    return np.minimum(((z - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    bins = min(bins, _MOST_BINS)
+    filled = np.minimum(((z - low) / (high - low) * bins).astype(np.int64), bins - 1)
+    return np.unique(filled, return_inverse=True)[1].reshape(-1)
 
 
 def _information(a: np.ndarray, b: np.ndarray) -> float:
@@ -146,8 +151,8 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
     """
     Z, V = read_pair(codes, factors)
     kept = varying(V)
-    if continuous:
-        raw = np.asarray(factors, dtype=np.float64)[:, kept]
+    if check_flag(continuous, "continuous"):
+        raw = read_numbers(factors, "factors", shape="(n, F)")[:, kept]
         return float(_gap(_squared_correlation(Z, raw)).mean())
     scores = np.zeros((Z.shape[1], len(kept)))
     for column, j in enumerate(kept):
@@ -160,12 +165,11 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
 
 
 def _squared_correlation(Z: np.ndarray, V: np.ndarray) -> np.ndarray:
-    A, B = Z - Z.mean(0), V - V.mean(0)
+    A, B = centred_columns(Z), centred_columns(V)
     a, b = (A * A).mean(0), (B * B).mean(0)
-    covariance = A.T @ B / len(A)
-    good = a > _CONSTANT
-    result = covariance**2 / np.where(good, a, 1.0)[:, None] / b[None, :]
-    return np.where(good[:, None], result, 0.0)
+    varied = np.ptp(in_common_unit(Z), axis=0) > _CONSTANT * np.abs(in_common_unit(Z)).max(0)
+    result = (A.T @ B / len(A)) ** 2 / np.where(varied, a, 1.0)[:, None] / b[None, :]
+    return np.where(varied[:, None], result, 0.0)
 
 
 def irs(codes: Any, factors: Any, *, quantile: float = 0.99, n_bins: int | None = None) -> float:
@@ -212,14 +216,15 @@ def irs(codes: Any, factors: Any, *, quantile: float = 0.99, n_bins: int | None 
 def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -> tuple[np.ndarray, np.ndarray]:
     check_number(quantile, "quantile", above=0.0, at_most=1.0)
     if n_bins is not None:
-        raw = np.asarray(factors, dtype=np.float64)
+        raw = read_numbers(factors, "factors", shape="(n, F)")
         factors = np.stack([_discretise(v, check_count(n_bins, "n_bins", at_least=2)) for v in raw.T], 1)
     Z, V = read_pair(codes, factors)
-    Z = Z[:, Z.var(axis=0) > 0.0]
-    largest = np.abs(Z - Z.mean(0)).max(axis=0) if Z.shape[1] else np.zeros(0)
+    Z = in_common_unit(Z[:, Z.max(axis=0) > Z.min(axis=0)])
     scores = np.zeros((Z.shape[1], V.shape[1]))
     if not Z.shape[1]:
-        return scores, largest
+        return scores, np.zeros(0)
+    Z = Z - Z.mean(0)  # means of groups of codes far from the origin lose digits
+    largest = np.abs(Z - Z.mean(0)).max(axis=0)
     for j, v in enumerate(V.T):
         groups = [Z[v == u] for u in range(int(v.max()) + 1)]
         moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
@@ -263,7 +268,7 @@ def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = 
     [('x', 0), ('y', 1)]
     """
     Z, V = read_pair(codes, factors)
-    labels = list(range(V.shape[1])) if names is None else list(names)
+    labels = list(range(V.shape[1])) if names is None else check_items(names, "names")
     if len(labels) != V.shape[1]:
         raise InputError(f"names must have one entry for each of the {V.shape[1]} factors; got {len(labels)}")
     information = mutual_information(Z, factors, n_bins=n_bins)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.checks import check_count
+from rkhs._core.arrays import as_numpy, is_frame, read_values
+from rkhs._core.checks import check_count, check_list, real_array
 from rkhs._core.errors import InputError
 
 __all__ = ["hamming_error", "top_k_accuracy", "truth_ranks"]
@@ -45,12 +46,17 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     >>> truth_ranks([[0.9, 0.1, 0.5], [0.2, 0.2, 0.1]], [2, 0])
     array([2., 2.])
     """
-    index = np.asarray(truth)
-    if len(scores) != len(index):
-        raise InputError(f"truth must have one index a sample ({len(scores)}); got {len(index)}")
+    rows, index = _score_rows(scores), read_values(truth, "truth")
+    if index.ndim != 1 or len(index) != len(rows):
+        raise InputError(f"truth must have one index a sample, {len(rows)} in all; got shape {index.shape}")
+    numbers = real_array(index, "truth")
+    if not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
+        raise InputError("truth must hold whole numbers: the index of the true candidate, negative where it is missing")
     ranks = np.full(len(index), np.inf)
-    for i, (row, true) in enumerate(zip(scores, index, strict=True)):
-        values = np.asarray(row, dtype=float)
+    for i, (row, true) in enumerate(zip(rows, numbers.astype(np.int64), strict=True)):
+        values = real_array(row, f"scores[{i}]")
+        if values.ndim != 1:
+            raise InputError(f"scores[{i}] must have one axis, a score a candidate; got shape {values.shape}")
         if true >= len(values):
             raise InputError(f"truth[{i}] must be under the number of candidates {len(values)}; got {true}")
         if not np.isfinite(values).all():
@@ -58,6 +64,12 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
         if true >= 0:
             ranks[i] = np.count_nonzero(values >= values[true])
     return ranks
+
+
+def _score_rows(scores: Any) -> list[Any]:
+    """Scores of each sample; the rows of a frame are counted, whatever their labels."""
+    scores = as_numpy(scores, "scores")
+    return check_list(np.asarray(scores) if is_frame(scores) else scores, "scores", "arrays of scores")
 
 
 def top_k_accuracy(ranks: Any, k: int) -> float:
@@ -89,10 +101,12 @@ def top_k_accuracy(ranks: Any, k: int) -> float:
     >>> top_k_accuracy([1.0, 3.0, 2.0, 20.0], k=2)
     0.5
     """
-    values = np.asarray(ranks, dtype=float)
+    values = real_array(read_values(ranks, "ranks"), "ranks")
     if values.size == 0:
         raise InputError("ranks must not be empty")
-    return float(np.mean(values <= check_count(k, "k")))
+    if np.isnan(values).any():
+        raise InputError("ranks must be numbers, infinite where the truth is missing; got NaN")
+    return float(np.mean(values <= min(check_count(k, "k"), 2**53)))
 
 
 def hamming_error(Y: Any, predicted: Any) -> float:
@@ -122,7 +136,10 @@ def hamming_error(Y: Any, predicted: Any) -> float:
     >>> hamming_error([[0, 1], [1, 1]], [[0, 1], [0, 1]])
     0.25
     """
-    left, right = np.asarray(Y), np.asarray(predicted)
+    left, right = read_values(Y, "Y"), read_values(predicted, "predicted")
     if left.shape != right.shape or left.size == 0:
         raise InputError(f"predicted must have the shape {left.shape} of Y, not empty; got {right.shape}")
+    for name, labels in (("Y", left), ("predicted", right)):
+        if labels.dtype.kind == "f" and np.isnan(labels).any():
+            raise InputError(f"{name} must hold labels; got NaN, which equals no label")
     return float(np.mean(left != right))

@@ -11,7 +11,7 @@ import torch
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.losses import Radial, as_loss
-from rkhs.metrics._bound import Bound, check_delta
+from rkhs.metrics._bound import Bound, check_delta, check_finite
 
 __all__ = ["Stability", "stability_bound", "stability_constants"]
 
@@ -34,7 +34,7 @@ class Stability:
     Raises
     ------
     InputError
-        From :meth:`bound`, for ``delta`` out of (0, 1).
+        For constants that are not finite; from :meth:`bound`, for ``delta`` out of (0, 1).
 
     References
     ----------
@@ -45,6 +45,10 @@ class Stability:
     C: float
     beta: float
     n: int
+
+    def __post_init__(self) -> None:
+        """Refuse constants that overflowed."""
+        check_finite("stability", {"M": self.M, "C": self.C, "beta": self.beta})
 
     def bound(self, delta: float = 0.05) -> Bound:
         """Excess of the true over the training loss, ``2 beta + (4 n beta + M) sqrt(ln(1 / delta) / (2 n))``."""

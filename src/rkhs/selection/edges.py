@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 
 __all__ = ["open_end"]
@@ -35,7 +37,7 @@ def open_end(errors: Sequence[float] | np.ndarray, margin: float = _MARGIN, leas
     Raises
     ------
     InputError
-        If no error is finite.
+        If no error is finite, and for numbers out of range.
 
     References
     ----------
@@ -47,7 +49,10 @@ def open_end(errors: Sequence[float] | np.ndarray, margin: float = _MARGIN, leas
     >>> open_end([0.9, 0.5, 0.2]), open_end([0.9, 0.5, 0.45]), open_end([0.9, 0.5, 0.6])
     (2, None, None)
     """
-    values = np.asarray(errors, dtype=float)
+    values = real_array(as_numpy(errors, "errors"), "errors")
+    if values.ndim != 1:
+        raise InputError(f"errors must be a sequence of numbers along one path; got shape {values.shape}")
+    margin, least = check_number(margin, "margin", at_most=1.0), check_number(least, "least")
     known = np.flatnonzero(np.isfinite(values))
     if len(known) == 0:
         raise InputError("errors must hold at least one finite number; got none")

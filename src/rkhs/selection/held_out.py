@@ -50,7 +50,7 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     [(800, 200)]
     """
     check_count(n, "n", at_least=2)
-    order = np.random.default_rng(seed).permutation(n)
+    order = np.random.default_rng(check_count(seed, "seed", at_least=0)).permutation(n)
     if n < _FEW:
         parts = np.array_split(order, min(3, n))
         return [(np.sort(np.setdiff1d(order, part)), np.sort(part)) for part in parts]

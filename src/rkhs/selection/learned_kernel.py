@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_count, check_flag, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
 from rkhs.kernels import Kernel, OnColumns, Product, Scaled, ScaledInputs, Stationary, Sum, as_kernel
@@ -167,7 +167,7 @@ def learn_kernel(
     >>> bool(scales[0] > 5.0 * scales[1:].max()), found.leave_one_out < 0.1 * found.before
     (True, True)
     """
-    start = as_kernel(kernel)
+    start, ard = as_kernel(kernel), check_flag(ard, "ard")
     if start.domain != "vectors":
         raise InputError(f"kernel must be a kernel on vectors; got {start!r}")
     rows, T = _drawn(start.read(X).to(torch.float64), targets, check_count(max_rows, "max_rows", at_least=2))
@@ -175,7 +175,7 @@ def learn_kernel(
     values = np.array(_values(start))
     if len(values) == 0:
         raise InputError(f"kernel must have a bandwidth, weights or scales to learn; got {start!r}")
-    path = ridge_path(start._gram(rows), T, _REGS)
+    path = ridge_path(start(rows), T, _REGS)  # refused unless every value is finite
     first = np.log([*values, path.best()])
 
     inertia = np.r_[np.full(len(values), len(rows) ** -0.5), 0.0]
@@ -198,8 +198,10 @@ def learn_kernel(
 
 def _drawn(rows: Tensor, targets: Any, most: int) -> tuple[Tensor, Tensor]:
     """At most so many rows, and their targets, centred and of variance one."""
-    given = np.asarray(as_numpy(targets, "targets"), dtype=np.float64)
-    T = torch.as_tensor(given.reshape(len(given), -1))
+    given = real_array(as_numpy(targets, "targets"), "targets")
+    if given.ndim not in (1, 2):
+        raise InputError(f"targets must have shape (n,) or (n, q); got {given.shape}")
+    T = torch.as_tensor(given[:, None] if given.ndim == 1 else given)
     if len(T) != len(rows) or len(rows) < 2:
         raise InputError(f"targets must have one row a row of X, two or more; got {len(T)} for {len(rows)} rows")
     if not bool(torch.isfinite(T).all()):
@@ -209,8 +211,9 @@ def _drawn(rows: Tensor, targets: Any, most: int) -> tuple[Tensor, Tensor]:
         rows, T = rows[kept], T[kept]
     T = T - T.mean(0)
     spread = float((T * T).sum(1).mean())
-    if spread <= 0.0:
-        raise InputError("targets must vary: all rows are equal, and there is nothing to predict")
+    if not 0.0 < spread < float("inf"):
+        what = "vary: all rows are equal, and there is nothing to predict" if spread == 0.0 else "have finite squares"
+        raise InputError(f"targets must {what}; got a variance of {spread:g}")
     return rows, T / spread**0.5
 
 

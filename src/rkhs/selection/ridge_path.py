@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_number
-from rkhs._core.errors import InputError
+from rkhs._core.checks import check_choice, check_numbers
 
 __all__ = ["RidgePath", "ridge_path"]
 
@@ -94,9 +93,7 @@ def ridge_path(K: Tensor, T: Tensor, regs: Sequence[float], weights: Tensor | No
     >>> path.best()
     1e-08
     """
-    values = np.array([check_number(reg, "regs", above=0.0) for reg in regs])
-    if len(values) == 0:
-        raise InputError("regs must not be empty; pass one number or more, each > 0")
+    values = np.array(check_numbers(regs, "regs", above=0.0))
     n = len(K)
     w = K.new_full((n,), 1.0 / n) if weights is None else weights
     root = w.sqrt()

@@ -53,8 +53,8 @@ def walk(case: Case, function: Function) -> None:
             found = case.call("in another order", function.run, **turned, may_name=names, finite=function.finite)
             if found.answered:
                 case.agree("in another order", found.value, first.value, rtol=function.rtol, atol=1e-12)
-    for _ in range(3):
-        _hostile(case, function, good)
+        for _ in range(3):
+            _hostile(case, function, good)
 
 
 def _pick(value: Any, order: np.ndarray) -> Any:
@@ -197,13 +197,15 @@ def _disentanglement() -> dict[str, Function]:
 
 def _rankings_and_bounds() -> dict[str, Function]:
     def bound(name: str, **good: Any) -> Function:
-        return Function(getattr(metrics, name), lambda case: dict(good))
+        return Function(getattr(metrics, name), lambda case: dict(good), names="is not finite")
 
     norms = {"encoder_norm": 1.0, "decoder_norm": 2.0}
     contrast = {"loss": "simple", "n_components": 2, "map_norm": 2.0, "traces": (9.0,) * 3, "n": 9, "kernel_bound": 1.0}
     shares = {"unsupervised_loss": -0.25, "class_shares": np.array([0.5, 0.25, 0.25]), "loss": "linear"}
     return {
-        "truth_ranks": Function(metrics.truth_ranks, _scores, (), ("scores", "truth"), finite=False),
+        "truth_ranks": Function(
+            metrics.truth_ranks, _scores, (), ("scores", "truth"), names="truth|scores", finite=False
+        ),
         "top_k_accuracy": Function(
             metrics.top_k_accuracy,
             lambda c: {"ranks": c.rng.integers(1, 9, 5).astype(float), "k": 2},
@@ -252,6 +254,7 @@ def _kernels_and_choices() -> dict[str, Function]:
             lambda c: {"times": np.sort(c.rng.uniform(size=5)), "n_points": 5, "rule": "trapezoid"},
             (),
             ("times",),
+            names="times",
         ),
         "as_kernel": Function(kernels.as_kernel, lambda c: {"kernel": "gaussian"}, names="Kernel|kernel"),
         "kernel_from_name": Function(kernels.kernel_from_name, lambda c: {"name": "matern"}, names="kernel"),

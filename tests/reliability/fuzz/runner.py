@@ -15,7 +15,6 @@ from tests.reliability.fuzz import subjects as every
 from tests.reliability.fuzz.case import PATIENCE, Case, Failure, time_limit
 
 KINDS = ("raw error", "silent NaN", "disagreement")
-ENOUGH = 200  # failures after which a run ends
 
 
 def run_case(name: str, seed: int, index: int, folder: Path, *, told: bool = False) -> Case:
@@ -45,13 +44,15 @@ def _empty(room: Path) -> None:
     room.rmdir()
 
 
-def run(names: Sequence[str], calls: int, seed: int, say: Callable[[str], None]) -> tuple[Counter[str], list[Failure]]:
+def run(
+    names: Sequence[str], calls: int, seed: int, say: Callable[[str], None], most: int = 200
+) -> tuple[Counter[str], list[Failure]]:
     """Cases of these subjects in turns: calls by subject, and what failed."""
     done: Counter[str] = Counter()
     failures: list[Failure] = []
     index = 0
     with tempfile.TemporaryDirectory(prefix="rkhs-fuzz-") as folder:
-        while sum(done.values()) < calls and len(failures) < ENOUGH:
+        while sum(done.values()) < calls and len(failures) < most:
             for name in names:
                 case = run_case(name, seed, index, Path(folder))
                 done[name] += case.calls
@@ -81,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--calls", type=int, default=5000, help="at least so many (default %(default)s)")
     parser.add_argument("--full", action="store_true", help="100,000 calls")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--most", type=int, default=200, help="failures after which to stop (default %(default)s)")
     parser.add_argument("--only", metavar="A,B,...", help="subjects; a part of a name is enough")
     parser.add_argument("--case", metavar="SUBJECT:SEED:INDEX", help="one case, with every call told")
     parser.add_argument("--list", action="store_true", help="print the subjects")
@@ -96,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(bool(case.failures))
     names = [name for name in known if args.only is None or any(part in name for part in args.only.split(","))]
     started = time.perf_counter()
-    done, failures = run(names, 100_000 if args.full else args.calls, args.seed, lambda text: print(text, flush=True))
+    calls = 100_000 if args.full else args.calls
+    done, failures = run(names, calls, args.seed, lambda text: print(text, flush=True), args.most)
     print("\n".join(f"{count:8d}  {name}" for name, count in sorted(done.items())))
     print(f"{time.perf_counter() - started:.0f} s, seed {args.seed}", file=sys.stderr)
     print(last_line(done, failures))

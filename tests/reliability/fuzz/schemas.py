@@ -46,7 +46,7 @@ HOSTILE: list[Any] = [
     int,
 ]
 # Values that would only take long, or reach beyond this process: nothing is wrong with them.
-LONG = {"max_iter", "n_jobs", "n_init", "n_copies", "cv", "n_views", "depth", "n_estimators", "n_bins"}
+LONG = {"n", "n_splits", "max_iter", "n_jobs", "n_init", "n_copies", "cv", "n_views", "depth", "n_estimators", "n_bins"}
 BEYOND = {"address", "engine", "device", "verbose", "checkpoint"}
 
 REGS = [1e-3, 1e-1, 1e-6]
