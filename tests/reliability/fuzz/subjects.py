@@ -19,7 +19,8 @@ def subjects() -> dict[str, Callable[[Case], None]]:
 ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
 Constraint OutputSpace Augmentation FeatureMap Features"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability LearnedKernel RidgePath Dataset SkippedRow
-Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction"""
+Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction
+CodeComparison HeadScore"""
 WITH_ANOTHER = """as_augmentation augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap MinHashMap
 OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table read_fasta read_graphs
 read_items read_mixed read_series read_strings"""
@@ -29,6 +30,7 @@ LEFT_OUT = {
     **dict.fromkeys(WITH_ANOTHER.split(), "called by the walk of another subject"),
     "BestCandidates": "decode_chunks is its only caller",
     "few_label_methods": "makes estimators that few_labels fits",
+    "compare_codes": "takes seconds, most of them in forests and other libraries",
     "choose_on_labels": "reads rows that few_labels returns",
     "load_molecules": "takes no argument",
 }
