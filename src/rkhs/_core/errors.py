@@ -12,6 +12,7 @@ __all__ = [
     "NotPositiveSemidefiniteWarning",
     "OverfitWarning",
     "RkhsError",
+    "RoundingWarning",
     "missing_extra",
 ]
 
@@ -58,6 +59,10 @@ class NotPositiveSemidefiniteWarning(UserWarning):
 
 class OverfitWarning(UserWarning):
     """The fitted model rebuilds its training items, and new ones hardly better than their mean does."""
+
+
+class RoundingWarning(UserWarning):
+    """Rounding takes digits of the result: the numbers that make it are nearly equal."""
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

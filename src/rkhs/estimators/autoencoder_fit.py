@@ -19,6 +19,7 @@ from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import solve_constrained
+from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.long_fits import recorded
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import grid_weights
@@ -108,8 +109,11 @@ def previous_layers(model: Any, n: int, settings: Settings) -> list[Tensor] | No
     return [to_tensor(c, **model._options) for c in (codes[0], *model.encoder_coefs_[1:])]
 
 
-def store_layers(model: Any, result: Fitted, settings: Settings, clean: Any = None) -> None:
-    """Store what was solved as fitted attributes; codes are those of ``clean`` items if any are given."""
+def store_layers(model: Any, result: Fitted, settings: Settings, largest: float, clean: Any = None) -> None:
+    """Store what was solved as fitted attributes; codes are those of ``clean`` items if any are given.
+
+    ``largest`` is that of ``k(x, x)``.
+    """
     model.decoder_kernels_ = settings.decoder_kernels
     model.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
     model.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
@@ -121,6 +125,7 @@ def store_layers(model: Any, result: Fitted, settings: Settings, clean: Any = No
     model.code_map_ = _code_map(model, result, settings)
     codes = result.codes if clean is None else model._encode(clean, model._cross_gram(clean))
     model.codes_ = model._to_output(to_outside(model, codes[model.bottleneck_]))
+    warn_of_rounding(model, largest, model.encoder_coefs_[0], codes[0])
 
 
 def _code_map(model: Any, result: Fitted, settings: Settings) -> np.ndarray | None:

@@ -17,6 +17,7 @@ from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
+from rkhs.estimators.digits import check_digits
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
@@ -48,6 +49,8 @@ class Ranking(NamedTuple):
 
 def rank(D: Tensor, n_best: int | None) -> Ranking:
     """Order candidates by squared distances of shape (m, c), ties by row number."""
+    if not bool(torch.isfinite(D).all()):
+        raise InputError("distances to candidates are not finite: codes or candidates lie too far out; rescale them")
     count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
     order = torch.argsort(D, dim=1, stable=True)[:, :count]
     return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
@@ -210,6 +213,7 @@ class KernelEstimator(BaseEstimator):
                 f"the kernel {kernel!r} gives values of at most {largest:.1e} on these data, too small to work with; "
                 "multiply it by a number"
             )
+        check_digits(kernel, K, items)
         if not kernel.known_psd:
             K = positive_part(K, psd=self.psd, name="the Gram matrix of the kernel")
         return K
@@ -293,6 +297,11 @@ class KernelEstimator(BaseEstimator):
 
     def _record(self, solution: Solution) -> None:
         """Store what the solver said, and warn if it did not converge."""
+        if not np.isfinite(solution.value):
+            raise InputError(
+                f"the objective of {type(self).__name__} is not finite on these data ({solution.reason.value}); "
+                "rescale the data, or raise reg"
+            )
         self.objective_ = float(solution.value)
         self.n_iter_ = max(1, int(solution.n_iter))
         self.n_evaluations_ = int(solution.n_evaluations)

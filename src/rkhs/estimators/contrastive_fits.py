@@ -21,7 +21,7 @@ from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrasti
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["Contrast", "fit_loss", "point_features", "refuse_identical"]
+__all__ = ["Contrast", "fit_loss", "point_features"]
 
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
@@ -57,18 +57,6 @@ def point_features(model: Any, storage: Features, features: FeatureMap, builder:
     """Features of all points, shape (N, r)."""
     announce_points(model, storage, features, builder.n_points, builder.n)
     return item_features(model, features, builder.points)
-
-
-def refuse_identical(values: Tensor, *, factored: bool) -> None:
-    """Raise if the kernel tells no two items apart."""
-    if factored:
-        spread = float(((values - values[0]) ** 2).sum(1).max())
-        largest = float((values * values).sum(1).max())
-    else:
-        d = values.diagonal()
-        spread, largest = float((d[:, None] + d[None, :] - 2.0 * values).max()), float(d.abs().max())
-    if spread <= 1e-12 * largest:
-        raise InputError("X must hold at least two different items: all are the same to the kernel, nothing contrasts")
 
 
 def fit_loss(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def check_storage(model: Any, storage: Features, n: int) -> None:
     announce(model, Estimate(what, int(n_bytes), "features, bases and tiles"), "Use fewer landmarks or features")
 
 
-def ridge_features(F: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple[Tensor, float, float]:
+def ridge_features(
+    F: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+) -> tuple[Tensor, float, float]:
     """Ridge regression on features: what :func:`~rkhs.estimators.drkm_parts.ridge_coefs` gives for ``K = F F^T``.
 
     Parameters
@@ -55,6 +58,8 @@ def ridge_features(F: Tensor, T: Tensor, ridge: float | str, center: bool) -> tu
         Relative to the mean of the squared norms of the features.
     center : bool
         The regression has an intercept.
+    noise : float, default=0.0
+        As in :func:`~rkhs.estimators.drkm_parts.ridge_coefs`.
 
     Returns
     -------
@@ -65,15 +70,17 @@ def ridge_features(F: Tensor, T: Tensor, ridge: float | str, center: bool) -> tu
     error : float
         Leave-one-out error as a share of ``||T||``: residuals over one minus the leverages.
     """
-    n, mean = len(F), max(float((F * F).sum()) / len(F), 1e-300)
+    n, mean = len(F), float((F * F).sum()) / len(F)
+    floor = 100.0 * max(n * torch.finfo(F.dtype).eps * mean, noise)
+    if not n * mean > floor:
+        return T.new_zeros(F.shape[1], T.shape[1]), math.inf, 1.0
     s, Q = torch.linalg.eigh(F.mT @ F)
     s = s.clamp_min(0.0)
     P = F @ Q
     projected, squares = P.mT @ T, P * P
-    floor = n * torch.finfo(F.dtype).eps * 100.0
     best: tuple[Tensor, float, float] | None = None
     for chosen in RIDGES if ridge == "loo" else (float(ridge),):
-        shrunk = 1.0 / (s + max(chosen, floor) * mean)
+        shrunk = 1.0 / (s + max(chosen * mean, floor))
         w = shrunk[:, None] * projected
         outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
         residual = (T - P @ w) / outside.clamp_min(1e-300)[:, None]
@@ -101,7 +108,8 @@ def fit_feature_encoders(
             maps.append(storage.build(problem.kernels[layer - 1], sample, rng))
             F = item_features(model, maps[-1], codes)
         mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
-        w, chosen, error = ridge_features(F - mean, block, model.ridge, problem.center)
+        noise = torch.finfo(F.dtype).eps * float((F * F).sum())
+        w, chosen, error = ridge_features(F - mean, block, model.ridge, problem.center, noise)
         shift = -(mean @ w)
         found = F @ w + shift
         defect = float((found - block).norm() / block.norm())

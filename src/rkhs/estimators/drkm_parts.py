@@ -264,11 +264,12 @@ def fit_encoders(
     fitted, rows = K, K  # the uncentred Gram matrix that a layer is fitted on, and the rows of the encoded items
     for layer, block in enumerate(blocks):
         gram = center_gram(fitted) if problem.center else fitted
+        noise = len(fitted) * torch.finfo(fitted.dtype).eps * float(fitted.diagonal().mean())
         chosen, error = math.nan, math.nan
         if mode == "ridge":
-            dual, chosen, error = ridge_coefs(gram, block, ridge, problem.center)
+            dual, chosen, error = ridge_coefs(gram, block, ridge, problem.center, noise)
         else:
-            dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer])
+            dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer], noise)
         mean = fitted.mean(dim=0) if problem.center else fitted.new_zeros(len(fitted))
         dual = dual - dual.mean(dim=0) if problem.center else dual
         shift = -(mean @ dual)
@@ -282,14 +283,16 @@ def fit_encoders(
     return encoders
 
 
-def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float) -> Tensor:
+def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -> Tensor:
     """Coefficients ``B`` with codes ``k_c(x) B`` for one layer, shape (n, s), in the modes without a ridge."""
     if mode == "paper":
         return H / scale
-    return solve_psd(H.mT @ (K @ H), H.mT).mT
+    return solve_psd(H.mT @ (K @ H), H.mT, noise).mT
 
 
-def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple[Tensor, float, float]:
+def ridge_coefs(
+    K: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+) -> tuple[Tensor, float, float]:
     """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for.
 
     Parameters
@@ -302,6 +305,9 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
         Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
     center : bool
         ``K`` is centred, and the regression has an intercept.
+    noise : float, default=0.0
+        What rounding may have left in an eigenvalue of ``K``: no ridge is under a hundred times that, and a matrix
+        that is nothing else has zero coefficients.
 
     Returns
     -------
@@ -313,19 +319,22 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
         Leave-one-out error as a share of ``||T||``: residuals ``B_i / P_ii`` with ``P = (K + ridge I)^-1``, less its
         part along the constant when there is an intercept.
     """
-    n, mean = K.shape[0], max(float(K.diagonal().mean()), 1e-300)
+    n, mean = K.shape[0], float(K.diagonal().mean())
+    floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
+    if not n * mean > floor:
+        return torch.zeros_like(T), math.inf, 1.0
     if center:
         K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
-    floor = K.shape[0] * torch.finfo(K.dtype).eps * 100.0
     best: tuple[Tensor, float, float] | None = None
     for chosen in RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+        added = max(chosen * mean, floor)
         A = K.clone()
-        A.diagonal().add_(max(chosen, floor) * mean)
+        A.diagonal().add_(added)
         L, info = torch.linalg.cholesky_ex(A)
         if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
             continue
         B = torch.cholesky_solve(T, L)
-        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * mean * (1.0 + chosen)) if center else 0.0)
+        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
         residual = B / leverage.clamp_min(1e-300)[:, None]
         error = float(residual.norm() / T.norm().clamp_min(1e-300))
         if best is None or error < best[2]:
@@ -337,9 +346,12 @@ def ridge_coefs(K: Tensor, T: Tensor, ridge: float | str, center: bool) -> tuple
     return best
 
 
-def solve_psd(M: Tensor, B: Tensor) -> Tensor:
-    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank."""
+def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
+    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank.
+
+    Eigenvalues under ``noise`` count as zero.
+    """
     values, vectors = torch.linalg.eigh((M + M.mT) / 2)
-    good = values > 1e-12 * values[-1].clamp_min(1e-300)
+    good = values > max(1e-12 * float(values[-1]), noise, 1e-300)
     inverse = torch.where(good, 1.0 / torch.where(good, values, torch.ones_like(values)), torch.zeros_like(values))
     return vectors @ (inverse[:, None] * (vectors.mT @ B))

@@ -191,7 +191,7 @@ class FunctionalKernelRegressor(DualRegressor):
         del self._grams
         Y = to_tensor(np.asarray(as_numpy(_curves(y, None)[0]), dtype=np.float64).reshape(len(U), -1), **self._options)
         out = [self.output_.squared_distances(Y, self.output_.decode(h)).mean() for h in predicted]
-        return torch.stack(out).cpu().numpy()
+        return self._finite(torch.stack(out))
 
 
 def _curves(X: Any, times: Any) -> tuple[Any, Any]:

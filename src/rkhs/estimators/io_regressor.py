@@ -14,6 +14,7 @@ from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
@@ -192,6 +193,8 @@ class InputOutputKernelRegressor(KernelEstimator):
         self._record(solution)
         self.gap_ = float(solution.gap or 0.0)
         self.dual_coef_ = solution.point.cpu().numpy()
+        largest = max(float(K.diagonal().max()) for K in grams)
+        warn_of_rounding(self, largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
         report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
         self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
         self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()
@@ -216,7 +219,7 @@ class InputOutputKernelRegressor(KernelEstimator):
             array = array.reshape(len(array), -1)
             if kernel.domain == "gram" and n is not None:
                 array = check_gram(array, "y (output_kernel='precomputed')")
-            items = to_tensor(array, **self._options)
+            items = to_tensor(self._check_size(array, "y"), **self._options)
         if n is not None and len(items) != n:
             raise InputError(f"y must have one output for each of the {n} rows of X; got {len(items)}")
         if len(items) == 0:
@@ -275,11 +278,11 @@ class InputOutputKernelRegressor(KernelEstimator):
         """
         U = self._predicted(X)
         if not per_sample:
-            return -self._distances(U, candidates, diag).cpu().numpy()
+            return -self._finite(self._distances(U, candidates, diag))
         if candidates is None or len(candidates) != len(U):
             raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
         diags = [None] * len(U) if diag is None else diag
-        return [-self._distances(U[i : i + 1], candidates[i], diags[i])[0].cpu().numpy() for i in range(len(U))]
+        return [-self._finite(self._distances(U[i : i + 1], candidates[i], diags[i]))[0] for i in range(len(U))]
 
     def _distances(self, U: Tensor, candidates: Any, diag: Any) -> Tensor:
         K, diagonal = self._candidate_kernel(candidates, diag)
@@ -340,4 +343,4 @@ class InputOutputKernelRegressor(KernelEstimator):
 
     def _vectors(self, X: Any) -> np.ndarray:
         train = to_tensor(self.train_outputs_, **self._options)
-        return (self.output_.weights(self._predicted(X)) @ train).cpu().numpy()
+        return self._finite(self.output_.weights(self._predicted(X)) @ train)

@@ -373,7 +373,7 @@ class KernelAutoencoder(FittedAutoencoder):
         self._row_weights = None if weights is None else weights.cpu().numpy()
         keep_factor(self, encoder)
         self._store_support(items)
-        store_layers(self, result, settings, clean if self._noisy else None)
+        store_layers(self, result, settings, float(diagonal.max()), clean if self._noisy else None)
         store_targets(self, goal, diagonal)
         self._record(result.solution)
         certify(self, result.decoder, coordinates, weights, settings.loss)

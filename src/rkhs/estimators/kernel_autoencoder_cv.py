@@ -179,6 +179,11 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
         mean = self.errors_.mean(1)
         self.best_index_ = int(np.argmin(mean))
+        if not np.isfinite(mean[self.best_index_]):
+            raise InputError(
+                f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
+                f"n_samples={len(rows.items)}; give more items, fewer folds, or other settings"
+            )
         final = self._model(**self.settings_[self.best_index_])
         final.fit(X, targets=targets, sample_weight=sample_weight)
         own = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}

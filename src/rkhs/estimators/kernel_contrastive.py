@@ -12,8 +12,9 @@ from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features, refuse_identical
+from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
 from rkhs.estimators.contrastive_pairs import PairBuilder
+from rkhs.estimators.digits import refuse_identical, warn_of_rounding
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Features, LandmarkMap
@@ -256,6 +257,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         norm = (coefficients * (fitted if self.map_ is None else coefficients)).sum()
         self.map_norm_ = float(norm.clamp_min(0.0).sqrt())
         self.codes_ = self._to_output(fitted[: builder.n])
+        largest = float((values.diagonal() if self.map_ is None else (values * values).sum(1)).max())
         self._kept_rows, self._n_training = None, builder.n
         if self.map_ is None:
             self._store_support(builder.points)
@@ -264,6 +266,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             landmarks = self.map_.landmarks if isinstance(self.map_, LandmarkMap) else None
             self.support_items_ = None if kernel.domain == "gram" else landmarks
         self.dual_coef_ = coefficients.cpu().numpy()
+        warn_of_rounding(self, largest, coefficients, fitted)
         self._record(solution)
         return self
 

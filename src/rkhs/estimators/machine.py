@@ -16,6 +16,7 @@ from rkhs._core.arrays import as_numpy, give_back, to_tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine_parts import choose_solver, settings_of
 from rkhs.estimators.regression_path import RegressionPath
@@ -94,6 +95,8 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         losses = problem.certificates(points)[0]
         self.training_loss_ = float(losses.sum() / problem.totals.sum())
         self.kernel_bound_, self.output_bound_ = self._bounds(U)
+        largest = max(float(K.diagonal().max()) for K in self._grams)
+        warn_of_rounding(self, largest, self.dual_coef_, self.output_bound_)
         del self._grams
         return self
 
@@ -202,7 +205,9 @@ class DualRegressor(RegressorMixin, KernelEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
-        return float(r2_score(as_numpy(y, "y"), as_numpy(self.predict(X)), sample_weight=sample_weight))
+        predicted = np.asarray(as_numpy(self.predict(X)))
+        given = read_targets(self, y, len(predicted))[0].cpu().numpy()
+        return float(r2_score(given, predicted.reshape(len(predicted), -1), sample_weight=sample_weight))
 
 
 def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bool]:
@@ -236,7 +241,8 @@ def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bo
     if values.ndim not in (1, 2):
         raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
     check_consistent_length(np.empty(n), values)
-    return to_tensor(values.reshape(n, -1), **estimator._options), values.ndim == 1
+    matrix = estimator._check_size(values.reshape(n, -1), "y")
+    return to_tensor(matrix, **estimator._options), values.ndim == 1
 
 
 def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> Tensor | None:

@@ -274,7 +274,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
             squares = (residuals**2).sum(-1)
             held = squares if self.criterion == "squared" else squares.sqrt()
             left = weights[b] / weights[b].sum().clamp_min(torch.finfo(weights.dtype).tiny)
-            out[:, :, f] = (left @ held).view(len(regs), -1).cpu().numpy()
+            out[:, :, f] = self._finite((left @ held).view(len(regs), -1))
         return out
 
     def predict(self, X: Any) -> Any:
@@ -290,3 +290,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         """
         self._read_new(X)
         return give_back(np.asarray(as_numpy(self.estimator_.predict(X))), X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Coefficient of determination of the chosen regressor; see :meth:`OperatorKernelRegressor.score`."""
+        check_is_fitted(self)
+        return self.estimator_.score(X, y, sample_weight)

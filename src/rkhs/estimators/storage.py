@@ -16,6 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs.engines import ArrayRows, Block, Engine, Rows, Serial, Threads, as_rows, row_blocks
 from rkhs.estimators.base import take
+from rkhs.estimators.digits import check_row_digits
 from rkhs.features import FeatureMap, Features, RandomFeatures
 from rkhs.features.base import EvaluatedMap, sample_rows, thinned
 from rkhs.kernels.base import Kernel
@@ -155,6 +156,7 @@ def open_source(
         sample = _gather(X, sampled, estimator._options)
     w = None if weights is None else torch.from_numpy(_part(weights, sampled))
     resolved = resolve_thinned(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
+    check_row_digits(resolved, sample, squared=True)
     features = storage.build(resolved, sample, rng)
     diag = resolved._diag(sample).to(torch.float64)
     mean_diag = float(diag.mean()) if w is None else float(w @ diag.cpu())
@@ -178,6 +180,7 @@ def build_features(model: Any, storage: Features, kernel: Kernel, items: Any) ->
     sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
     sample = take(items, sampled)
     model.kernel_ = resolve_thinned(kernel, sample, None)
+    check_row_digits(model.kernel_, sample, squared=True)
     return storage.build(model.kernel_, sample, rng)
 
 

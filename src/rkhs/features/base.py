@@ -275,10 +275,10 @@ def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | N
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
-def thinned(items: Tensor) -> Tensor:
-    """At most 3000 rows, evenly spaced, to resolve bandwidths on: a median takes all pairs."""
+def thinned(items: Tensor, count: int = _RESOLVE) -> Tensor:
+    """At most ``count`` rows, evenly spaced; by default 3000, to resolve bandwidths on: a median takes all pairs."""
     n = len(items)
-    return items if n <= _RESOLVE else items[torch.arange(_RESOLVE) * n // _RESOLVE]
+    return items if n <= count else items[torch.arange(count) * n // count]
 
 
 def pick(items: Any, rows: np.ndarray | None) -> Any:

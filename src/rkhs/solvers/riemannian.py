@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from rkhs.constraints.base import Constraint
@@ -69,7 +70,7 @@ class _Riemannian(Solver):
             moved = constraint.tangent(step.point, step.length * direction)
             memory.push(constraint, step.point, moved, riemannian, new, step)
             decrease = (value - step.value) / max(abs(value), abs(step.value), 1e-300)
-            stalled = stalled + 1 if decrease <= 1e-15 else 0
+            stalled = stalled + 1 if decrease <= _rounding(x) else 0
             x, value, riemannian = step.point, step.value, new
             iteration += 1
             if stalled >= 5:
@@ -132,6 +133,11 @@ class RiemannianCG(_Riemannian):
 
     def _fresh(self) -> _Conjugate:
         return _Conjugate()
+
+
+def _rounding(x: Tensor) -> float:
+    """Relative change of the objective that is rounding: 1e-15 in double precision."""
+    return 4.5 * float(torch.finfo(x.dtype).eps)
 
 
 @dataclass
@@ -208,7 +214,7 @@ def _backtrack(problem: Any, x: Tensor, value: float, direction: Tensor, slope: 
     for trial in range(1, _MAX_TRIALS + 1):
         point = problem.constraint.retract(x, step * direction)
         f, grad = problem.value_and_grad(point)
-        good = math.isfinite(f) and f <= value + _ARMIJO * step * slope + 1e-15 * abs(value)
+        good = math.isfinite(f) and f <= value + _ARMIJO * step * slope + _rounding(x) * abs(value)
         if good and (best.length == 0.0 or f < best.value):
             best = _Step(step, point, f, grad, slope, trial)
         best.trials = trial

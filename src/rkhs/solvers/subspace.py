@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -89,6 +90,8 @@ class Subspace(Solver):
             )
             if stop:
                 return Reason.TIME
+            if not math.isfinite(measure):
+                return Reason.DIVERGED
             if measure <= self.tol * max(1.0, abs(model.value)):
                 return Reason.GRADIENT
             if state.iteration >= self.max_iter:
