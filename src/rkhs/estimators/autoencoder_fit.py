@@ -19,7 +19,6 @@ from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import solve_constrained
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.long_fits import recorded
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import grid_weights
@@ -125,7 +124,7 @@ def store_layers(model: Any, result: Fitted, settings: Settings, largest: float,
     model.code_map_ = _code_map(model, result, settings)
     codes = result.codes if clean is None else model._encode(clean, model._cross_gram(clean))
     model.codes_ = model._to_output(to_outside(model, codes[model.bottleneck_]))
-    warn_of_rounding(model, largest, model.encoder_coefs_[0], codes[0])
+    model._warn_of_rounding(largest, model.encoder_coefs_[0], codes[0])
 
 
 def _code_map(model: Any, result: Fitted, settings: Settings) -> np.ndarray | None:

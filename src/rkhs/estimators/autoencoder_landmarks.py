@@ -21,7 +21,6 @@ from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import noisy_copies
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.pca_features import fit_euclidean
 from rkhs.estimators.storage import (
@@ -338,7 +337,7 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     )
     model.code_map_ = None if M is None else M.numpy()
     model.codes_ = model._to_output(to_outside(model, codes))
-    warn_of_rounding(model, source.diag, model.encoder_coefs_[0], codes)
+    model._warn_of_rounding(source.diag, model.encoder_coefs_[0], codes)
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
     landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
     gram = source.kernel.domain == "gram"

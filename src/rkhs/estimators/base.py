@@ -17,7 +17,7 @@ from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
-from rkhs.estimators.digits import check_digits
+from rkhs.estimators.digits import check_digits, warn_of_rounding
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
@@ -294,6 +294,10 @@ class KernelEstimator(BaseEstimator):
                 f"{type(self).__name__}; rescale the data"
             )
         return array
+
+    def _warn_of_rounding(self, largest: float, coefs: Any, results: Tensor | float) -> None:
+        """Warn where rounding takes digits of results; see :func:`~rkhs.estimators.digits.warn_of_rounding`."""
+        warn_of_rounding(self, largest, coefs, results)
 
     def _record(self, solution: Solution) -> None:
         """Store what the solver said, and warn if it did not converge."""

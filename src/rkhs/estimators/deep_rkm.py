@@ -16,7 +16,6 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.digits import refuse_identical, warn_of_rounding
 from rkhs.estimators.drkm_decode import DecodingMixin
 from rkhs.estimators.drkm_features import check_storage, fit_feature_encoders, store_features
 from rkhs.estimators.drkm_parts import Encoder, fit_encoders, read_settings, solve_machine
@@ -258,7 +257,6 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             self.kernel_ = kernel.resolve(items)
             K = self._training_gram(self.kernel_, items)
         factored = self.map_ is not None
-        refuse_identical(K, factored=factored)
         problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items, factored=factored)
         if self.bandwidths == "joint":
             K = self._training_gram(self.kernel_, items)
@@ -277,7 +275,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             found = fit_encoders(problem, settings, K, H, self.out_of_sample, self.ridge)
         self._store_encoders(found)
         diagonal = K.diagonal() if self.map_ is None else (K * K).sum(1)
-        warn_of_rounding(self, float(diagonal.max()), found[0].dual, H)
+        self._warn_of_rounding(float(diagonal.max()), found[0].dual, H)
         self._record(solution)
         self._warn_on_defect()
         return self

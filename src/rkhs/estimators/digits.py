@@ -94,7 +94,7 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
             f"{type(model).__name__}: results of size {size:.1e} are sums of terms as large as {largest * norm:.1e}, "
             f"so that rounding leaves them some {max(0.0, -math.log10(lost / size)):.0f} digits. {_CENTER}",
             RoundingWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

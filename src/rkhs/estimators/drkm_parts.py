@@ -17,6 +17,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
+from rkhs.estimators.digits import refuse_identical
 from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
@@ -160,6 +161,7 @@ def solve_machine(
 
     ``K`` is the Gram matrix, or ``factored`` features of the items.
     """
+    refuse_identical(K, factored=factored)
     problem, deterministic = build_machine(estimator, settings, K, factored)
     solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
     with naming("solver"):

@@ -14,7 +14,6 @@ from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
@@ -194,7 +193,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         self.gap_ = float(solution.gap or 0.0)
         self.dual_coef_ = solution.point.cpu().numpy()
         largest = max(float(K.diagonal().max()) for K in grams)
-        warn_of_rounding(self, largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
+        self._warn_of_rounding(largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
         report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
         self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
         self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()

@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.digits import refuse_identical, warn_of_rounding
+from rkhs.estimators.digits import refuse_identical
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Features, LandmarkMap
@@ -266,7 +266,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             landmarks = self.map_.landmarks if isinstance(self.map_, LandmarkMap) else None
             self.support_items_ = None if kernel.domain == "gram" else landmarks
         self.dual_coef_ = coefficients.cpu().numpy()
-        warn_of_rounding(self, largest, coefficients, fitted)
+        self._warn_of_rounding(largest, coefficients, fitted)
         self._record(solution)
         return self
 

@@ -16,7 +16,7 @@ from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.engines import Engine, Journal, Threads
 from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.digits import check_row_digits, warn_of_rounding
+from rkhs.estimators.digits import check_row_digits
 from rkhs.estimators.fitted_pca import FittedPCA
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.pca_features import fit_features, partial_fit_features, takes_more_rows
@@ -316,7 +316,7 @@ class KernelPCA(FittedPCA):
         self.dual_coef_ = dual.cpu().numpy()
         self.intercept_ = (-(gram_mean @ dual) + total * dual.sum(0)).cpu().numpy()
         self.codes_ = self._to_output(scores)
-        warn_of_rounding(self, float(diagonal.abs().max()), dual, float(values[0]) ** 0.5)
+        self._warn_of_rounding(float(diagonal.abs().max()), dual, float(values[0]) ** 0.5)
         self.explained_variance_ = values.cpu().numpy()
         self.explained_variance_ratio_ = (
             self.explained_variance_ / variance if variance > 0.0 else np.zeros(len(values))

@@ -16,7 +16,6 @@ from rkhs._core.arrays import as_numpy, give_back, to_tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine_parts import choose_solver, settings_of
 from rkhs.estimators.regression_path import RegressionPath
@@ -96,7 +95,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         self.training_loss_ = float(losses.sum() / problem.totals.sum())
         self.kernel_bound_, self.output_bound_ = self._bounds(U)
         largest = max(float(K.diagonal().max()) for K in self._grams)
-        warn_of_rounding(self, largest, self.dual_coef_, self.output_bound_)
+        self._warn_of_rounding(largest, self.dual_coef_, self.output_bound_)
         del self._grams
         return self
 

@@ -14,7 +14,6 @@ from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import fix_signs
 from rkhs.engines import Rows, row_blocks
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.storage import (
     BLOCK,
     Source,
@@ -146,7 +145,7 @@ def store_components(model: Any, moments: FeatureMoments, diag: float, n: int) -
     model.n_components_ = count
     model.dual_coef_ = features.whiten(U).numpy()
     model.intercept_ = (-(mean @ U)).numpy()
-    warn_of_rounding(model, diag, model.dual_coef_, float(values[0]) ** 0.5)
+    model._warn_of_rounding(diag, model.dual_coef_, float(values[0]) ** 0.5)
     model.explained_variance_ = values.numpy()
     model.explained_variance_ratio_ = values.numpy() / variance if variance > 0.0 else np.zeros(count)
     model.eigenvalues_ = values.numpy() * n

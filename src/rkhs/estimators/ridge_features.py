@@ -12,7 +12,6 @@ from torch import Tensor
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import take
-from rkhs.estimators.digits import warn_of_rounding
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.estimators.pca_features import fit_euclidean
 from rkhs.estimators.storage import announce_features, make_data_engine, open_source, read_row_weights
@@ -56,7 +55,7 @@ def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: A
     V = torch.cholesky_solve(c, torch.linalg.cholesky(M))
     value = 0.5 * (float(total) - float((c * V).sum()))
     model.dual_coef_ = features.whiten(V).numpy()
-    warn_of_rounding(model, source.diag, model.dual_coef_, float(total) ** 0.5)
+    model._warn_of_rounding(source.diag, model.dual_coef_, float(total) ** 0.5)
     model.gap_, model.support_, model.saturated_ = 0.0, np.arange(len(model.dual_coef_)), np.arange(0)
     model._record(Solution(V, value, Reason.CLOSED_FORM, 1, 1))
 
