@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from rkhs._core import containers
 from rkhs._core.containers import pack, read_container, unpack, write_container
 from rkhs._core.errors import InputError, ModelFileError
 
@@ -60,6 +61,20 @@ def test_a_name_twice_in_a_header_is_refused() -> None:
     twice = (header[:-1] + f',"a":{entry}}}').encode()
     with pytest.raises(ModelFileError, match="stands twice"):
         unpack(len(twice).to_bytes(8, "little") + twice + data[8 + size :], "x", (1, 0))
+
+
+def test_truth_values_are_zero_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(containers, "unpack", lambda *_: None)  # pack reads back what it wrote
+        data = pack({}, {"b": np.array([0, 2], dtype=np.uint8).view(np.bool_)}, (1, 0))
+    with pytest.raises(ModelFileError, match="neither 0 nor 1"):
+        unpack(data, "x", (1, 0))
+
+
+def test_arrays_that_are_no_real_numbers_are_refused() -> None:
+    for wrong in (np.array([1j]), np.array(["a"]), np.array([1.0], dtype=">f8"), np.array([None])):
+        with pytest.raises(InputError, match=r"real numbers and of bool; got dtype .* \(a\)"):
+            pack({}, {"a": wrong}, (1, 0))
 
 
 def test_later_minor_versions_are_read_and_later_major_ones_refused() -> None:
