@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs.data import read_chunks, read_table
 from rkhs.estimators import decode_chunks, encode_to_parquet
 from rkhs.evaluation import decoding_quality
-from rkhs.kernels import FromFunction, Gaussian, Linear
+from rkhs.kernels import FromFunction, Gaussian, Linear, MeanEmbedding
 
 
 def data(n: int = 60) -> np.ndarray:
@@ -50,6 +50,14 @@ def test_objects_and_gram_matrices_in_chunks() -> None:
     np.testing.assert_array_equal(got.indices, whole.indices)
     with pytest.raises(InputError, match="at least one chunk"):
         decode_chunks(model, codes, [])
+
+
+def test_candidates_that_are_matrices_are_counted_one_by_one() -> None:
+    sets = [np.random.default_rng(i).normal(size=(3 + i % 3, 2)) for i in range(12)]
+    model = KernelPCA(2, kernel=MeanEmbedding()).fit(sets[:8])
+    codes = model.transform(sets[8:])
+    found = decode_chunks(model, codes, [sets[:5], sets[5:]], n_best=3)
+    np.testing.assert_array_equal(found.indices, model.decode(codes, sets, n_best=3).indices)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.npy", "b.csv", "a.npz"])

@@ -106,7 +106,7 @@ CASES: list[tuple[Any, Any, str]] = [
     (Precomputed(train_diag=[1.0]), X @ X.T, "Precomputed.train_diag must have shape (3,), one value a training item; got (1,). Leave it out: resolve writes it down"),
     (FromFunction(3), ["a"], "FromFunction.function must be a function of two items; got 3"),
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
-    (FromFunction(max), "abc", "FromFunction reads a list of objects; got a str. Wrap one object in a list"),
+    (FromFunction(max), "abc", "X must be a list of objects, one an item; got a str. Wrap one object in a list"),
     (FromFunction(lambda x, y: math.nan), ["a"], FUNCTION + "return finite numbers; got nan for items 0 and 0"),
     (FromFunction(lambda x, y: "a"), ["a"], FUNCTION + "return a number for two items; got 'a' for items 0 and 0. Use vectorized=True for a function of two lists"),
     (FromFunction(lambda x, y: [[1.0]], True), ["a", "b"], FUNCTION + "return a matrix of shape (2, 2) for 2 and 2 items; got (1, 1). Use vectorized=False for a function of two items"),
@@ -172,7 +172,8 @@ def test_names() -> None:
     with pytest.raises(InputError, match=r"^kernel must be a Kernel, a name or a function of two items; got 3$"):
         as_kernel(3)
     kernel = Gaussian(2.0)
-    assert as_kernel(kernel) is kernel
+    assert as_kernel(kernel) == kernel
+    assert as_kernel(kernel) is not kernel
 
 
 def test_a_function_is_asked_for_half_of_the_pairs() -> None:

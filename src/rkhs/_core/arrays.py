@@ -24,13 +24,17 @@ __all__ = [
     "read_values",
     "resolve_device",
     "resolve_dtype",
+    "row_index",
     "table_rows",
+    "tensor_like",
     "to_tensor",
 ]
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
-    """Turn tensors, Dask collections and curves into arrays and frames, refuse masked entries; the rest passes.
+    """Turn tensors, series of frames, Dask collections and curves into arrays, refuse masked entries; the rest passes.
+
+    What passes as it is are frames, whose names of columns are read elsewhere: ``np.asarray`` takes them by position.
 
     Raises
     ------
@@ -52,7 +56,14 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.data
     if hasattr(X, "__dask_graph__") and hasattr(X, "compute"):  # frames and arrays of Dask: training needs all rows
         return X.compute()
-    return read_curves(X, name)[0] if is_curves(X) else X
+    if is_curves(X):
+        return read_curves(X, name)[0]
+    return np.asarray(X) if _is_series(X) else X
+
+
+def _is_series(X: Any) -> bool:
+    """Whether X is one column of pandas, polars or Arrow: some look rows up by label where arrays count them."""
+    return hasattr(X, "to_numpy") and not is_frame(X) and getattr(X, "ndim", 1) == 1
 
 
 def is_curves(X: Any) -> bool:
@@ -73,7 +84,7 @@ def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:
         raise InputError(
             f"{name} must hold real functions of one variable; got values of shape {values.shape} on {len(grids)} axes"
         )
-    return values[:, :, 0], np.asarray(grids[0], dtype=np.float64)
+    return values[:, :, 0], np.array(grids[0], dtype=np.float64)
 
 
 def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = "(m, {q})") -> np.ndarray:
@@ -133,16 +144,37 @@ def read_values(X: Any, name: str) -> np.ndarray:
 def give_back(result: np.ndarray, like: Any) -> Any:
     """Return ``result`` in the container of ``like``: a tensor for a tensor (same device), else the array itself."""
     if isinstance(like, Tensor):
-        return torch.from_numpy(np.ascontiguousarray(result)).to(like.device)
+        return torch.from_numpy(_viewable(np.asarray(result, order="C"))).to(like.device)
     return result
 
 
 def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Copy or view an array as a tensor; read-only memory is copied, because torch cannot mark it as such."""
-    array = np.ascontiguousarray(array)
-    if not array.flags.writeable:
-        array = array.copy()
-    return torch.from_numpy(array).to(device=device, dtype=dtype)
+    """Copy or view an array as a contiguous tensor; read-only memory is copied, as torch cannot mark it as such."""
+    return torch.from_numpy(_viewable(np.asarray(array, order="C"))).to(device=device, dtype=dtype)
+
+
+def tensor_like(values: Any, like: Tensor) -> Tensor:
+    """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory."""
+    if isinstance(values, Tensor):
+        return values.to(like)
+    array = np.asarray(values)
+    wide = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return torch.from_numpy(_viewable(wide)).to(like)
+
+
+def row_index(rows: Any, like: Tensor) -> Tensor:
+    """Row numbers as a tensor that indexes another."""
+    return to_tensor(np.asarray(rows), torch.int64, like.device)
+
+
+def _viewable(array: np.ndarray) -> np.ndarray:
+    """The array if torch can view its memory and may write there, else a copy.
+
+    NumPy calls an axis of length one contiguous whatever its stride; torch refuses negative and odd ones.
+    """
+    array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    steps = all(step > 0 and step % array.itemsize == 0 for step in array.strides)
+    return array if steps and array.flags.writeable and array.flags.aligned else array.copy(order="K")
 
 
 def resolve_device(device: str) -> torch.device:
@@ -216,6 +248,8 @@ def table_rows(X: Any) -> list[tuple[Any, ...]]:
         return list(zip(*lists, strict=True))
     if is_frame(X):
         return list(X.iter_rows())
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        X = X.tolist()
     if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or getattr(X, "ndim", 2) != 2:
         raise InputError(f"expected a table: a frame, an array (n, d) or a list of rows; got a {type(X).__name__}")
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)

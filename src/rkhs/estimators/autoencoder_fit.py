@@ -12,7 +12,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
+from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, principal_axes
@@ -195,7 +195,7 @@ def solve_autoencoder(
             *solve_constrained(estimator, settings, encoder.gram, coordinates, weights, previous)
         )
     assert encoder.factor is not None
-    operators = [None if A is None else torch.as_tensor(A).to(coordinates) for A in settings.operators]
+    operators = [None if A is None else tensor_like(A, coordinates) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
     problem = Autoencoder(

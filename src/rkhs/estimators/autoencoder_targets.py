@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, tensor_like, to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
@@ -38,11 +39,11 @@ def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings:
         return items
     if settings.features and domain == "objects":
         assert output_kernel is not None
-        read: Any = output_kernel.read(check_items(targets, "targets"))
+        read: Any = own(output_kernel.read(check_items(targets, "targets")))
     else:
         read = model._read_matrix(targets, "targets", shape="(n, {q})")
         if settings.features and domain == "gram":
-            read = torch.from_numpy(check_gram(read.numpy(), "targets (kernel='precomputed')"))
+            read = to_tensor(check_gram(read.cpu().numpy(), "targets (kernel='precomputed')"), **model._options)
     if len(read) != n:
         raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
     return read
@@ -82,8 +83,7 @@ def reconstruction_errors(model: Any, U: Tensor, items: Any, K: Tensor, targets:
 def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
     """Squared distances of the items' own targets to the mean of the training targets, shape (m,)."""
     if isinstance(model.output_, Euclidean):
-        mean = torch.as_tensor(model.output_.mean, dtype=items.dtype, device=items.device)
-        return model.output_.squared_errors(items, mean)
+        return model.output_.squared_errors(items, tensor_like(model.output_.mean, items))
     rows, diagonal = _error_rows(model, items, model._cross_gram(items), None, diag)
     return model.output_.squared_norms(rows, diagonal)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,18 +12,30 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted, validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, is_frame, read_numbers, resolve_device, resolve_dtype, to_tensor
+from rkhs._core.arrays import (
+    as_numpy,
+    check_items,
+    is_frame,
+    read_numbers,
+    resolve_device,
+    resolve_dtype,
+    row_index,
+    to_tensor,
+)
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
+from rkhs._core.ownership import own, unshared
 from rkhs.estimators.digits import check_digits, warn_of_rounding
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
-from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.kernels.registry import as_kernel
-from rkhs.protocols import Solution
+
+if TYPE_CHECKING:
+    from rkhs.kernels.operator_valued import OperatorKernel
+    from rkhs.protocols import Solution
 
 __all__ = ["KernelEstimator", "Ranking", "rank", "take"]
 
@@ -103,9 +115,9 @@ class KernelEstimator(BaseEstimator):
         return tags
 
     def _read_training(self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2) -> Any:
-        """Check training data and bring them to the form that the kernel reads."""
+        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
         if kernel.domain == "objects":
-            items = kernel.read(check_items(X, at_least=at_least))
+            items = own(kernel.read(check_items(X, at_least=at_least)))
             self._forget_features()
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
@@ -117,8 +129,8 @@ class KernelEstimator(BaseEstimator):
         array = self._check_array(X, reset=True, at_least=at_least)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
-            array = check_gram(array, "X (kernel='precomputed')")
-        return to_tensor(array, **self._options)
+            return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
+        return unshared(to_tensor(array, **self._options), X)
 
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
@@ -251,7 +263,7 @@ class KernelEstimator(BaseEstimator):
 
     def _kept_columns(self, K: Tensor) -> Tensor:
         """Kernel values with the training items of positive weight."""
-        return K if self._kept_rows is None else K[:, torch.as_tensor(self._kept_rows)]
+        return K if self._kept_rows is None else K[:, row_index(self._kept_rows, K)]
 
     def _gram_diagonal(self, diag: Any, K: Tensor) -> Tensor:
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
@@ -322,5 +334,5 @@ def take(items: Any, rows: np.ndarray | None, *, square: bool = False) -> Any:
         return items
     if isinstance(items, list):
         return [items[i] for i in rows]
-    index = torch.as_tensor(rows) if isinstance(items, Tensor) else rows
+    index = row_index(rows, items) if isinstance(items, Tensor) else rows
     return items[index][:, index] if square else items[index]

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import principal_axes
 from rkhs.kernels.base import Kernel
 
@@ -82,11 +83,11 @@ def code_map(
 
 def to_outside(model: Any, codes: Tensor) -> Tensor:
     """Codes of the layers as the user of a model sees them."""
-    return codes if model.code_map_ is None else codes @ torch.as_tensor(model.code_map_).to(codes)
+    return codes if model.code_map_ is None else codes @ tensor_like(model.code_map_, codes)
 
 
 def from_outside(model: Any, codes: Tensor) -> Tensor:
     """Codes that a user gives as the layers of a model read them."""
     if model.code_map_ is None:
         return codes
-    return torch.linalg.solve(torch.as_tensor(model.code_map_).to(codes), codes, left=False)
+    return torch.linalg.solve(tensor_like(model.code_map_, codes), codes, left=False)

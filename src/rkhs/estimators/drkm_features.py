@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
@@ -150,4 +151,4 @@ def _raw(features: FeatureMap, mean: Tensor) -> Tensor:
     """Raw features of a mean of features."""
     if not isinstance(features, LandmarkMap):
         return mean
-    return torch.as_tensor(features.triangle).to(mean) @ mean
+    return tensor_like(features.triangle, mean) @ mean

@@ -18,10 +18,16 @@ __all__ = ["forget_views", "has_views", "join_new_views", "join_training_views"]
 
 
 def has_views(X: Any) -> bool:
-    """Whether X is a list of matrices or a stack of them, shape (v, m, n)."""
+    """Whether X, read as kernel values, is a list of matrices or a stack of them, shape (v, m, n)."""
     if isinstance(X, (list, tuple)):
-        return bool(X) and all(getattr(K, "ndim", 0) == 2 for K in X)
-    return getattr(X, "ndim", 0) == 3
+        return bool(X) and all(_is_matrix(K) for K in X)
+    return len(getattr(X, "shape", ())) == 3
+
+
+def _is_matrix(K: Any) -> bool:
+    if isinstance(K, (list, tuple)):
+        return bool(K) and isinstance(K[0], (list, tuple))
+    return len(getattr(K, "shape", ())) == 2
 
 
 def forget_views(model: Any) -> None:

@@ -13,6 +13,7 @@ from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
+from rkhs._core.ownership import own
 from rkhs.estimators.base import KernelEstimator, Ranking, rank
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine import all_weights
@@ -204,7 +205,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if kernel.domain == "objects":
-            items: Any = kernel.read(check_items(as_numpy(y, "y"), "y"))
+            items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
             array = np.asarray(as_numpy(y, "y"))
             array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
@@ -237,7 +238,7 @@ class InputOutputKernelRegressor(KernelEstimator):
 
     def _store_outputs(self, outputs: Any, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
-        self._outputs_given = as_numpy(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
+        self._outputs_given = _in_order(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
         binary = isinstance(outputs, Tensor) and bool(((outputs == 0) | (outputs == 1)).all())
         linear = isinstance(self.output_kernel_, Linear) and self.output_kernel_ == Linear()
         if self.decoding == "labels" and not (binary and linear):
@@ -280,8 +281,8 @@ class InputOutputKernelRegressor(KernelEstimator):
             return -self._finite(self._distances(U, candidates, diag))
         if candidates is None or len(candidates) != len(U):
             raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
-        diags = [None] * len(U) if diag is None else diag
-        return [-self._finite(self._distances(U[i : i + 1], candidates[i], diags[i]))[0] for i in range(len(U))]
+        sets, diags = list(candidates), [None] * len(U) if diag is None else list(diag)
+        return [-self._finite(self._distances(U[i : i + 1], sets[i], diags[i]))[0] for i in range(len(U))]
 
     def _distances(self, U: Tensor, candidates: Any, diag: Any) -> Tensor:
         K, diagonal = self._candidate_kernel(candidates, diag)
@@ -336,10 +337,20 @@ class InputOutputKernelRegressor(KernelEstimator):
         found = [int(np.argmax(row)) for row in self.scores(X, candidates, diag=diag, per_sample=per_sample)]
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
-        pools = candidates if per_sample else [self._outputs_given if candidates is None else candidates] * len(found)
-        chosen = [pool[i] for pool, i in zip(pools, found, strict=True)]
-        return np.asarray(chosen) if self.output_kernel_.domain == "vectors" else chosen
+        vectors = self.output_kernel_.domain == "vectors"
+        if candidates is None:
+            pools = [self._outputs_given] * len(found)
+        else:
+            read = _in_order if vectors else check_items
+            pools = [read(one) for one in candidates] if per_sample else [read(candidates)] * len(found)
+        chosen = [own(pool[i]) for pool, i in zip(pools, found, strict=True)]
+        return np.asarray(chosen) if vectors else chosen
 
     def _vectors(self, X: Any) -> np.ndarray:
         train = to_tensor(self.train_outputs_, **self._options)
         return self._finite(self.output_.weights(self._predicted(X)) @ train)
+
+
+def _in_order(outputs: Any) -> np.ndarray:
+    """Outputs as an array of its own, whose rows are counted whatever the labels of its container."""
+    return np.array(as_numpy(outputs, "y"))

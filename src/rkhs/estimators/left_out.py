@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
+from rkhs._core.arrays import row_index, to_tensor
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import cholesky, positive_part
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refining_solver
@@ -51,7 +51,8 @@ def training_kernel(model: Any) -> Tensor | None:
     triangle = getattr(model, "encoder_triangle_", None)
     if triangle is None or len(triangle) != len(model.layer_codes_[0]):
         return None
-    T, order = to_tensor(triangle, **model._options), torch.as_tensor(model.encoder_pivots_)
+    T = to_tensor(triangle, **model._options)
+    order = row_index(model.encoder_pivots_, T)
     K = torch.empty_like(T)
     K[order[:, None], order[None, :]] = T @ T.mT
     return K

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import cholesky
 from rkhs.estimators.autoencoder_fit import Encoder, solve_autoencoder
 from rkhs.estimators.autoencoder_settings import Settings
@@ -63,7 +64,7 @@ def effective_gram(grams: Sequence[Tensor], operators: Sequence[np.ndarray | Ten
     """``sum_t K_t <T A_t, T> / <T, T>``: operators as numbers, enough for the size of residuals."""
     K, total = torch.zeros_like(grams[0]), max(float((T * T).sum()), 1e-300)
     for gram, A in zip(grams, operators, strict=True):
-        K += gram if A is None else gram * (float(((T @ torch.as_tensor(A).to(T)) * T).sum()) / total)
+        K += gram if A is None else gram * (float(((T @ tensor_like(A, T)) * T).sum()) / total)
     return K
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_array, check_consistent_length
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.arrays import as_numpy, give_back, tensor_like, to_tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -171,10 +171,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         return grams
 
     def _problem(self, U: Tensor, weights: Tensor | None, losses: Any, regs: Any) -> DualProblem:
-        operators = [
-            None if term.operator is None else torch.as_tensor(np.asarray(term.operator)).to(U)
-            for term in self.kernel_.pairs
-        ]
+        operators = [None if term.operator is None else tensor_like(term.operator, U) for term in self.kernel_.pairs]
         terms = list(zip(self._grams, operators, strict=True))
         return dual_problem(terms, U, losses, regs, None if weights is None else weights * len(U))
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss
@@ -59,13 +60,13 @@ def read_operator_kernel(kernel: Any, operator: Any) -> OperatorKernel:
                 f"kernel must be a kernel, a name, or a list of pairs (kernel, operator); got {kernel!r}. "
                 "Write [(k1, A1), (k2, None)] for k1 A1 + k2 I"
             )
-        kernel = OperatorSum(tuple(Separable(as_kernel(pair[0]), pair[1]) for pair in pairs if pair is not None))
+        kernel = OperatorSum(tuple(Separable(as_kernel(pair[0]), own(pair[1])) for pair in pairs if pair is not None))
     if isinstance(kernel, OperatorKernel):
         if operator is not None:
             raise InputError("operator must be None beside an operator-valued kernel, which has its own")
-        read = kernel
+        read = own(kernel)
     else:
-        read = Separable(as_kernel(kernel), operator)
+        read = Separable(as_kernel(kernel), own(operator))
     for term in read.pairs:
         if isinstance(term.operator, str) and term.operator != "covariance":
             raise InputError(

@@ -255,7 +255,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         out = np.empty((len(regs), len(self.losses_), len(folds)))
         all_regs = [reg for reg in regs for _ in self.losses_]
         for f, (train, test) in enumerate(folds):
-            a, b = torch.as_tensor(train), torch.as_tensor(test)
+            a, b = torch.as_tensor(np.array(train)), torch.as_tensor(np.array(test))
             share = weights[a] / weights[a].sum()
             output, U = Euclidean.fit(Y[a], share, center=self.center, scale=False)
             basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)

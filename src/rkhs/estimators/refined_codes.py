@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
+from rkhs._core.arrays import row_index, to_tensor
 from rkhs._core.linalg import factorize
 from rkhs.estimators.autoencoder_fit import Encoder
 from rkhs.estimators.autoencoder_targets import target_rows
@@ -124,4 +124,5 @@ def _factor(model: Any) -> tuple[Tensor, Tensor]:
     if triangle is None:  # a model from a file
         factor = factorize(model._training_gram(model.kernel_, model._support()))
         return factor.triangle.contiguous(), factor.pivots  # in the order of one that was kept: the same bits
-    return to_tensor(triangle, **model._options), torch.as_tensor(pivots, device=model._options["device"])
+    T = to_tensor(triangle, **model._options)
+    return T, row_index(pivots, T)

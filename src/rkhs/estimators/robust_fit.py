@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
 
+from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
+from rkhs.estimators.gram_views import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.left_out import leave_one_out_rows
 from rkhs.features import Features
@@ -204,13 +207,14 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
     The middle of vectors is their median; of other items, whose features have no median, the mean of those whose median
     distance to all items is least.
     """
-    kernel = model._input_kernel()
+    kernel = model._kernel_for(X)
+    items = _fresh(model)._read_training(X, kernel)
     if kernel.domain == "vectors":
-        rows, K = np.asarray(X, dtype=np.float64), None
+        rows, K = items.cpu().numpy().astype(np.float64), None
         distances = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
     else:
         precomputed = kernel.domain == "gram"
-        K = np.asarray(X, dtype=np.float64) if precomputed else kernel.resolve(list(X))._gram(list(X)).cpu().numpy()
+        K = (items if precomputed else kernel.resolve(items)._gram(items)).cpu().numpy().astype(np.float64)
         diagonal = K.diagonal()
         typical = np.median(diagonal[:, None] + diagonal[None, :] - 2.0 * K, axis=1)
         inner = typical <= np.quantile(typical, _CORE)
@@ -232,9 +236,15 @@ def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.nda
     errors[kept] = inside * model.output_.factor**2
     if not kept.all():
         rows = np.flatnonzero(~kept)
-        others = [X[i] for i in rows] if model.kernel_.domain == "objects" else np.asarray(X)[rows]
+        views = model.kernel_.domain == "gram" and has_views(X)
+        others = [_positions(one, rows) for one in X] if views else _positions(X, rows)
         errors[rows] = _errors_of(model, others, None if K is None else K.diagonal()[rows])
     return errors
+
+
+def _positions(X: Any, rows: np.ndarray) -> Any:
+    """Some items of any container, counted from the first whatever their labels."""
+    return _safe_indexing(as_numpy(X), rows)
 
 
 def _errors_of(model: KernelAutoencoder, X: Any, diag: Any) -> np.ndarray:

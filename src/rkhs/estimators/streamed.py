@@ -62,7 +62,8 @@ class BestCandidates:
             order = np.argsort(distances, axis=1, kind="stable")[:, : self.n_best]
             indices, distances = (np.take_along_axis(part, order, 1) for part in (indices, distances))
         self.ranking = Ranking(indices, distances)
-        self.seen += _size(chunk)
+        views = hasattr(model, "view_weights_")  # Gram matrices of the same candidates
+        self.seen += len(chunk[0] if views else chunk)
         return np.unique(indices)
 
 
@@ -115,10 +116,3 @@ def decode_chunks(model: Any, codes: Any, chunks: Iterable[Any], *, n_best: int 
     if best.ranking is None:
         raise InputError("chunks must hold at least one chunk of candidates; got none")
     return best.ranking
-
-
-def _size(chunk: Any) -> int:
-    """Number of candidates of a chunk; several Gram matrices are views of the same ones."""
-    if isinstance(chunk, (list, tuple)) and chunk and getattr(chunk[0], "ndim", 0) == 2:
-        return len(chunk[0])
-    return int(chunk.shape[-2]) if getattr(chunk, "ndim", 2) == 3 else len(chunk)

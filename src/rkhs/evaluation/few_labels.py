@@ -171,6 +171,7 @@ def split_rows(
     """
     first = check_number(unlabelled, "unlabelled", above=0.0, at_most=0.95)
     second = check_number(labelled, "labelled", above=0.0, at_most=0.95)
+    y = np.asarray(y)  # a series would look rows up by their labels
     n, classes = len(y), len(np.unique(y))
     counts = round(first * n), max(round(second * n), classes)
     if sum(counts) + classes > n:

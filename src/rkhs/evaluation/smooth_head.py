@@ -84,15 +84,16 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        options = {"dtype": np.float64, "order": "C", "multi_output": True, "y_numeric": True}
+        X, y = validate_data(self, X, y, ensure_min_samples=2, **options)
         self._flat = y.ndim == 1
-        _fit_ridge(self, X, y.reshape(len(y), -1).astype(np.float64))
+        _fit_ridge(self, X, y.reshape(len(y), -1).astype(np.float64, order="C"))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict rows, shape (m,) or (m, q) as ``y`` was."""
         check_is_fitted(self)
-        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64))
+        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64, order="C"))
         return values[:, 0] if self._flat else values
 
 
@@ -136,7 +137,7 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> SmoothClassifier:
         """Choose gamma and reg and fit; ``X`` of shape (n, p), ``y`` of shape (n,)."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
         check_classification_targets(y)
         binarizer = LabelBinarizer().fit(y)
         self.classes_ = binarizer.classes_
@@ -147,7 +148,7 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (m, c), or of the second class less one half, shape (m,), for two classes."""
         check_is_fitted(self)
-        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64))
+        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64, order="C"))
         return values if len(self.classes_) > 2 else values[:, 0] - 0.5
 
     def predict(self, X: Any) -> np.ndarray:
@@ -179,7 +180,7 @@ def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
                 best, model.gamma_, model.reg_, model.coef_ = error, gamma, reg, dual
     spread = float((centred**2).sum(1).mean())
     model.leave_one_out_error_ = best / spread if spread > 0.0 else 0.0
-    model._rows = X
+    model._rows = X.copy()
 
 
 def _predict_ridge(model: Any, X: np.ndarray) -> np.ndarray:

@@ -12,10 +12,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
+from rkhs._core.arrays import as_numpy, give_back, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 
@@ -100,7 +101,7 @@ class LinearMap(FeatureMap):
 
     def raw(self, items: Tensor) -> Tensor:
         """Shifted and scaled columns."""
-        shifted = items if self.offset is None else items - torch.as_tensor(self.offset).to(items)
+        shifted = items if self.offset is None else items - tensor_like(self.offset, items)
         return shifted * self.scale**0.5
 
 
@@ -258,7 +259,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         """Data in the form that the kernel reads, in float64."""
         if kernel.domain == "objects":
             self._input_dtype = np.dtype(np.float64)
-            return check_items(X)
+            return own(kernel.read(X))
         array = validate_data(self, as_numpy(X), reset=reset, dtype=[np.float64, np.float32], order="C")
         if reset:
             self._input_dtype = array.dtype

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs.features.base import FeatureMap
 
 __all__ = ["ArcCosineMap", "FourierMap", "directions"]
@@ -65,7 +66,7 @@ class FourierMap(FeatureMap):
         """Cosines, then sines."""
         m = len(self.frequencies)
         out = items.new_empty(len(items), 2 * m)
-        phase = items @ torch.as_tensor(np.asarray(self.frequencies)).to(items).mT
+        phase = items @ tensor_like(self.frequencies, items).mT
         torch.cos(phase, out=out[:, :m])
         torch.sin(phase, out=out[:, m:])
         return out.mul_(m**-0.5)
@@ -106,6 +107,6 @@ class ArcCosineMap(FeatureMap):
     def raw(self, items: Tensor) -> Tensor:
         """Outputs of the units."""
         A = torch.cat([items, items.new_ones(len(items), 1)], 1) if self.bias else items
-        U = A @ torch.as_tensor(np.asarray(self.layer)).to(items).mT
+        U = A @ tensor_like(self.layer, items).mT
         opened = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(items.dtype)
         return opened.mul_((2.0 / len(self.layer)) ** 0.5)

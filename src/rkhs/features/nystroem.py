@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, row_index, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
@@ -55,19 +55,20 @@ class LandmarkMap(FeatureMap):
     def support(self, like: Tensor) -> Any:
         """The landmarks in the form that the kernel reads."""
         if self.kernel.domain == "vectors":
-            return torch.as_tensor(np.asarray(self.landmarks)).to(like)
+            return tensor_like(self.landmarks, like)
         return self.landmarks
 
     def raw(self, items: Any) -> Tensor:
         """Kernel values with the landmarks."""
         if self.kernel.domain == "gram":
-            return self.kernel._gram(items)[:, torch.as_tensor(self.landmarks)]
+            K = self.kernel._gram(items)
+            return K[:, row_index(self.landmarks, K)]
         return self.kernel._gram(items, self.support(items) if isinstance(items, Tensor) else self.landmarks)
 
     def _solve(self, B: Tensor, *, transposed: bool) -> Tensor:
         """``L^{-1} B`` or ``L^{-T} B``, always in float64: a triangle loses half of the digits of its matrix."""
-        L = torch.as_tensor(self.triangle, device=B.device).to(torch.float64)
         wide = B.to(torch.float64)
+        L = tensor_like(self.triangle, wide)
         X = torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed)
         return X.to(B.dtype)
 
@@ -81,7 +82,7 @@ class LandmarkMap(FeatureMap):
 
     def unwhiten(self, B: Tensor) -> Tensor:
         """``L^T B``."""
-        return torch.as_tensor(self.triangle).to(B).mT @ B
+        return tensor_like(self.triangle, B).mT @ B
 
 
 class Nystroem(Features):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, check_items, to_tensor
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
@@ -108,8 +108,8 @@ class Kernel(Configurable):
         return d if isinstance(X, Tensor) else d.cpu().numpy()
 
     def read(self, X: Any) -> Any:
-        """Bring ``X`` to the form that the private methods take; objects stay as they are."""
-        return X
+        """Bring ``X`` to the form that the private methods take: a list of objects, each as it is."""
+        return check_items(X)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Return the kernel with every data-dependent parameter turned into a number.
@@ -339,9 +339,8 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
                 f"{reader} reads numbers; got dtype {array.dtype}. "
                 "Encode the columns as numbers, or use a kernel for objects"
             )
-        dtype = np.float32 if array.dtype == np.float32 else np.float64
-        array = np.ascontiguousarray(array, dtype=dtype) if array.ndim else array.astype(dtype)
-        tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
+        wide = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+        tensor = to_tensor(wide, torch.float32 if wide.dtype == np.float32 else torch.float64, torch.device("cpu"))
     if tensor.ndim != 2:
         raise InputError(
             f"{reader} reads {what}; got shape {tuple(tensor.shape)}. "

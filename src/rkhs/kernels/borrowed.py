@@ -74,8 +74,8 @@ class FromSklearn(Kernel):
         return isinstance(self.kernel, str) and self.kernel in _PSD
 
     def read(self, X: Any) -> Any:
-        """A tensor for vectors; objects stay as they are."""
-        return read_matrix(X, "FromSklearn") if self.domain == "vectors" else X
+        """A tensor for vectors; objects stay as they are, in a list."""
+        return read_matrix(X, "FromSklearn") if self.domain == "vectors" else super().read(X)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> FromSklearn:
         """Check the parameters; nothing depends on data."""

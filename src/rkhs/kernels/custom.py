@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
@@ -121,7 +122,7 @@ class Precomputed(Kernel):
         return self._train(X) if self.train_diag is not None else self._diag(X if Y is None else Y)
 
     def _train(self, X: Tensor) -> Tensor:
-        return torch.as_tensor(np.asarray(self.train_diag), dtype=X.dtype, device=X.device)
+        return tensor_like(self.train_diag, X).clone()
 
 
 class FromFunction(Kernel):
@@ -190,15 +191,9 @@ class FromFunction(Kernel):
         return False
 
     def read(self, X: Any) -> Any:
-        """A tensor for vectors; objects stay as they are, in a sequence."""
+        """A tensor for vectors; objects stay as they are, in a list."""
         check_choice(self.inputs, "FromFunction.inputs", ("objects", "vectors"))
-        if self.domain == "vectors":
-            return read_matrix(X, "FromFunction")
-        if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__getitem__") or not hasattr(X, "__len__"):
-            raise InputError(
-                f"FromFunction reads a list of objects; got a {type(X).__name__}. Wrap one object in a list"
-            )
-        return X
+        return read_matrix(X, "FromFunction") if self.domain == "vectors" else super().read(X)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> FromFunction:
         """Check the parameters; nothing depends on data."""

@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, center_gram
+from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.combine import Composite
 from rkhs.kernels.medians import median_bandwidth
@@ -247,20 +249,20 @@ class Centered(_Derived):
         resolved = base.resolve(X, weights)
         K = resolved._gram(X)
         w = K.new_full((K.shape[0],), 1.0 / K.shape[0]) if weights is None else weights.to(K)
-        support = None if self.domain == "gram" else X.cpu().numpy().copy() if isinstance(X, Tensor) else X
+        support = None if self.domain == "gram" else own(as_numpy(X))
         kept = None if weights is None else w.cpu().numpy()
         return Centered(resolved, support, kept, (K @ w).cpu().numpy())
 
     def _known(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of the training items and the means there."""
-        means = torch.as_tensor(np.asarray(self.means), dtype=K.dtype, device=K.device)
+        means = tensor_like(self.means, K)
         if self.weights is None:
             return torch.full_like(means, 1.0 / len(means)), means
-        return torch.as_tensor(np.asarray(self.weights), dtype=K.dtype, device=K.device), means
+        return tensor_like(self.weights, K), means
 
     def _support(self, X: Any) -> Any:
         if isinstance(X, Tensor) and isinstance(self.support, (np.ndarray, Tensor)):
-            return torch.as_tensor(self.support, dtype=X.dtype, device=X.device)
+            return tensor_like(self.support, X)
         return self.support
 
     def _means(self, X: Any) -> Tensor:

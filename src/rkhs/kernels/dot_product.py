@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
@@ -133,7 +134,7 @@ class Linear(DotProduct):
     def _shift(X: Tensor, offset: Any) -> Tensor:
         if offset is None:
             return X
-        shift = torch.as_tensor(offset, dtype=X.dtype, device=X.device)
+        shift = tensor_like(offset, X)
         if shift.shape != (X.shape[1],):
             raise InputError(
                 f"Linear.offset must have shape ({X.shape[1]},), one value a column; got {tuple(shift.shape)}"

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, is_curves, read_curves
+from rkhs._core.arrays import as_numpy, is_curves, read_curves, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
@@ -114,7 +114,7 @@ class _Functional(VectorKernel):
         return self
 
     def _weights(self, X: Tensor) -> Tensor:
-        return torch.as_tensor(quadrature_weights(self.times, X.shape[1], self.rule)).to(X)
+        return tensor_like(quadrature_weights(self.times, X.shape[1], self.rule), X)
 
     @abstractmethod
     def _distances(self, X: Tensor) -> Tensor:

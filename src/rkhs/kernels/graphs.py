@@ -11,6 +11,7 @@ import torch
 from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
+from rkhs._core.arrays import as_numpy, is_frame
 from rkhs._core.checks import check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.parts import Counts, ObjectKernel, PartsKernel, count_parts, mix
@@ -90,7 +91,9 @@ def _hash(text: str) -> int:
 
 
 def _edges(edges: Any, n: int, where: str) -> np.ndarray:
-    array = np.asarray(edges if isinstance(edges, np.ndarray) else [tuple(edge)[:2] for edge in edges])
+    edges = as_numpy(edges)
+    whole = isinstance(edges, np.ndarray) or is_frame(edges)
+    array = np.asarray(edges if whole else [tuple(edge)[:2] for edge in edges])
     if array.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":

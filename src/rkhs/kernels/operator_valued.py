@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_operator
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
@@ -217,7 +218,7 @@ class Separable(OperatorKernel):
             return Phi
         if isinstance(self.operator, str):
             raise InputError(f"Separable.operator is {self.operator!r}, a name; replace it by with_operators first")
-        A = torch.as_tensor(np.asarray(self.operator), dtype=Phi.dtype, device=Phi.device)
+        A = tensor_like(self.operator, Phi)
         if A.shape != (Phi.shape[1], Phi.shape[1]):
             raise InputError(
                 f"Separable.operator must have shape ({Phi.shape[1]}, {Phi.shape[1]}); got {tuple(A.shape)}"

@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.borrowed import FromSklearn
 from rkhs.kernels.custom import FromFunction, Precomputed
@@ -109,9 +110,10 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        A kernel passes unchanged, a name goes through :func:`kernel_from_name`, what ``as_sklearn`` made becomes the
-        kernel that it was made from, a pairwise kernel or another Gaussian-process kernel of scikit-learn a
-        :class:`FromSklearn`, and a plain function of two items a :class:`FromFunction`.
+        A kernel is copied, with its arrays and modules, so that later changes of it change nothing here; a name goes
+        through :func:`kernel_from_name`, what ``as_sklearn`` made becomes a copy of the kernel that it was made from, a
+        pairwise kernel or another Gaussian-process kernel of scikit-learn a :class:`FromSklearn`, and a plain function
+        of two items a :class:`FromFunction`.
 
     Returns
     -------
@@ -134,14 +136,14 @@ def as_kernel(kernel: Any) -> Kernel:
            [0., 1.]])
     """
     if isinstance(kernel, Kernel):
-        return kernel
+        return own(kernel)
     if isinstance(kernel, str):
         return kernel_from_name(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise InputError(f"kernel must be an instance; got the class {kernel.__name__}. Write {kernel.__name__}()")
     if isinstance(kernel, ProcessKernel):
-        own = from_process(kernel)
-        return FromSklearn(kernel) if own is None else own
+        made = from_process(kernel)
+        return FromSklearn(own(kernel)) if made is None else own(made)
     if callable(kernel):
         names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
         return FromSklearn(names[0]) if names else FromFunction(kernel)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
@@ -75,7 +75,7 @@ class ScaledInputs(Composite):
             raise InputError(
                 f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one a column; got {self.scales!r}"
             )
-        return X * torch.as_tensor(s).to(X)
+        return X * tensor_like(s, X)
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self.base._gram(self._scaled(X), None if Y is None else self._scaled(Y))

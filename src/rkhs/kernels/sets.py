@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import check_items
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel, read_matrix
@@ -73,7 +74,7 @@ class MeanEmbedding(Kernel):
         """Check every bag; bags of vectors become float64 arrays (points, d)."""
         if not isinstance(self._base, Kernel) or self._base.domain == "gram":
             raise InputError(f"MeanEmbedding.base must be a kernel on vectors or objects; got {self.base!r}")
-        bags = [self._bag(bag, i) for i, bag in enumerate(X)]
+        bags = [self._bag(bag, i) for i, bag in enumerate(check_items(X))]
         if self._base.domain == "vectors":
             widths = {bag.shape[1] for bag in bags}
             if len(widths) > 1:
@@ -92,7 +93,7 @@ class MeanEmbedding(Kernel):
         if len(bag) == 0:
             raise InputError(f"MeanEmbedding reads bags of at least one point; bag {index} is empty. Leave it out")
         if self._base.domain == "objects":
-            return list(bag)
+            return check_items(bag)
         try:
             return read_matrix(bag, "MeanEmbedding", "bags of shape (points, d)").numpy()
         except InputError as error:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import check_items
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.alignment import view_weights
@@ -90,7 +91,7 @@ class Views(Kernel):
         pairs = self._named
         keys = [name for name, _ in pairs]
         found: list[list[Any]] = [[] for _ in pairs]
-        for i, item in enumerate(X):
+        for i, item in enumerate(check_items(X)):
             if isinstance(item, Mapping):
                 cells = [item[key] for key in keys if key in item]
                 fits = len(cells) == len(keys)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
 from rkhs.losses.base import Loss
 
@@ -52,12 +52,11 @@ class MaximumMargin(Loss):
     def _directions(self, R: Tensor) -> tuple[Tensor, Tensor]:
         if self.targets is None:
             raise InputError("MaximumMargin.targets must be given before the loss is evaluated; call bind(Y)")
-        Z = self.targets if isinstance(self.targets, Tensor) else torch.as_tensor(np.asarray(self.targets))
+        Z = tensor_like(self.targets, R)
         if Z.shape != R.shape:
             raise InputError(
                 f"MaximumMargin.targets must have the shape {tuple(R.shape)} of the rows; got {tuple(Z.shape)}"
             )
-        Z = Z.to(R)
         return Z, (Z * Z).sum(-1)
 
     def value(self, R: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
 from rkhs.losses.base import Loss
 from rkhs.losses.canonical import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 
@@ -28,7 +29,8 @@ def as_loss(loss: Any, name: str = "loss") -> Loss:
     Parameters
     ----------
     loss : str or Loss
-        ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object.
+        ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object, which is
+        copied.
     name : str, default="loss"
         The argument, for the message.
 
@@ -52,7 +54,7 @@ def as_loss(loss: Any, name: str = "loss") -> Loss:
     Huber(kappa='auto')
     """
     if isinstance(loss, Loss):
-        return loss
+        return own(loss)
     if isinstance(loss, str) and loss in _NAMES:
         return _NAMES[loss]()
     known = ", ".join(repr(word) for word in _NAMES)

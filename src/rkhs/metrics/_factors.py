@@ -13,7 +13,8 @@ from rkhs._core.errors import InputError
 
 def read_pair(codes: Any, factors: Any) -> tuple[np.ndarray, np.ndarray]:
     """Codes (n, D), and factors (n, F) as numbers of their values from 0."""
-    Z = read_numbers(codes, "codes", shape="(n, D)")
+    # Sums round in the order of the numbers in memory.
+    Z = np.ascontiguousarray(read_numbers(codes, "codes", shape="(n, D)"))
     if len(Z) < 2:
         raise InputError("codes must have at least two rows; got n_samples=1")
     V = read_values(factors, "factors")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from rkhs._core.config import Configurable
@@ -41,8 +39,3 @@ def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
 def scale_factor(variance: float) -> float:
     """Root of the total variance; one where there is none, so that constant targets stay finite."""
     return variance**0.5 if variance > 0.0 else 1.0
-
-
-def like(array: Any, tensor: Tensor) -> Tensor:
-    """An array as a tensor of the dtype and on the device of another."""
-    return torch.as_tensor(array, dtype=tensor.dtype, device=tensor.device)

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.outputs.base import OutputSpace, like, scale_factor, weighted_mean
+from rkhs._core.arrays import tensor_like
+from rkhs.outputs.base import OutputSpace, scale_factor, weighted_mean
 
 __all__ = ["Euclidean"]
 
@@ -73,7 +74,7 @@ class Euclidean(OutputSpace):
         if center:
             U = U - weighted_mean(U, weights)  # what rounding left of the mean of data far from the origin
         if column_weights is not None:
-            U = U * like(np.sqrt(column_weights), Y)
+            U = U * tensor_like(np.sqrt(column_weights), Y)
         factor = scale_factor(float(weighted_mean((U * U).sum(1), weights))) if scale else 1.0
         U = U / factor
         basis = None
@@ -95,17 +96,17 @@ class Euclidean(OutputSpace):
 
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); what lies outside the span of the training targets is dropped."""
-        U = (Y - like(self.mean, Y)) * self.root(Y) / self.factor
-        return U if self.basis is None else U @ like(self.basis, Y).mT
+        U = (Y - tensor_like(self.mean, Y)) * self.root(Y) / self.factor
+        return U if self.basis is None else U @ tensor_like(self.basis, Y).mT
 
     def decode(self, U: Tensor) -> Tensor:
         """Targets of coordinates, shape (m, q)."""
-        full = U if self.basis is None else U @ like(self.basis, U)
-        return (full * (self.factor / self.root(U))).add_(like(self.mean, U))
+        full = U if self.basis is None else U @ tensor_like(self.basis, U)
+        return (full * (self.factor / self.root(U))).add_(tensor_like(self.mean, U))
 
     def root(self, like_tensor: Tensor) -> Any:
         """Roots of the column weights, shape (q,), or 1.0."""
-        return 1.0 if self.column_weights is None else like(np.sqrt(self.column_weights), like_tensor)
+        return 1.0 if self.column_weights is None else tensor_like(np.sqrt(self.column_weights), like_tensor)
 
     def squared_errors(self, Y: Tensor, other: Tensor) -> Tensor:
         """Squared distances row by row, shape (m,)."""
@@ -115,5 +116,5 @@ class Euclidean(OutputSpace):
         """An operator on ``R^q`` in coordinates, shape (r, r); exact if the span of the targets is invariant."""
         if self.basis is None:
             return A
-        basis = like(self.basis, A)
+        basis = tensor_like(self.basis, A)
         return basis @ A @ basis.mT

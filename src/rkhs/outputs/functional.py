@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import quadrature_weights
-from rkhs.outputs.base import OutputSpace, like, weighted_mean
+from rkhs.outputs.base import OutputSpace, weighted_mean
 
 __all__ = ["Functional", "basis_functions"]
 
@@ -186,12 +187,12 @@ class Functional(OutputSpace):
 
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates ``<y - mean, psi_j>``, shape (k, m)."""
-        return (Y - like(self.mean, Y)) @ like(self.functions * self.weights, Y).mT
+        return (Y - tensor_like(self.mean, Y)) @ tensor_like(self.functions * self.weights, Y).mT
 
     def decode(self, U: Tensor) -> Tensor:
         """Curves ``mean + sum_j u_j psi_j``, shape (k, T)."""
-        return (U @ like(self.functions, U)).add_(like(self.mean, U))
+        return (U @ tensor_like(self.functions, U)).add_(tensor_like(self.mean, U))
 
     def squared_distances(self, Y: Tensor, other: Tensor) -> Tensor:
         """``||y - y'||^2`` in ``L2`` row by row, shape (k,)."""
-        return (Y - other) ** 2 @ like(self.weights, Y)
+        return (Y - other) ** 2 @ tensor_like(self.weights, Y)

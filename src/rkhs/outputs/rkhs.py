@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import row_index, tensor_like
 from rkhs._core.linalg import factorize
-from rkhs.outputs.base import OutputSpace, like, scale_factor, weighted_mean
+from rkhs.outputs.base import OutputSpace, scale_factor, weighted_mean
 
 __all__ = ["RKHS"]
 
@@ -97,16 +98,16 @@ class RKHS(OutputSpace):
 
     def _center(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """``<phi(z) - mean, phi(y_j) - mean>`` on the pivots, and ``<phi(z), mean>``, from rows ``k(z, y_j)``."""
-        with_mean = K.new_zeros(K.shape[0]) if self.mean is None else K @ like(self.mean, K)
-        pivots = torch.as_tensor(self.pivots, device=K.device)
-        centred = K[:, pivots] - like(self.gram_mean, K)[pivots] - with_mean[:, None] + self.total
+        with_mean = K.new_zeros(K.shape[0]) if self.mean is None else K @ tensor_like(self.mean, K)
+        pivots = row_index(self.pivots, K)
+        centred = K[:, pivots] - tensor_like(self.gram_mean, K)[pivots] - with_mean[:, None] + self.total
         return centred, with_mean
 
     def encode(self, K: Tensor) -> Tensor:
         """Coordinates of the projections of ``phi(z)`` on the training features from rows ``k(z, y_j)``, (m, r)."""
         centred, _ = self._center(K)
         return torch.linalg.solve_triangular(
-            like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False
+            tensor_like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False
         )
 
     def squared_norms(self, K: Tensor, diag: Tensor) -> Tensor:
@@ -117,12 +118,12 @@ class RKHS(OutputSpace):
     def weights(self, U: Tensor) -> Tensor:
         """Weights ``b`` with ``sum_j b_j phi(y_j)`` at coordinates ``U`` of shape (m, r); shape (m, n)."""
         n = len(self.gram_mean)
-        small = torch.linalg.solve_triangular(like(self.triangle, U), U, upper=False, left=False)
+        small = torch.linalg.solve_triangular(tensor_like(self.triangle, U), U, upper=False, left=False)
         full = U.new_zeros(U.shape[0], n)
-        full[:, torch.as_tensor(self.pivots, device=U.device)] = small
+        full[:, row_index(self.pivots, U)] = small
         if self.mean is None:
             return full
-        return full + (1.0 - full.sum(1, keepdim=True)) * like(self.mean, U)
+        return full + (1.0 - full.sum(1, keepdim=True)) * tensor_like(self.mean, U)
 
     def squared_distances(self, U: Tensor, K: Tensor, diag: Tensor, *, paired: bool) -> Tensor:
         """Squared distances between coordinates and features.
