@@ -78,12 +78,8 @@ def to_onnx(
         )
     if getattr(model, "map_", None) is not None:
         raise InputError(f"to_onnx writes models of all training items; got storage={model.storage!r}. Use 'dense'")
-    try:
-        import onnx
-        from onnx import helper, numpy_helper
-    except ImportError:
-        raise missing_extra("onnx", "onnx") from None
-
+    onnx = import_onnx()
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
     graph = Graph(helper, numpy_helper, np.dtype(dtype))
     names, widths = ("X", "codes"), (np.asarray(model.support_items_).shape[1], model.codes_.shape[1])
     result = _encoder(graph, model) if part == "encoder" else _decoder(graph, model)
@@ -98,6 +94,22 @@ def to_onnx(
     with atomic_path(path) as temporary:
         onnx.save_model(made, os.fspath(temporary))
     return {name: (width,) for name, width in zip(names, widths, strict=True)}
+
+
+def import_onnx() -> Any:
+    """Return the module onnx.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise missing_extra("onnx", "onnx") from None
+    return onnx
 
 
 def _encoder(graph: Graph, model: Any) -> str:

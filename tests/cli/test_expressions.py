@@ -50,6 +50,11 @@ def test_kernels(text: str, kernel: Any) -> None:
         ("squared", "must describe a kernel"),
         ("(" * 900 + ")" * 900, "does not parse|not understood|must describe"),
         ("gaussian+" * 900 + "gaussian", "at most 2000 characters"),
+        ("[0]*999999999", "cannot be combined"),
+        ("'x'*999999999", "cannot be combined"),
+        ("normalized(999999999*(0,))", "cannot be combined"),
+        ("10" + "*10000000" * 200 + "*gaussian", "cannot be combined|positive|finite"),
+        ("-" * 1900 + "gaussian", "too many levels|does not parse|not understood"),
     ],
 )
 def test_other_texts_are_refused(text: str, message: str) -> None:
@@ -66,6 +71,11 @@ def test_settings_are_literals_objects_or_texts() -> None:
     assert parse_setting("loss=squared()") == ("loss", Squared())
     assert parse_value("10,2,10", "x") == (10, 2, 10)
     assert parse_value("(linear, gaussian(1.0))", "x") == (Linear(), Gaussian(1.0))
+    for text in ("x=[0]*999999999", "x='a'*999999999"):
+        with pytest.raises(InputError, match="cannot be combined"):
+            parse_setting(text)
+    with pytest.raises(InputError, match="at most 2000 characters"):
+        parse_setting("x=" + "[" * 10**6)
     for text in ("max_iter", "=1", "a b=1"):
         with pytest.raises(InputError, match="param=value"):
             parse_setting(text)

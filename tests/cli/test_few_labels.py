@@ -70,7 +70,7 @@ def test_columns_choose_the_features(folder: Path, capsys: pytest.CaptureFixture
         (["--few-labels", "iris.npy", "--labels", "9"], "9"),
         (["--few-labels", "iris.npy", "--labels", "0"], "class"),
         (["--few-labels", "iris.csv", "--labels", "class", "--kernels", "cubic"], "got 'cubic'"),
-        (["--few-labels", "iris.csv", "--labels", "class", "--splits", "0"], "n_splits"),
+        (["--few-labels", "iris.csv", "--labels", "class", "--splits", "0"], "--splits must be"),
         (["--few-labels", "iris.csv", "--labels", "class", "--n-components", "0"], "--n-components"),
         (["--few-labels", "iris.csv", "--labels", "class", "--seed", "-1"], "--seed"),
         (["m.rkhs", "--few-labels", "iris.csv", "--labels", "class"], "got 'model' too"),

@@ -21,7 +21,7 @@ def test_fit_and_transform_stream_the_same_codes(tmp_path: Path, capsys: pytest.
     assert "300 codes of 2 components" in capsys.readouterr().out
     np.testing.assert_array_equal(np.load(codes), rkhs.load(model).transform(X))
     assert main(["transform", model, rows, "--stream", "-o", str(tmp_path / "z.csv")]) != 0
-    assert "Name a .npy file" in capsys.readouterr().err
+    assert "-o must end in .npy" in capsys.readouterr().err
     assert main(["fit", rows, "--stream", "--gram", "-o", model]) != 0
     assert "leave out --gram" in capsys.readouterr().err
     np.save(rows, X[:, :2])

@@ -80,9 +80,9 @@ def test_npz_takes_the_only_array_or_the_named_one(tmp_path):
     np.savez_compressed(tmp_path / "two.npz", a=X, b=X + 1)
     np.testing.assert_array_equal(read_table(tmp_path / "one.npz").X, X)
     np.testing.assert_array_equal(read_table(tmp_path / "two.npz", key="b").X, X + 1)
-    with pytest.raises(InputError, match="got 2 arrays and no key; the arrays are a, b"):
+    with pytest.raises(InputError, match="got 2 arrays and no key; the arrays are 'a', 'b'"):
         read_table(tmp_path / "two.npz")
-    with pytest.raises(InputError, match="got 'c'; the arrays are a, b"):
+    with pytest.raises(InputError, match="got 'c'; the arrays are 'a', 'b'"):
         read_table(tmp_path / "two.npz", key="c")
     with zipfile.ZipFile(tmp_path / "none.npz", "w"):
         pass
@@ -97,7 +97,7 @@ def test_damaged_and_misnamed_arrays_are_refused(tmp_path):
     for name, content in whole.items():
         for damaged in (b"", b"hello", content[: len(content) // 2], content[:-10]):
             (tmp_path / name).write_bytes(damaged)
-            with pytest.raises(InputError, match=r"cannot be read|unpickled"):
+            with pytest.raises(InputError, match=r"cannot be read|unpickled|cut off"):
                 read_table(tmp_path / name)
     (tmp_path / "a.npy").write_bytes(whole["b.npz"])
     with pytest.raises(InputError, match=r"rename it to end in \.npz"):
@@ -106,7 +106,7 @@ def test_damaged_and_misnamed_arrays_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"rename it to end in \.npy"):
         read_table(tmp_path / "b.npz")
     (tmp_path / "a.npy").write_bytes(whole["a.npy"])
-    with pytest.raises(InputError, match=r"a \.npy file takes the arguments columns, gram; got header"):
+    with pytest.raises(InputError, match=r"a \.npy file takes the arguments `columns`, `gram`; got `header`"):
         read_table(tmp_path / "a.npy", header=False)
     with pytest.raises(InputError, match="file without names"):
         read_table(tmp_path / "a.npy", columns=["a"])
@@ -234,7 +234,7 @@ def test_missing_smiles_in_parquet_are_reported(tmp_path):
             "m.smi",
             "CC\n",
             {"columns": ["a"]},
-            "a .smi file takes the arguments encoding, fingerprint, n_bits, on_error, radius; got columns",
+            "a .smi file takes the arguments `encoding`, `fingerprint`, `n_bits`, `on_error`, `radius`; got `columns`",
         ),
         ("m.csv", "a,b\nCC,1\n", {"smiles_column": "smiles"}, "`smiles_column` must name a column"),
         ("m.csv", "smiles,b\nCC,1\n", {"smiles_column": "smiles", "columns": ["b"]}, "got `columns` too"),

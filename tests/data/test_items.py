@@ -62,7 +62,7 @@ def test_arrays_of_series(tmp_path: Path) -> None:
     assert [one.shape for one in found.series] == [(4, 1), (3, 1)]
     np.savez(file, X=np.ones((2, 5, 3)), y=np.array(["a", "b"]))
     assert [one.shape for one in read_series(file, key="X").series] == [(5, 3), (5, 3)]
-    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; it has X, y")):
+    for options, message in (({}, "got float64 of shape"), ({"key": "z"}, "got 'z'; it has 'X', 'y'")):
         with pytest.raises(InputError, match=message):
             read_series(file, **options)
 

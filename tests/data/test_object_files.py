@@ -119,5 +119,5 @@ def test_the_command_line_fits_a_fasta_file(tmp_path: Path, capsys: pytest.Captu
     assert codes.row_names == data.row_names
     assert main(["transform", str(model), str(file), "-o", str(tmp_path / "again.npy")]) == 0
     np.testing.assert_allclose(np.load(tmp_path / "again.npy"), rkhs.load(model).transform(texts))
-    with pytest.raises(InputError, match="takes the arguments none; got gram"):
+    with pytest.raises(InputError, match="takes the arguments none; got `gram`"):
         read_table(file, gram=True)

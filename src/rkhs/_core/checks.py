@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 
 __all__ = [
     "check_choice",
@@ -109,7 +109,7 @@ def check_number(
     good = number and math.isfinite(float(value))
     good = good and (above is None or float(value) > above) and (at_least is None or float(value) >= at_least)
     if not (good and float(value) <= at_most):
-        raise InputError(f"{name} must be {wanted}; got {value!r}")
+        raise InputError(f"{name} must be {wanted}; got {shown(value)}")
     return float(value)
 
 
@@ -123,7 +123,7 @@ def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None
         )
     if not good or (at_most is not None and int(value) > at_most):
         limit = f"an integer >= {at_least}" if at_most is None else f"an integer from {at_least} to {at_most}{why}"
-        raise InputError(f"{name} must be {limit}; got {value!r}")
+        raise InputError(f"{name} must be {limit}; got {shown(value)}")
     return int(value)
 
 
@@ -157,14 +157,14 @@ def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of the names, else raise :class:`InputError` listing them."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {', '.join(repr(c) for c in choices)}; got {value!r}")
+        raise InputError(f"{name} must be one of {', '.join(repr(c) for c in choices)}; got {shown(value)}")
     return value
 
 
 def check_flag(value: Any, name: str) -> bool:
     """Return ``value`` as a bool if it is True or False, else raise :class:`InputError`."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be True or False; got {value!r}")
+        raise InputError(f"{name} must be True or False; got {shown(value)}")
     return bool(value)
 
 
@@ -179,7 +179,7 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         return check_random_state(value)
     except ValueError:
         raise InputError(
-            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {value!r}"
+            f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {shown(value)}"
         ) from None
 
 

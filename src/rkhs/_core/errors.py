@@ -14,7 +14,10 @@ __all__ = [
     "RkhsError",
     "RoundingWarning",
     "missing_extra",
+    "shown",
 ]
+
+_SHOWN = 60
 
 
 class RkhsError(Exception):
@@ -63,6 +66,32 @@ class OverfitWarning(UserWarning):
 
 class RoundingWarning(UserWarning):
     """Rounding takes digits of the result: the numbers that make it are nearly equal."""
+
+
+def shown(value: object) -> str:
+    """Write a value for a message: a long text or list by its beginning and its length.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from rkhs._core.errors import shown
+    >>> shown("C" * 100_000)
+    "'CCCCCCCCCCCCCCCCCCCCCCCCCCCCCC'... (100000 characters)"
+    """
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _SHOWN else f"{value[: _SHOWN // 2]!r}... ({len(value)} characters)"
+    if isinstance(value, (list, tuple)):
+        listed = ", ".join(map(shown, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
+        return f"[{listed}]" if isinstance(value, list) else f"({listed}{',' if len(value) == 1 else ''})"
+    text = repr(value)
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from rkhs._core.errors import InputError
 
-__all__ = ["atomic_path", "check_writable", "open_regular"]
+__all__ = ["atomic_path", "check_readable", "check_writable", "open_regular"]
 
 _STALE_SECONDS = 60.0
 _SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
@@ -80,6 +80,32 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise _cannot_write(path, error) from error
 
 
+def check_readable(path: str | os.PathLike[str]) -> None:
+    """Refuse what would be read for ever, or not at all: devices, pipes, and files that are closed to this user.
+
+    Parameters
+    ----------
+    path : str or path
+        If nothing is there, whoever opens it says so.
+
+    Raises
+    ------
+    InputError
+        Naming what is there instead.
+    """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise InputError(
+            f"expected a file to read; got {os.fspath(path)!r}, which is {_kind(found)}; copy what it gives into a file "
+            "first"
+        )
+    if not os.access(path, os.R_OK):
+        raise InputError(f"expected a file to read; got {os.fspath(path)!r}, which you may not read; chmod u+r it")
+
+
 def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
     """The file behind the links, and what is there now; what is no file, or protected, is refused."""
     shown = os.fspath(path)
@@ -95,7 +121,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise InputError(f"expected the name of a file to write; got the folder {shown!r}; add a file name")
     if old is not None and not stat.S_ISREG(old.st_mode):
-        raise InputError(f"{advice}, which is a device, a pipe or a socket; give the name of a file")
+        raise InputError(f"{advice}, which is {_kind(old)}; give the name of a file")
     if old is not None and not old.st_mode & 0o222:
         raise InputError(f"{advice}, which is protected against writing; choose another name, or chmod u+w it")
     target = Path(os.path.realpath(path))
@@ -216,5 +242,8 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 def _refuse_special(found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
-        raise OSError(errno.EINVAL, f"expected a regular file; it is {kind}")
+        raise OSError(errno.EINVAL, f"expected a regular file; it is {_kind(found)}")
+
+
+def _kind(found: os.stat_result) -> str:
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "something else")

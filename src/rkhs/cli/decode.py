@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
 from typing import Any
 
-from rkhs.cli.inputs import add_input_options, chunks_for_model, user_errors
+from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, real, user_errors
+from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)",
     )
-    parser.add_argument("--diag", type=float, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
+    parser.add_argument("--diag", type=real, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
     add_input_options(parser)
 
 
@@ -61,16 +61,22 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If model, codes or candidates cannot be used.
     """
+    from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
     from rkhs.data import read_table, write_codes
     from rkhs.persistence import read_model
 
+    outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
+    outputs.add("-o", args.output, TABLES)
     file = read_model(args.model)
     model, known = file.estimator, file.notes.get("input", {})
     if not hasattr(model, "decode"):
         raise InputError(f"{args.model}: a {type(model).__name__} cannot decode codes")
+    vectors_wanted = args.candidates is None and args.n_best is None and _gives_vectors(model, known)
+    if not vectors_wanted and not args.output.lower().endswith(".csv"):
+        raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
     codes = read_table(args.codes)
-    if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
+    if vectors_wanted:
         with user_errors():
             vectors = model.inverse_transform(codes.X)
         plain = args.output.lower().endswith(".npy")
@@ -78,12 +84,11 @@ def run(args: argparse.Namespace) -> int:
         write_codes(args.output, vectors, row_names=None if plain else codes.row_names, column_names=titles)
         print(f"{len(vectors)} vectors: {args.output}")
         return 0
-    if not args.output.lower().endswith(".csv"):
-        raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
     names: Names
     texts: Names
-    options = {} if args.diag is None else {"diag": args.diag}
-    n_best = 5 if args.n_best is None else args.n_best
+    options = diag_options(args, model)
+    n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
+    check_count(args.chunk_rows, "--chunk-rows")
     with user_errors():
         if args.candidates is None:
             names, texts = _training_names(model, known)
@@ -135,14 +140,14 @@ def _training_names(model: Any, known: dict[str, Any]) -> tuple[Names, Names]:
 def _write_ranking(path: str, ranking: Any, rows: Sequence[str] | None, columns: dict[str, Names]) -> None:
     """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
     from rkhs._core.files import atomic_path
+    from rkhs.data.text import csv_line
 
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
         known = {title: column for title, column in columns.items() if column is not None}
-        writer.writerow(["code", "rank", "candidate", *known, "squared_distance"])
+        handle.write(csv_line(["code", "rank", "candidate", *known, "squared_distance"]))
         for i, (indices, distances) in enumerate(
             zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
         ):
             for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
                 found = [column[j] for column in known.values()]
-                writer.writerow([i if rows is None else rows[i], place, j, *found, distance])
+                handle.write(csv_line([i if rows is None else rows[i], place, j, *found, distance]))

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from rkhs.cli.few_labels import add_few_label_options, run_few_labels
-from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
+from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="measure distances between vectors or between features (default: what the model rebuilds)",
     )
-    parser.add_argument("--diag", type=float, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
+    parser.add_argument("--diag", type=real, metavar="VALUE", help="k(x, x) of the rows, for a Gram model")
     parser.add_argument(
         "--top-k",
         metavar="K,K,...",
@@ -78,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.evaluation import reconstruction
     from rkhs.persistence import read_model
 
+    against = [("--against", path) for path in args.against]
+    Outputs(("MODEL", args.model), ("INPUT", args.input), *against).add("--errors", args.errors, TABLES)
     rows, errors, names = [], [], None
     for path in [args.model, *args.against]:
         file = read_model(path)
@@ -86,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         if space == "auto" and data.kind == "molecules":
             space = "feature"  # reals between bits mean nothing
         with user_errors():
-            found = reconstruction(file.estimator, data.items, space=space, diag=args.diag)
+            found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
             top = _top(args, file.estimator, data.items)
         names = data.row_names
         errors.append(found.errors)
@@ -105,16 +108,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, str]:
     """Shares of rows among the best k, a column each."""
-    from rkhs._core.errors import InputError
+    from rkhs._core.errors import InputError, shown
     from rkhs.evaluation import decoding_quality
 
     if args.top_k is None:
         return {}
     parts = args.top_k.split(",")
-    if not all(part.strip().isdecimal() for part in parts):
-        raise InputError(f"--top-k must be whole numbers with commas between; got {args.top_k!r}")
-    options = {} if args.diag is None else {"diag": args.diag}
-    top = decoding_quality(model, X, ks=[int(part) for part in parts], **options).top
+    ks = [int(part) for part in parts if part.strip().isdecimal()]
+    if len(ks) < len(parts) or 0 in ks:
+        raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {shown(args.top_k)}")
+    top = decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
     return {f"top {k}": f"{share:.1%}" for k, share in top.items()}
 
 

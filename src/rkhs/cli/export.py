@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from rkhs.cli.outputs import Outputs
+
 __all__ = ["add_arguments", "run"]
 
 
@@ -43,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.export import to_onnx
     from rkhs.persistence import load
 
+    Outputs(("MODEL", args.model)).add("-o", args.output, (".onnx",))
     model = load(args.model)
     if args.plain and "refine" in model.get_params():
         model.set_params(refine=False)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from rkhs._core.config import Configurable, is_concrete
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 
 __all__ = ["parse_kernel", "parse_setting", "parse_value"]
 
@@ -134,6 +134,8 @@ def parse_value(text: str, what: str) -> Any:
     InputError
         If the text reads like an object and is not one that is known.
     """
+    if len(text) > _MAX_LENGTH:
+        raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
     try:
         return ast.literal_eval(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
@@ -157,17 +159,26 @@ def _build(node: ast.expr, what: str) -> Any:
         return _call(node, _find(node.func.id, what), what)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
         left, right = _build(node.left, what), _build(node.right, what)
+        # Of lists and texts a product would be as long as the number says.
+        if not all(isinstance(part, (Configurable, int, float)) for part in (left, right)):
+            raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply")
         try:
             return left + right if isinstance(node.op, ast.Add) else left * right
-        except TypeError as error:
-            raise InputError(f"{what}: {ast.unparse(node)!r} cannot be combined; kernels add and multiply") from error
+        except (TypeError, OverflowError) as error:
+            raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply") from error
     if isinstance(node, (ast.Tuple, ast.List)):
         items = [_build(item, what) for item in node.elts]
         return tuple(items) if isinstance(node, ast.Tuple) else items
     raise InputError(
-        f"{what}: {ast.unparse(node)!r} is not understood; expected names, numbers, texts, +, * "
-        "and name(parameter=value)"
+        f"{what}: {_spelled(node)} is not understood; expected names, numbers, texts, +, * and name(parameter=value)"
     )
+
+
+def _spelled(node: ast.expr) -> str:
+    try:
+        return shown(ast.unparse(node))
+    except RecursionError:
+        return "an expression of too many levels"
 
 
 def _find(name: str, what: str) -> type:
@@ -181,14 +192,14 @@ def _find(name: str, what: str) -> type:
 
 def _call(node: ast.Call, cls: type, what: str) -> Any:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
-        raise InputError(f"{what}: {ast.unparse(node)!r} is not understood; write out each parameter")
+        raise InputError(f"{what}: {_spelled(node)} is not understood; write out each parameter")
     positional = [_argument(argument, what) for argument in node.args]
     named = {keyword.arg: _argument(keyword.value, what) for keyword in node.keywords if keyword.arg is not None}
     try:
         inspect.signature(cls).bind(*positional, **named)
     except TypeError as error:
         takes = ", ".join(inspect.signature(cls).parameters) or "no parameters"
-        raise InputError(f"{what}: {ast.unparse(node)!r}: {error}; {cls.__name__} takes {takes}") from error
+        raise InputError(f"{what}: {_spelled(node)}: {error}; {cls.__name__} takes {takes}") from error
     return cls(*positional, **named)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
 from rkhs.cli.kinds import OBJECTS, default_kernel
+from rkhs.cli.outputs import TABLES, Outputs, after_writing
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -54,14 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
     parser.add_argument(
-        "-o", "--output", metavar="MODEL", required=True, help="model file to write, such as model.rkhs"
+        "-o", "--output", metavar="MODEL", help="model file to write, such as model.rkhs; not needed with --codes"
     )
     parser.add_argument("--estimator", default="KernelAutoencoder", metavar="NAME", help="default: %(default)s")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see below")
     parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
     parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
     parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
-    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input too (.csv, .parquet or .npy)")
+    parser.add_argument("--codes", metavar="FILE", help="write the codes of the input (.csv, .parquet or .npy)")
     parser.add_argument(
         "--gram",
         action="store_true",
@@ -93,27 +94,71 @@ def run(args: argparse.Namespace) -> int:
     -------
     int
         0.
-    """
-    import rkhs
-    from rkhs.data import write_codes
 
+    Raises
+    ------
+    InputError
+        If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
+    """
+    outputs = _plan(args)
     data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
     if not chosen and data.kind not in ("vectors", "gram") and not args.quiet:
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
+    _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
         estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data))
     seconds = time.perf_counter() - started
-    if args.codes is not None:
-        names = None if args.codes.lower().endswith(".npy") else data.row_names
-        write_codes(args.codes, estimator.codes_, row_names=names)
-    rkhs.save(estimator, args.output, notes=input_notes(data, args))
+    _write(args, estimator, data)
     if not args.quiet:
         print(_summary(estimator, data, seconds))
-        print(f"model: {args.output}" + (f"\ncodes: {args.codes}" if args.codes is not None else ""))
+        written = {"model": args.output, "codes": args.codes}
+        print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
     return 0
+
+
+def _plan(args: argparse.Namespace) -> Outputs:
+    """Look at everything that will be written."""
+    from rkhs._core.errors import InputError
+
+    outputs = Outputs(("INPUT", args.input))
+    if args.output is None and args.codes is None:
+        raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
+    outputs.add_model("-o", args.output)
+    outputs.add("--codes", args.codes, TABLES)
+    outputs.add_checkpoint("--checkpoint", args.checkpoint)
+    return outputs
+
+
+def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+    """A model holds its codes, and with all kernel values in memory its training rows."""
+    width = estimator.n_components if isinstance(estimator.n_components, int) else 1
+    codes = 8 * data.n_samples * min(max(width, 1), data.n_samples)
+    keeps = data.kind == "vectors" and not args.stream and getattr(estimator, "storage", None) == "dense"
+    outputs.need("-o", codes + (data.X.nbytes if keeps else 0))
+    outputs.need("--codes", codes)
+
+
+def _write(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+    """The model first, then the codes; the checkpoint is deleted when both are there."""
+    import rkhs
+    from rkhs.data import write_codes
+    from rkhs.engines import Checkpoint
+
+    checkpoint = None if args.checkpoint is None else Checkpoint(args.checkpoint)
+    again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
+    if args.output is not None:
+        with after_writing(*again):
+            rkhs.save(estimator, args.output, notes=input_notes(data, args))
+        again = (f"the model is written: {args.output}",)
+    if args.codes is not None:
+        names = None if args.codes.lower().endswith(".npy") else data.row_names
+        with after_writing(*again):
+            write_codes(args.codes, estimator.codes_, row_names=names)
+    if checkpoint is not None:
+        checkpoint.remove()
 
 
 def _open_stream(args: argparse.Namespace) -> Dataset:
@@ -147,6 +192,7 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     """
     from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
+    from rkhs.engines import Checkpoint
 
     cls = find_estimator(args.estimator)
     known = cls().get_params(deep=False)
@@ -168,11 +214,11 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
         given["random_state"] = args.seed
     given.update(engine_settings(args))
     if args.checkpoint is not None:
-        given["checkpoint"] = args.checkpoint
+        given["checkpoint"] = Checkpoint(args.checkpoint)  # deleted once the model is written, not before
     given.update(parse_setting(text) for text in args.set)
     unknown = sorted(given.keys() - known.keys())
     if unknown:
-        raise InputError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        raise InputError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, sorted(known)))}")
     return cls(**given)
 
 

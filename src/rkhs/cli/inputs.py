@@ -16,9 +16,11 @@ __all__ = [
     "add_input_options",
     "chunks_for_model",
     "column",
+    "diag_options",
     "input_notes",
     "read_for_model",
     "read_input",
+    "real",
     "user_errors",
 ]
 
@@ -55,6 +57,7 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--key", metavar="NAME", help="which array of a .npz file")
     group.add_argument("--delimiter", metavar="CHAR", help="between the cells of a text file")
+    group.add_argument("--encoding", metavar="NAME", help="of a text file, such as latin-1 (default utf-8)")
     group.add_argument(
         "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
     )
@@ -74,9 +77,70 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         options["key"] = args.key
     if args.delimiter is not None:
         options["delimiter"] = args.delimiter
+    if args.encoding is not None:
+        options["encoding"] = _text_encoding(args.encoding)
     if args.header is not None:
         options["header"] = args.header == "yes"
     return options | print_options(args)
+
+
+def _text_encoding(name: str) -> str:
+    import codecs
+
+    from rkhs._core.errors import InputError, shown
+
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"--encoding must be one that Python knows; got {shown(name)}; try 'utf-8' or 'latin-1'"
+        ) from error
+    return name
+
+
+def real(text: str) -> float:
+    """Turn what was typed for a number into a finite one.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    float
+    """
+    import math
+
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"expected a finite number; got {text}")
+    return value
+
+
+def diag_options(args: argparse.Namespace, model: Any) -> dict[str, float]:
+    """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    model : estimator
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        For a model that reads items.
+    """
+    from rkhs._core.errors import InputError
+
+    if args.diag is None:
+        return {}
+    if model.kernel_.domain != "gram":
+        raise InputError(f"--diag is for models of Gram matrices; got {args.diag:g} for one that reads items; drop it")
+    return {"diag": args.diag}
 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
@@ -148,9 +212,10 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     from rkhs.data import read_mixed
 
     options = _options(args)
-    refused = sorted(set(options) - {"columns", "index_column", "header", "delimiter"})
+    refused = sorted(set(options) - {"columns", "index_column", "header", "delimiter", "encoding"})
     if refused or getattr(args, "gram", False):
-        raise InputError(f"a mixed table takes no {', '.join(refused) or '--gram'}; leave it out")
+        named = ", ".join(f"`{name}`" for name in refused)
+        raise InputError(f"a mixed table takes no {named or '--gram'}; leave it out")
     if names is not None:
         options.setdefault("columns", names)
     return read_mixed(path, kinds=kinds, **options)
@@ -159,8 +224,10 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 def _report_skipped(data: Dataset) -> Dataset:
     import sys
 
+    from rkhs._core.errors import shown
+
     for bad in data.skipped:
-        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {bad.text}\n")
+        sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {shown(bad.text)}\n")
     return data
 
 

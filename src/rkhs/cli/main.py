@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rkhs import __version__
+from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
+from rkhs.cli.wording import in_flags, one_line
 
 __all__ = ["main"]
 
@@ -40,7 +41,8 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rkhs",
         description="Representations with kernels in Hilbert spaces.",
-        epilog="Exit status: 0 done, 2 wrong arguments or data, 1 an error of rkhs itself, 130 interrupted.",
+        epilog="Exit status: 0 done, 2 wrong arguments or data, 1 an error of rkhs itself, 130 interrupted, 143 ended "
+        "by SIGTERM.",
     )
     parser.add_argument("--version", action="version", version=f"rkhs {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 when the command succeeded, 2 for arguments and data that cannot be used, 1 for an error of the library, 130
-        after Ctrl-C; the reason stands in one line on standard error.
+        after Ctrl-C, 143 after SIGTERM (129 after SIGHUP); the reason stands in one line on standard error.
 
     Raises
     ------
@@ -73,46 +75,61 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
-    args = _parser(chosen).parse_args(words)
-    with warnings.catch_warnings():
+    with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
-        return _guarded(importlib.import_module(_COMMANDS[args.command][0]).run, args)
+        args = argparse.Namespace()
+        try:
+            args = _parser(chosen).parse_args(words)
+            return _status(importlib.import_module(_COMMANDS[args.command][0]).run(args), out)
+        except KeyboardInterrupt as interrupt:
+            return _interrupted(interrupt, args)
+        except Exception as error:
+            return _failed(error, args)
 
 
-def _guarded(run: Callable[[argparse.Namespace], int], args: argparse.Namespace) -> int:
-    """Run a command; whatever goes wrong becomes one line and a status."""
-    try:
-        status = run(args)
-        sys.stdout.flush()
+def _status(status: int, out: Stream) -> int:
+    """The status of a command that ended well, unless what it printed was lost."""
+    out.flush()
+    if out.error is None or isinstance(out.error, BrokenPipeError):  # the reader, such as head, has seen enough
         return status
-    except KeyboardInterrupt:
-        _say("interrupted; nothing was left half written")
-        return _INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception as error:
-        if args.traceback:
-            import traceback
-
-            traceback.print_exc()
-        # Already imported if the error is one of ours: a plain import would cost a second for nothing.
-        errors = sys.modules.get("rkhs._core.errors")
-        if isinstance(error, OSError) or (errors is not None and isinstance(error, errors.RkhsError)):
-            _say(f"error: {_one_line(str(error))}")
-            return _USER_ERROR
-        _say(f"unexpected error: {type(error).__name__}: {_one_line(str(error))} (--traceback shows where)")
-        return _OWN_ERROR
+    _say(f"error: cannot write to standard output ({out.error.strerror or out.error}); files are written")
+    return _USER_ERROR
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _interrupted(interrupt: KeyboardInterrupt, args: argparse.Namespace) -> int:
+    text = f"{str(interrupt) or 'interrupted'}; nothing was left half written"
+    checkpoint = getattr(args, "checkpoint", None)
+    if checkpoint is not None and "rkhs.engines" in sys.modules:
+        from rkhs.engines import Checkpoint
+
+        if Checkpoint(checkpoint).exists():
+            text += f"; the same command goes on from the checkpoint {checkpoint}"
+    _say(text)
+    return 128 + interrupt.number if isinstance(interrupt, Terminated) else _INTERRUPTED
+
+
+def _failed(error: Exception, args: argparse.Namespace) -> int:
+    """Say what went wrong in one line, and whose fault it is."""
+    if getattr(args, "traceback", False):
+        import traceback
+
+        traceback.print_exc()
+    # Already imported if the error is one of ours: a plain import would cost a second for nothing.
+    errors = sys.modules.get("rkhs._core.errors")
+    if isinstance(error, OSError) or (errors is not None and isinstance(error, errors.RkhsError)):
+        _say(f"error: {in_flags(str(error))}")
+        return _USER_ERROR
+    if isinstance(error, MemoryError):
+        _say(f"error: there is not enough memory for this ({str(error) or 'none is left'}); read or fit fewer rows")
+        return _USER_ERROR
+    _say(f"unexpected error: {type(error).__name__}: {error} (--traceback shows where)")
+    return _OWN_ERROR
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"rkhs: {text}\n")
+    sys.stderr.write(f"rkhs: {one_line(text)}\n")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"warning: {_one_line(str(message))}")
+    _say(f"warning: {in_flags(str(message))}")

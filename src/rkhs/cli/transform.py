@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 from typing import Any
 
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
 
@@ -65,16 +67,25 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.estimators import encode_to_parquet
     from rkhs.persistence import read_model
 
+    folder = args.output.endswith(("/", os.sep))
+    if args.engine is not None and not folder:
+        raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
+    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
+    if folder:
+        outputs.add_folder("-o", args.output)
+    else:
+        outputs.add("-o", args.output, (".npy",) if args.stream else TABLES)
     file = read_model(args.model)
     model = file.estimator
     if not hasattr(model, "transform"):
         raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
+    if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
+        raise InputError(f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out")
     if args.stream:
         return _stream(args, model)
-    if args.engine is not None and not args.output.endswith(("/", os.sep)):
-        raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
     data = read_for_model(args, args.input, model, file.notes)
-    if args.output.endswith(("/", os.sep)):
+    outputs.need("-o", 8 * data.n_samples)
+    if folder:
         options = {"engine": "serial", **engine_settings(args)}
         with user_errors():
             n = encode_to_parquet(model, find_rows(args, args.input, data), args.output, **options)
@@ -90,9 +101,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _stream(args: argparse.Namespace, model: Any) -> int:
     """Encode a file that need not fit into memory."""
+    from rkhs.engines import as_rows
     from rkhs.estimators.tiles import transform_file
 
     with user_errors():
-        shape = transform_file(model, args.input, args.output, progress=sys.stderr.isatty(), layer=args.layer)
+        shape = transform_file(model, as_rows(args.input, "INPUT"), args.output, progress=sys.stderr.isatty(), layer=args.layer)
     print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
     return 0

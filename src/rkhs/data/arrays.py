@@ -2,17 +2,71 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs._core.memory import available_bytes, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["read_npy", "read_npz"]
+__all__ = ["check_arrays", "read_npy", "read_npz"]
+
+
+def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
+    """Compare what the headers of a npy or npz file declare with the file and with the memory, before it is read.
+
+    Parameters
+    ----------
+    path : Path
+        If it cannot be read at all, whoever reads it says so.
+    names : sequence of str, default=None
+        Arrays of a npz file that will be read; None: all.
+
+    Raises
+    ------
+    InputError
+        If an array is declared larger than the file, or all together do not fit into memory.
+    """
+    total, short = 0, None
+    try:
+        with path.open("rb") as handle:
+            if not zipfile.is_zipfile(handle):
+                handle.seek(0)
+                total, short = _declared(handle, path.stat().st_size)
+            else:
+                with zipfile.ZipFile(handle) as archive:
+                    for entry in archive.infolist():
+                        if names is None or entry.filename.removesuffix(".npy") in names:
+                            with archive.open(entry) as member:
+                                size, lacks = _declared(member, entry.file_size)
+                            total, short = total + size, short or lacks
+    except (OSError, RuntimeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+        return
+    if short is not None:
+        raise InputError(
+            f"{path}: expected an array of {readable(short[0])}, as its header says; got {readable(short[1])}; the "
+            "file is cut off or damaged: copy or write it again"
+        )
+    if total > available_bytes():
+        raise InputError(
+            f"{path}: expected arrays that fit into memory; got {readable(total)}, with {readable(available_bytes())} "
+            "there; read the file block by block (a stream or a memory map), or take fewer rows"
+        )
+
+
+def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
+    """Bytes that the header of an array declares; these and those that are there, if these are fewer."""
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    wanted, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
 
 
 def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
@@ -34,6 +88,7 @@ def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
     InputError
         If the file is damaged, or is not a finite, real, two-dimensional array.
     """
+    check_arrays(path)
     try:
         with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
             array = np.load(handle, allow_pickle=False)
@@ -72,6 +127,7 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
                 raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
             with archive:
                 name = _choose(path, list(archive.files), key)
+                check_arrays(path, [name])
                 array = archive[name]
     except InputError:
         raise
@@ -85,13 +141,14 @@ def _choose(path: Path, names: list[str], key: str | None) -> str:
         if key in names:
             return key
         raise InputError(
-            f"{path}: `key` must name an array of the file; got {key!r}; the arrays are {listed(names, 10)}"
+            f"{path}: `key` must name an array of the file; got {key!r}; the arrays are "
+            f"{listed(list(map(shown, names)), 10)}"
         )
     if len(names) == 1:
         return names[0]
     raise InputError(
         f"{path}: expected a file with one array, or key= naming one of several; got {len(names)} arrays and no key; "
-        f"the arrays are {listed(names, 10) or 'none'}"
+        f"the arrays are {listed(list(map(shown, names)), 10) or 'none'}"
     )
 
 

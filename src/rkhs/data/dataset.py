@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 
 __all__ = ["Curves", "Dataset", "SkippedRow"]
 
@@ -114,7 +114,7 @@ def listed(items: Sequence[object], limit: int = 5) -> str:
 
 def column_label(names: Sequence[str] | None, position: int) -> str:
     """Name a column in a message: its name if it has one, else its position counted from 0."""
-    return f"column {position}" if names is None or not names[position] else f"column {names[position]!r}"
+    return f"column {position}" if names is None or not names[position] else f"column {shown(names[position])}"
 
 
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
@@ -157,7 +157,7 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
     if wanted in names:
         return names.index(wanted)
     near = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"the columns are {listed([repr(name) for name in names], 10)}"
+    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(list(map(shown, names)), 10)}"
     raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
 
 
@@ -208,7 +208,7 @@ def check_unique_names(names: Sequence[str], source: str) -> None:
     if len(set(names)) < len(names):
         repeated = sorted({name for name in names if list(names).count(name) > 1})
         raise InputError(
-            f"{source}: column names must differ; got {listed([repr(name) for name in repeated])} more than once; "
+            f"{source}: column names must differ; got {listed(list(map(shown, repeated)))} more than once; "
             "rename the columns, or pass header=False if the first row is data"
         )
 
@@ -273,7 +273,7 @@ def check_finite(table: Table, source: str) -> None:
     if not bad.any():
         return
     row, column = (int(i) for i in np.argwhere(bad)[0])
-    where = f"row {row + 1}" if table.row_names is None else f"row {row + 1} ({table.row_names[row]!r})"
+    where = f"row {row + 1}" if table.row_names is None else f"row {row + 1} ({shown(table.row_names[row])})"
     raise InputError(
         f"{source}: expected a finite number in every cell; got {table.values[row, column]} in {where}, "
         f"{column_label(table.column_names, column)} ({int(bad.sum())} such cells in all); "
@@ -318,7 +318,7 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
         return table
     n_rows, n_columns = table.values.shape
     if n_rows != n_columns:
-        advice = 'pass gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
+        advice = 'use gram="cross" if rows are new samples and columns known ones, or gram=False if these are vectors'
         if n_rows + 1 == n_columns or n_columns + 1 == n_rows:
             headers = "one too many may be a header row (header=True) or a column of row names (index_column=)"
             advice = f"{headers}; otherwise {advice}"
@@ -328,6 +328,7 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
         position = next(i for i in range(n_rows) if rows[i] != columns[i])
         raise InputError(
             f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
-            f"{rows[position]!r} against column {columns[position]!r} at position {position + 1}; reorder one of them"
+            f"{shown(rows[position])} against column {shown(columns[position])} at position {position + 1}; reorder "
+            "one of them"
         )
     return Table(table.values, rows if rows is not None else columns, columns if columns is not None else rows)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rkhs._core.checks import check_choice, check_count, check_flag
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.data.dataset import SkippedRow, listed
 
 __all__ = ["Fingerprints", "molecular_fingerprints", "morgan_fingerprints"]
@@ -122,7 +122,9 @@ def molecular_fingerprints(
 
     if isinstance(molecules, str):
         text = molecules
-        raise InputError(f"`smiles` must be a list of SMILES; got the single string {text!r}; write [{text!r}]")
+        raise InputError(
+            f"`smiles` must be a list of SMILES; got the single string {shown(text)}; write [{shown(text)}]"
+        )
     check_choice(on_error, "on_error", ("raise", "skip"))
     check_choice(fingerprint, "fingerprint", FINGERPRINTS)
     radius, n_bits = check_count(radius, "radius", at_least=0), check_count(n_bits, "n_bits")
@@ -132,14 +134,15 @@ def molecular_fingerprints(
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
     if skipped and (on_error == "raise" or not rows):
-        shown = listed([f"row {bad.row} ({bad.text!r}: {bad.reason})" for bad in skipped])
+        examples = listed([f"row {bad.row} ({shown(bad.text)}: {bad.reason})" for bad in skipped])
         advice = (
             'correct them, or pass on_error="skip" to leave them out'
             if rows
             else "check that this is the SMILES column"
         )
         raise InputError(
-            f"expected SMILES that RDKit reads; got {len(skipped)} of {len(given)} that it does not: {shown}; {advice}"
+            f"expected SMILES that RDKit reads; got {len(skipped)} of {len(given)} that it does not: {examples}; "
+            f"{advice}"
         )
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))

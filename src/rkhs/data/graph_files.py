@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs._core.files import check_readable
+from rkhs.data.arrays import check_arrays
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
@@ -73,6 +75,7 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     format.
     """
     file = Path(path)
+    check_readable(file)
     if not file.exists():
         raise InputError(
             f"`path` must name a folder or file that exists; got {str(file)!r}, which does not; check the spelling"
@@ -151,6 +154,7 @@ def _read_text(file: Path) -> Graphs:
 
 
 def _read_npz(file: Path) -> Graphs:
+    check_arrays(file)
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays: dict[str, Any] = {name: stored[name] for name in stored.files}

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import check_readable
+from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
@@ -72,6 +74,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
         raise InputError(
             f"`path` must name a file or folder that exists; got {path!r}, which does not; check folder and spelling"
         )
+    check_readable(path)
     file = Path(path)
     found = kind if kind is not None else _kind_of(file)
     if found is None or found == "vectors":
@@ -90,7 +93,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     columns = options.pop("columns", None)
     _refuse(options, ("index_column", "header", "delimiter", "encoding"), found)
     if columns is not None and len(columns) != 1:
-        raise InputError(f"{file}: {found} stand in one column; got columns={list(columns)!r}; name one")
+        raise InputError(f"{file}: {found} stand in one column; got {len(columns)} in columns=; name one")
     strings = read_strings(file, column=None if columns is None else columns[0], **options)
     return sequence_dataset(strings, given)
 
@@ -119,14 +122,14 @@ def _kind_of(file: Path) -> str | None:
 def _refuse(options: dict[str, Any], taken: tuple[str, ...], kind: str) -> None:
     unused = sorted(set(options) - set(taken))
     if unused:
-        shown = ", ".join(taken) or "none"
-        raise InputError(f"{kind} are read with the arguments {shown}; got {', '.join(unused)}; leave it out")
+        known, given = (", ".join(f"`{name}`" for name in names) for names in (taken, unused))
+        raise InputError(f"{kind} are read with the arguments {known or 'none'}; got {given}; leave it out")
 
 
 def _table(file: Path, kind: str | None, options: dict[str, Any]) -> Dataset:
     data = read_table(file, **options)
     if kind is not None and data.kind != kind:
-        raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; leave the kind out")
+        raise InputError(f"{file}: expected {kind}; got a file of {data.kind}; give a file of {kind}")
     return data
 
 
@@ -154,8 +157,8 @@ def _curves(file: Path, options: dict[str, Any]) -> Dataset:
         bad = next((name for name, time in zip(data.column_names, found, strict=True) if time is None), None)
         if bad is not None:
             raise InputError(
-                f"{file}: the columns of curves are named by their times, which are numbers; got the name {bad!r}; "
-                "leave that column out with columns, or read vectors"
+                f"{file}: the columns of curves are named by their times, which are numbers; got the name "
+                f"{shown(bad)}; name the other columns with columns=[...], or read vectors"
             )
         times = np.array(found, dtype=np.float64)
     if times is not None and (
@@ -171,6 +174,7 @@ def _curves(file: Path, options: dict[str, Any]) -> Dataset:
 def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
     """Times that a .npz file holds, and the name of its only table."""
     try:
+        check_arrays(file)
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except Exception:  # the reader of tables says what is wrong

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.data.dataset import Dataset, listed, locate_all
 from rkhs.data.readers import _check_path, _delimiter, _Options
-from rkhs.data.text import MISSING, number_in, open_text
+from rkhs.data.text import MISSING, is_grouped_number, number_in, open_text, unescape_formula
 
 __all__ = ["read_mixed"]
 
@@ -71,8 +71,8 @@ def read_mixed(
     for j, position in enumerate(positions):
         cells = [row[position].strip() for row in rows]
         name = str(position) if opened.names is None else opened.names[position]
-        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {name!r}")
-    names = None if index is None else tuple(row[index].strip() for row in rows)
+        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}")
+    names = None if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
     titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
     return Dataset(X, "table", names, titles, str(file))
 
@@ -82,6 +82,12 @@ def _column(cells: list[str], kind: str | None, where: str) -> list[float | str 
     known = [cell.lower() not in MISSING for cell in cells]
     numbers = [number_in(cell) if k else None for cell, k in zip(cells, known, strict=True)]
     odd = [i + 1 for i, (number, k) in enumerate(zip(numbers, known, strict=True)) if k and number is None]
+    grouped = next((cells[i - 1] for i in odd if is_grouped_number(cells[i - 1])), None)
+    if kind is None and grouped is not None and all(is_grouped_number(cells[i - 1]) for i in odd):
+        raise InputError(
+            f"{where} must hold numbers or texts; got {shown(grouped)}, a number with separators or a unit; remove "
+            "these, or begin them with a letter if they are names"
+        )
     if kind == "text" or (kind is None and odd):
         return [cell if k else None for cell, k in zip(cells, known, strict=True)]
     if odd:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, missing_extra, shown
 from rkhs.data.dataset import (
     Table,
     as_numbers,
@@ -19,6 +19,7 @@ from rkhs.data.dataset import (
     locate,
     locate_all,
 )
+from rkhs.data.text import is_grouped_number
 
 __all__ = ["import_pandas", "read_parquet_numbers", "read_parquet_text"]
 
@@ -71,6 +72,8 @@ def read_parquet_numbers(path: Path, *, columns: Sequence[object] | None, index_
     index = None if index_column is None else locate(index_column, names, len(names), "index_column")
     if index is None and row_names is None and _is_text_index(pandas, frame, positions):
         index = 0
+        if positions is None and any(map(is_grouped_number, frame.iloc[:, 0])):
+            index = None  # numbers written for people: data, refused below
     if index is not None:
         row_names = tuple(str(name) for name in frame.iloc[:, index])
     kept = positions if positions is not None else [i for i in range(len(names)) if i != index]
@@ -78,8 +81,8 @@ def read_parquet_numbers(path: Path, *, columns: Sequence[object] | None, index_
     if text:
         raise InputError(
             f"{path}: expected numbers in every column read; got other types in "
-            f"{listed([f'column {names[i]!r} ({frame.dtypes.iloc[i]})' for i in text])}; name the numeric columns with "
-            "columns=[...], turn them into numbers first, or pass index_column= for row names, smiles_column= for "
+            f"{listed([f'column {shown(names[i])} ({frame.dtypes.iloc[i]})' for i in text])}; name the numeric columns "
+            "with columns=[...], turn them into numbers first, or pass index_column= for row names, smiles_column= for "
             "molecules"
         )
     values = _values(frame, kept, str(path))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import check_readable
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
@@ -159,6 +160,7 @@ def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
         raise InputError(
             f"`path` must name a file that exists; got {str(file)!r}, which does not; check folder and spelling"
         )
+    check_readable(file)
     if extension not in _USES:
         raise InputError(
             f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; convert the file, or rename it if its "
@@ -174,7 +176,7 @@ def _check_options(options: _Options, extension: str) -> None:
     if options.header not in (True, False, None):
         raise InputError(f"`header` must be True, False or None; got {options.header!r}; choose one of them")
     if options.delimiter is not None and (not isinstance(options.delimiter, str) or len(options.delimiter) != 1):
-        raise InputError(f"`delimiter` must be one character; got {options.delimiter!r}; for example ';'")
+        raise InputError(f"`delimiter` must be one character; got {shown(options.delimiter)}; for example ';'")
     defaults = _Options()
     unused = [
         name
@@ -182,8 +184,8 @@ def _check_options(options: _Options, extension: str) -> None:
         if getattr(options, name) != getattr(defaults, name) and name not in _USES[extension]
     ]
     if unused:
-        taken = ", ".join(sorted(_USES[extension])) or "none"
-        raise InputError(f"a {extension} file takes the arguments {taken}; got {', '.join(unused)}; leave it out")
+        taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
+        raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {given}; leave it out")
     if options.smiles_column is not None and (options.gram or options.columns is not None):
         other = "gram" if options.gram else "columns"
         raise InputError(
@@ -198,8 +200,8 @@ def _check_recipe(options: _Options, extension: str) -> None:
     defaults = _Options()
     given = [name for name in sorted(_PRINTS) if getattr(options, name) != getattr(defaults, name)]
     if given and options.smiles_column is None and extension != ".smi":
-        shown = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
-        raise InputError(f"`{shown}` is for SMILES; got it without `smiles_column`; leave it out or name the column")
+        argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
+        raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
     check_choice(options.fingerprint, "fingerprint", ("morgan", "path", "maccs", "counts"))
     lacks = {"path": {"radius"}, "maccs": {"radius", "n_bits"}}.get(options.fingerprint, set())
     if useless := sorted(lacks.intersection(given)):

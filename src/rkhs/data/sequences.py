@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import check_readable
 from rkhs.data.dataset import Dataset, Kind
 
 __all__ = ["Sequences", "read_fasta", "sequence_dataset"]
@@ -51,6 +52,7 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
         If the file is missing or no text, does not begin with a header, or a sequence is empty.
     """
     file = Path(path)
+    check_readable(file)
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeError) as error:
@@ -75,7 +77,9 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
         raise InputError(f"{file}: expected sequences; got an empty file; check that it was written to the end")
     empty = [names[i] for i, part in enumerate(parts) if not part]
     if empty:
-        raise InputError(f"{file}: expected letters after every header; got none for {empty[0]!r}; remove that header")
+        raise InputError(
+            f"{file}: expected letters after every header; got none for {shown(empty[0])}; remove that header"
+        )
     return Sequences(["".join(part) for part in parts], tuple(names), str(file))
 
 

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import check_readable
+from rkhs.data.arrays import check_arrays
+from rkhs.data.dataset import listed
 from rkhs.data.text import number_in
 
 __all__ = ["SERIES_EXTENSIONS", "Series", "read_series"]
@@ -76,6 +79,7 @@ def read_series(
     The UEA multivariate time series classification archive (2018), for ``.ts``.
     """
     file = Path(path)
+    check_readable(file)
     extension = file.suffix.lower()
     if not file.is_file() or extension not in SERIES_EXTENSIONS:
         raise InputError(
@@ -142,8 +146,8 @@ def _channel(cells: Sequence[str], where: str) -> np.ndarray:
     if not np.isfinite(values).all():
         when = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(
-            f"{where}: expected finite numbers; got {cells[when] or 'an empty cell'!r} at time {when}; fill the gap, "
-            "or remove the row"
+            f"{where}: expected finite numbers; got {shown(cells[when] or 'an empty cell')} at time {when}; fill the "
+            "gap, or remove the row"
         )
     return values
 
@@ -177,6 +181,7 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
 
 
 def _from_arrays(file: Path, key: str | None) -> Series:
+    check_arrays(file)
     try:
         with file.open("rb") as handle:
             found = np.load(handle, allow_pickle=False)
@@ -189,7 +194,9 @@ def _from_arrays(file: Path, key: str | None) -> Series:
         ) from error
     names: tuple[str, ...] | None = None
     if key is not None and key not in arrays:
-        raise InputError(f"{file}: `key` must name an array of the file; got {key!r}; it has {', '.join(arrays)}")
+        raise InputError(
+            f"{file}: `key` must name an array of the file; got {key!r}; it has {listed(list(map(shown, arrays)), 10)}"
+        )
     alone = key if key is not None else next(iter(arrays)) if len(arrays) == 1 else None
     if alone is not None and arrays[alone].ndim in (2, 3):
         items = list(arrays[alone])
@@ -211,7 +218,7 @@ def _finite(item: Any, where: str) -> np.ndarray:
     if item.dtype.kind not in "biuf" or item.ndim not in (1, 2) or item.size == 0:
         raise InputError(
             f"{where}: expected numbers of shape (length,) or (length, channels); got {item.dtype} of shape "
-            f"{item.shape}; --key or key= chooses one array of a file"
+            f"{item.shape}; key= chooses one array of a file"
         )
     values = np.array(item, dtype=np.float64).reshape(len(item), -1)
     known = np.flatnonzero(~np.isnan(values).all(axis=1))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from rkhs._core.errors import InputError
+from rkhs._core.files import check_readable
 from rkhs.data.dataset import listed
 from rkhs.data.readers import _check_path, _Options, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
@@ -45,6 +46,7 @@ def read_strings(
         If the file is missing, empty or of another format, a cell is empty, or the lines hold only numbers.
     """
     file = Path(path)
+    check_readable(file)
     extension = file.suffix.lower()
     tabular = extension in (".csv", ".tsv", ".parquet")
     if tabular != (column is not None):

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.data.dataset import Table, check_unique_names, column_label, listed, locate, locate_all
 
 __all__ = ["TextFile", "open_text", "read_numbers", "read_text_columns"]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+# Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
+_GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
 _BLOCK = 8192  # rows turned into one array at a time, so that the Python floats of a long file are never all alive
 
 
@@ -65,6 +68,39 @@ def number_in(text: str) -> float | None:
         return None
 
 
+def is_grouped_number(text: str) -> bool:
+    """Whether a cell is a number written for people: ``1,101``, ``1 101``, ``1.234.567,8``, ``12 %``, ``$5``."""
+    return number_in(text) is None and _GROUPED.fullmatch(text.strip()) is not None
+
+
+def escape_formula(text: str) -> str:
+    """A text as a csv cell that no spreadsheet runs: a quote before what begins like a formula, numbers excepted.
+
+    Source: OWASP, CSV injection. :func:`unescape_formula` takes one such quote away, so that names come back.
+    """
+    return f"'{text}" if _begins_formula(text) else text
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted where that is needed.
+
+    Python's writer leaves a carriage return without quotation marks, and readers then end the row there.
+    """
+    texts = [escape_formula(cell) if isinstance(cell, str) else repr(cell) for cell in cells]
+    quoted = ['"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text for text in texts]
+    return ",".join(quoted) + "\n"
+
+
+def unescape_formula(cell: str) -> str:
+    """The name that a cell stands for."""
+    return cell[1:] if cell.startswith("'") and _begins_formula(cell) else cell
+
+
+def _begins_formula(text: str) -> bool:
+    plain = text.lstrip("'")
+    return plain.startswith(("=", "+", "-", "@", "\t", "\r")) and number_in(plain) is None
+
+
 def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str) -> TextFile:
     """Open a delimited file and decide whether its first row holds column names.
 
@@ -96,7 +132,7 @@ def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str)
     width = len(cells)
     has_names = _first_row_is_names(cells, source) if header is None else header
     if has_names:
-        names = tuple(cell.strip() for cell in cells)
+        names = tuple(unescape_formula(cell.strip()) for cell in cells)
         check_unique_names(names, source)
         rows = _rows(lines, None, width, source, delimiter)
     else:
@@ -142,7 +178,7 @@ def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_colu
     if not positions:
         raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
     first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
-    row_names: tuple[str, ...] | None = tuple(first_cells) if index is not None else None
+    row_names: tuple[str, ...] | None = tuple(map(unescape_formula, first_cells)) if index is not None else None
     if maybe_index:
         row_names = _text_index(first_cells, file, required=wanted is None)
         if row_names is None and wanted is None:
@@ -186,7 +222,7 @@ def read_text_columns(
         texts.append(row.cells[position].strip())
         names.append(row.cells[index or 0].strip())
     if index is not None:
-        return texts, tuple(names)
+        return texts, tuple(map(unescape_formula, names))
     return texts, None if position == 0 else _text_index(names, file, required=False)
 
 
@@ -253,7 +289,7 @@ def _first_row_is_names(cells: list[str], source: str) -> bool:
     if not any(text) and not unnamed_index and not _is_grid(values):
         return False
     raise InputError(
-        f"{source}: expected a first row that is clearly names or clearly data; got {listed(cells)}; "
+        f"{source}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "
         "pass header=True if these are column names, header=False if they are data"
     )
 
@@ -328,12 +364,12 @@ class _Troubles:
     def raise_if_any(self) -> None:
         names, source = self.file.names, self.file.source
         if self.text:
-            shown = [
-                f"{column_label(names, i)} ({count} cells, first {example!r} in row {row.number}, line {row.line})"
+            described = [
+                f"{column_label(names, i)} ({count} cells, first {shown(example)} in row {row.number}, line {row.line})"
                 for i, (row, example, count) in sorted(self.text.items())
             ]
             raise InputError(
-                f"{source}: expected numbers in every column read; got text in {listed(shown)}; name the numeric "
+                f"{source}: expected numbers in every column read; got text in {listed(described)}; name the numeric "
                 "columns with "
                 "columns=[...], turn text into numbers first, or pass index_column= for row names, smiles_column= "
                 "for molecules, delimiter= if the cells were not split"
@@ -341,7 +377,7 @@ class _Troubles:
         if self.missing is not None:
             row, position, cell = self.missing
             raise InputError(
-                f"{source}: expected a finite number in every cell; got {cell!r} in row {row.number} (line "
+                f"{source}: expected a finite number in every cell; got {shown(cell)} in row {row.number} (line "
                 f"{row.line}), "
                 f"{column_label(names, position)} ({self.n_missing} such cells in all); drop these rows or fill the "
                 "cells before reading"
@@ -354,20 +390,28 @@ def _text_index(cells: list[str], file: TextFile, *, required: bool) -> tuple[st
     if all(numeric):
         return None
     label = column_label(file.names, 0)
+    grouped = next((cell for cell in cells if is_grouped_number(cell)), None)
+    if required and grouped is not None:
+        # A column of data must not be lost because its numbers are written for people.
+        raise InputError(
+            f"{file.source}: expected a number or a name in every cell of {label}; got {shown(grouped)}, a number with "
+            "separators or a unit; remove these, or pass index_column=0 if the cells are names"
+        )
     if required and any(numeric):
         # One mistyped number must not turn a column of data into names.
         position = numeric.index(False)
         raise InputError(
-            f"{file.source}: expected the first column to be all numbers or all names; got both, {cells[position]!r} "
-            f"in row {position + 1} of {label}; correct it, or pass index_column=0 if they are names"
+            f"{file.source}: expected the first column to be all numbers or all names; got both, "
+            f"{shown(cells[position])} in row {position + 1} of {label}; correct it, or pass index_column=0 if they "
+            "are names"
         )
     repeated = _first_repeated(cells)
     if repeated is None:
-        return tuple(cells)
+        return tuple(map(unescape_formula, cells))
     if not required:
         return None
     raise InputError(
-        f"{file.source}: a first column of text is taken for row names, which must differ; got {repeated!r} more "
+        f"{file.source}: a first column of text is taken for row names, which must differ; got {shown(repeated)} more "
         f"than once in {label}; pass columns=[...] to leave it out, or index_column=0 to use it nevertheless"
     )
 
@@ -386,7 +430,7 @@ def _first_column(cells: list[str], file: TextFile) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InputError(
-            f"{file.source}: expected a finite number in every cell; got {cells[bad[0]]!r} in row {bad[0] + 1}, "
+            f"{file.source}: expected a finite number in every cell; got {shown(cells[bad[0]])} in row {bad[0] + 1}, "
             f"{column_label(file.names, 0)} ({bad.size} such cells in all); drop these rows or fill the cells before "
             "reading"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs._core.files import atomic_path
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.parquet import import_pandas
+from rkhs.data.text import csv_line
 
 __all__ = ["write_codes"]
 
@@ -38,7 +38,9 @@ def write_codes(
     codes : array-like of shape (n, p)
         Finite numbers.
     row_names : sequence of str, default=None
-        n names; written as a first column without a header in csv and as the index in parquet.
+        n names; written as a first column without a header in csv and as the index in parquet. In csv a name that
+        begins like a formula of a spreadsheet (``=``, ``+``, ``-``, ``@``, tabulator, carriage return) has a quote
+        ``'`` before it, unless it is a number; :func:`read_table` takes that quote away.
     column_names : sequence of str, default=None
         p names; None writes ``code0``, ``code1``, ... (nothing in npy).
 
@@ -68,7 +70,7 @@ def write_codes(
     if columns is None:
         columns = [f"code{i}" for i in range(values.shape[1])]
     if "" in columns:
-        raise InputError(f"`column_names` must not be empty; got {columns!r}; name every column")
+        raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
     check_unique_names(columns, "column_names")
     if extension == ".csv":
         _write_csv(target, values, rows, columns)
@@ -94,7 +96,9 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
     if names is None:
         return None
     if isinstance(names, str):
-        raise InputError(f"`{argument}` must be a list of {expected} names; got the string {names!r}; write a list")
+        raise InputError(
+            f"`{argument}` must be a list of {expected} names; got the string {shown(names)}; write a list"
+        )
     texts = [str(name) for name in names]
     if len(texts) != expected:
         raise InputError(f"`{argument}` must hold {expected} names; got {len(texts)}; give one a {argument[:-6]}")
@@ -103,11 +107,10 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
 
 def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:
     with atomic_path(target) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(columns if rows is None else ["", *columns])
+        handle.write(csv_line(columns if rows is None else ["", *columns]))
         # tolist() gives Python floats, whose text form reads back to the same bits, for float32 too.
         for i, numbers in enumerate(values.tolist()):
-            writer.writerow(numbers if rows is None else [rows[i], *numbers])
+            handle.write(csv_line(numbers if rows is None else [rows[i], *numbers]))
 
 
 def _write_parquet(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:

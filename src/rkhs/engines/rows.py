@@ -11,6 +11,7 @@ import numpy as np
 
 from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.files import check_readable
 
 __all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows", "as_rows"]
 
@@ -328,6 +329,7 @@ def _find_rows(X: Any, name: str) -> Rows:
 
 
 def _from_path(path: str, name: str) -> Rows:
+    check_readable(path)
     if os.path.isdir(path) or path.lower().endswith((".parquet", ".pq")):
         return ParquetRows.of(path)
     if not path.lower().endswith(".npy"):
@@ -335,8 +337,10 @@ def _from_path(path: str, name: str) -> Rows:
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
+        # NumPy's own words would teach to load what can run code.
+        reason = "it holds Python objects" if "pickle" in str(error) or "objects" in str(error) else error
         raise InputError(
-            f"{name}: cannot read {path!r} ({error}); check the name, and that it is a .npy file"
+            f"{name}: cannot read {path!r} ({reason}); check the name, and that it is a .npy file of numbers"
         ) from None
     if table.ndim != 2:
         raise InputError(f"{name} must be a 2-D array (n samples, d inputs); {path!r} has shape {table.shape}")

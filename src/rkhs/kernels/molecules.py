@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_flag
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError, missing_extra, shown
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.packed import pack_counts, packed_jaccard
 from rkhs.kernels.parts import ObjectKernel
@@ -20,6 +20,7 @@ __all__ = ["FINGERPRINTS", "MoleculeTanimoto", "fingerprint_rows"]
 FINGERPRINTS = ("morgan", "path", "maccs")
 _MACCS = 167
 _SHOWN = 5
+_LONGEST = 10_000  # RDKit takes a second or two for so long a SMILES, the square of that beyond, and cannot be stopped
 
 
 def fingerprint_rows(
@@ -64,6 +65,9 @@ def fingerprint_rows(
     try:
         for number, item in enumerate(molecules):
             # RDKit reads the empty text as a molecule without atoms, which in a file is a missing value.
+            if isinstance(item, str) and len(item) > _LONGEST:
+                refused.append((number, item, f"longer than {_LONGEST} characters"))
+                continue
             if isinstance(item, Chem.Mol):
                 molecule: Any = item
             else:
@@ -188,11 +192,13 @@ class MoleculeTanimoto(ObjectKernel):
     def _features(self, items: list[str]) -> np.ndarray:
         rows, _, refused = fingerprint_rows(items, self.fingerprint, self.counts, self.radius, self.n_bits)
         if refused:
-            shown = ", ".join(f"item {number} ({text!r}: {reason})" for number, text, reason in refused[:_SHOWN])
+            examples = ", ".join(
+                f"item {number} ({shown(text)}: {reason})" for number, text, reason in refused[:_SHOWN]
+            )
             more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
             raise InputError(
                 f"MoleculeTanimoto reads SMILES that RDKit reads; got {len(refused)} of {len(items)} that it does not: "
-                f"{shown}{more}; correct them, or leave them out: rkhs.data.molecular_fingerprints(..., "
+                f"{examples}{more}; correct them, or leave them out: rkhs.data.molecular_fingerprints(..., "
                 'on_error="skip").kept says which can be read'
             )
         return np.stack(rows)

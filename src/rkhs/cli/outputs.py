@@ -1,0 +1,212 @@
+"""What a command will write, looked at before its work begins: no work is done that could not be kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["TABLES", "Outputs", "after_writing"]
+
+TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
+_IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
+_DATA = (*TABLES, *_IN_FOLDERS, ".tsv", ".npz", ".smi", ".fasta", ".fa", ".ts", ".onnx")
+
+
+class Outputs:
+    """The files that a command will write, each checked when it is named.
+
+    Refused are: what is no regular file, a folder that is missing or closed to writing, an extension of another format,
+    a format whose extra is not installed, and a file that the command reads, or writes twice, under whatever name.
+
+    Parameters
+    ----------
+    *inputs : (str, str or None)
+        What the command reads: the name by which the user knows it, and the path.
+    """
+
+    def __init__(self, *inputs: tuple[str, str | None]) -> None:
+        self._inputs = [(name, path) for name, path in inputs if path is not None]
+        self._planned: dict[str, str] = {}
+        self._bytes: dict[str, int] = {}
+
+    def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
+        """Plan a file; None is no file.
+
+        Parameters
+        ----------
+        flag : str
+            For messages.
+        path : str or None
+        extensions : tuple of str, default=()
+            Those that are known; none: any.
+
+        Raises
+        ------
+        InputError
+            If it could not be written, or would destroy something.
+        MissingExtraError
+            If its format needs an extra.
+        """
+        from rkhs._core.checks import naming
+        from rkhs._core.errors import InputError
+        from rkhs._core.files import check_writable
+
+        if path is None:
+            return
+        if extensions and not path.lower().endswith(extensions):
+            raise InputError(f"{flag} must end in {', '.join(extensions)}; got {path!r}; change the file name")
+        self._refuse_clashes(flag, path)
+        with naming(flag):
+            check_writable(path)
+        if path.lower().endswith((".parquet", ".onnx")):
+            _import_writer(path)
+        self._planned[flag] = path
+
+    def add_model(self, flag: str, path: str | None) -> None:
+        """Plan a model file: it takes the place of another model file or of an empty one, and of nothing else."""
+        from rkhs._core.errors import InputError
+
+        if path is not None and path.lower().endswith(_DATA):
+            raise InputError(
+                f"{flag} names a model file, such as model.rkhs; got {path!r}, the name of other data; codes go to "
+                "--codes FILE"
+            )
+        self.add(flag, path)
+        if path is not None and os.path.exists(path) and not _may_be_replaced(path):
+            raise InputError(
+                f"{flag} would overwrite {path!r}, which is no model file; choose another name, or delete it first"
+            )
+
+    def add_checkpoint(self, flag: str, path: str | None) -> None:
+        """Plan a checkpoint: it goes on with one of ours, and touches nothing else."""
+        from rkhs.engines import Checkpoint
+
+        if path is not None:
+            Checkpoint(path).check()
+            self.add(flag, path)
+
+    def add_folder(self, flag: str, path: str) -> None:
+        """Plan a folder of parquet files, made if it is not there."""
+        from rkhs._core.checks import naming
+        from rkhs._core.errors import InputError
+        from rkhs._core.files import check_writable
+
+        _import_writer("codes.parquet")
+        place = Path(os.path.realpath(path))
+        self._refuse_clashes(flag, path)
+        while not place.exists():
+            place = place.parent
+        if not place.is_dir():
+            raise InputError(f"{flag} {path} is a folder to write; got one in {str(place)!r}, which is none; rename it")
+        with naming(flag):
+            check_writable(place / "part.parquet")
+
+    def need(self, flag: str, n_bytes: int) -> None:
+        """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused.
+
+        Parameters
+        ----------
+        flag : str
+            Of a planned file; another is ignored.
+        n_bytes : int
+
+        Raises
+        ------
+        InputError
+            If there is not the room.
+        """
+        from rkhs._core.errors import InputError
+        from rkhs._core.memory import readable
+
+        if flag not in self._planned:
+            return
+        self._bytes[flag] = n_bytes
+        folders = {name: Path(os.path.realpath(self._planned[name])).parent for name in self._bytes}
+        disk = os.stat(folders[flag]).st_dev
+        wanted = sum(size for name, size in self._bytes.items() if os.stat(folders[name]).st_dev == disk)
+        free = shutil.disk_usage(folders[flag]).free
+        if wanted > free:
+            raise InputError(
+                f"{flag} {self._planned[flag]}: expected room for {readable(wanted)} in {str(folders[flag])!r}; got "
+                f"{readable(free)}; make room, or write elsewhere"
+            )
+
+    def _refuse_clashes(self, flag: str, path: str) -> None:
+        from rkhs._core.errors import InputError
+
+        for name, other in self._inputs:
+            if _is_read(path, other):
+                raise InputError(f"{flag} {path} would overwrite {name} or a part of it; choose another name")
+        for name, other in self._planned.items():
+            if _are_one(path, other):
+                raise InputError(f"{flag} and {name} name the same file, {path!r}; choose two names")
+
+
+def _is_read(path: str, source: str) -> bool:
+    """Whether a file is read because a source is named: it is the source, in its folder, or one of a set beside it."""
+    if _are_one(path, source):
+        return True
+    place, target = Path(os.path.realpath(source)), Path(os.path.realpath(path))
+    if place.is_dir():
+        return target.is_file() and target.suffix.lower() in _IN_FOLDERS and target.is_relative_to(place)
+    stem = place.name.removesuffix("A.txt")
+    return place.name.endswith("_A.txt") and target.parent == place.parent and target.name.startswith(stem)
+
+
+def _are_one(path: str, other: str) -> bool:
+    """Whether two names mean one file: by links of either kind, or by another spelling."""
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):  # one of them is not there yet
+        return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _may_be_replaced(path: str) -> bool:
+    from rkhs._core.errors import InputError
+
+    try:
+        with open(path, "rb") as file:
+            start = file.read(64)
+    except OSError as error:
+        raise InputError(f"cannot read {path!r}, which would be overwritten ({error.strerror})") from error
+    return not start or b"rkhs-model " in start
+
+
+def _import_writer(path: str) -> None:
+    if path.lower().endswith(".onnx"):
+        from rkhs.export import import_onnx
+
+        import_onnx()
+    else:
+        from rkhs.data.parquet import import_pandas
+
+        import_pandas()
+
+
+@contextmanager
+def after_writing(*said: str) -> Iterator[None]:
+    """Say what is there already, should a later output fail.
+
+    Parameters
+    ----------
+    *said : str
+        Such as ``"the model is written: m.rkhs"``.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    InputError
+        In place of what went wrong, with what was said.
+    """
+    from rkhs._core.errors import InputError, RkhsError
+
+    try:
+        yield
+    except (RkhsError, OSError) as error:
+        raise InputError("; ".join([str(error), *said])) from error

@@ -1,0 +1,119 @@
+"""Standard output and error that never end the work, and signals that end it cleanly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from types import FrameType
+from typing import Any
+
+__all__ = ["Stream", "Terminated", "ended_by_signals", "forgiving_streams"]
+
+
+class Stream:
+    """A text stream whose writes never fail: a reader that left, or a full disk, is no reason to lose a fit.
+
+    Parameters
+    ----------
+    stream : text file or None
+        None, as Python has it where the descriptor was closed, takes everything and keeps nothing.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+        """What went wrong first; nothing was written after it."""
+
+    def write(self, text: str) -> int:
+        """Write what the encoding has; other characters as escapes."""
+        if self._stream is not None and self.error is None:
+            encoding = getattr(self._stream, "encoding", None) or "utf-8"
+            known = text.encode(encoding, "backslashreplace").decode(encoding)
+            try:
+                self._stream.write(known)
+            except (OSError, ValueError) as error:  # a ValueError: it was closed
+                self._fail(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        if self._stream is not None and self.error is None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self._fail(error)
+
+    def isatty(self) -> bool:
+        """Whether a person reads."""
+        return self._stream is not None and self.error is None and bool(self._stream.isatty())
+
+    def _fail(self, error: Exception) -> None:
+        self.error = error if isinstance(error, OSError) else OSError(str(error))
+        # Python tries to write the rest again when it ends.
+        with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), self._stream.fileno())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def forgiving_streams() -> Iterator[Stream]:
+    """Within the block writing to standard output and error cannot fail.
+
+    Yields
+    ------
+    Stream
+        Standard output.
+    """
+    out, err = Stream(sys.stdout), Stream(sys.stderr)
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield out
+        finally:
+            out.flush()
+            err.flush()
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asked the program to end: whoever cleans up after Ctrl-C does so now.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.number = number
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them.
+
+    A second signal ends the program at once. Threads that are not the main one cannot do this and run the block as is.
+
+    Yields
+    ------
+    None
+    """
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):  # nohup ignores SIGHUP, and Windows has none
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                    stack.callback(signal.signal, number, signal.SIG_DFL)
+                    signal.signal(number, _terminate)
+        yield
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    del frame
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated(number)

@@ -1,0 +1,128 @@
+"""Messages of the library in the words of the command line: flags in place of Python arguments."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+
+__all__ = ["FLAGS", "in_flags", "one_line"]
+
+FLAGS = {
+    "address": ("--scheduler", "ADDRESS"),
+    "checkpoint": ("--checkpoint", "FILE"),
+    "column": ("--columns", "NAME"),
+    "columns": ("--columns", "A,B,..."),
+    "delimiter": ("--delimiter", "CHAR"),
+    "diag": ("--diag", "VALUE"),
+    "encoding": ("--encoding", "NAME"),
+    "engine": ("--engine", "NAME"),
+    "fingerprint": ("--fingerprint", "NAME"),
+    "gram": ("--gram", ""),
+    "header": ("--header", "yes|no"),
+    "index_column": ("--index-column", "COLUMN"),
+    "kernel": ("--kernel", "EXPRESSION"),
+    "key": ("--key", "NAME"),
+    "kind": ("--kind", "KIND"),
+    "layer": ("--layer", "L"),
+    "n_best": ("--n-best", "K"),
+    "n_bits": ("--bits", "N"),
+    "n_components": ("--n-components", "P"),
+    "n_jobs": ("--jobs", "N"),
+    "n_neighbors": ("--n-neighbors", "K"),
+    "n_splits": ("--splits", "N"),
+    "on_error": ("--skip-bad-smiles", ""),
+    "radius": ("--radius", "R"),
+    "random_state": ("--seed", "N"),
+    "rows": ("--chunk-rows", "N"),
+    "smiles_column": ("--smiles", "COLUMN"),
+    "space": ("--space", "SPACE"),
+}
+"""Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
+
+_PHRASES = {
+    'gram="cross"': "rkhs transform with a model",
+    "gram=False": "no --gram",
+    "header=False": "--header no",
+    "header=True": "--header yes",
+    "kernel='precomputed'": "--gram",
+    "model.set_params(refine=False)": "--plain",
+    "on_error='skip'": "--skip-bad-smiles",
+    'on_error="skip"': "--skip-bad-smiles",
+    "`path`": "the path",
+}
+_LONGEST = 1200
+
+_QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # what the user wrote: repeated as it is
+_CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"  # Gaussian(gamma=1.0) reads the same on the command line
+_VALUE = rf"""\[[^\]]*\]|'[^']*'|"[^"]*"|{_CALL}|[\w.+-]*\w"""
+_PATTERN = re.compile(
+    rf"(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|(?P<left>{_QUOTED}|--set \S+)"
+    rf"|`(?P<ticked>\w+)`|(?<![\w.-])(?P<name>[a-z]\w*)=(?P<value>{_VALUE})?|(?P<call>{_CALL})"
+    rf"|(?<![\w.-])(?P<bare>{'|'.join(name for name in FLAGS if '_' in name)})(?!\w)"
+)
+
+
+def in_flags(text: str) -> str:
+    """Reword what a message says of Python arguments; what it quotes stays as it is.
+
+    Parameters
+    ----------
+    text : str
+        A message of the library.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from rkhs.cli.wording import in_flags
+    >>> in_flags("got 'header=True'; pass header=False, or name the columns with columns=[...]")
+    "got 'header=True'; pass --header no, or name the columns with --columns A,B,..."
+    """
+    return _PATTERN.sub(_reword, text)
+
+
+def _reword(match: re.Match[str]) -> str:
+    whole = match.group()
+    if match["phrase"] is not None:
+        return _PHRASES[whole]
+    if match["left"] is not None or match["call"] is not None:
+        return whole
+    name = match["name"] or match["ticked"] or match["bare"]
+    if match["name"] is None:
+        return FLAGS[name][0] if name in FLAGS else whole
+    value = (match["value"] or "").strip("[]").replace(" ", "")
+    plain = value.replace("'", "").replace('"', "")
+    if name in FLAGS:
+        flag, placeholder = FLAGS[name]
+        return f"{flag} {plain if plain.strip('.') else placeholder}".strip()
+    if name in _parameters():
+        return f"--set '{name}={plain or '...'}'" if "(" in plain or not plain else f"--set {name}={plain}"
+    return whole
+
+
+@cache
+def _parameters() -> frozenset[str]:
+    """Parameters of all estimators; they are loaded wherever one of them raises."""
+    found = sys.modules.get("rkhs.estimators")
+    classes = [getattr(found, name) for name in getattr(found, "__all__", ())]
+    return frozenset(p for cls in classes if hasattr(cls, "get_params") for p in cls._get_param_names())
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line of bounded length.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    words = " ".join(text.split())
+    if len(words) > _LONGEST:
+        words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)

@@ -1,0 +1,196 @@
+"""Files that lie, never end, or hold numbers written for people: a typed error at once, nothing altered in silence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs._core import memory
+from rkhs._core.errors import InputError
+from rkhs.data import arrays as array_files
+from rkhs.data import (
+    molecular_fingerprints,
+    read_fasta,
+    read_graphs,
+    read_items,
+    read_mixed,
+    read_series,
+    read_strings,
+    read_table,
+    write_codes,
+)
+from rkhs.data.text import escape_formula, is_grouped_number, unescape_formula
+
+NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
+
+
+def header(shape: tuple[int, ...], version: tuple[int, int] = (1, 0)) -> bytes:
+    file = io.BytesIO()
+    write = np.lib.format.write_array_header_1_0 if version == (1, 0) else np.lib.format.write_array_header_2_0
+    write(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return file.getvalue()
+
+
+READERS: dict[str, list[Any]] = {
+    "x.npy": [read_table, read_series, read_items],
+    "x.npz": [read_table, read_series, read_graphs, lambda path: read_items(path, kind="curves")],
+}
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+@pytest.mark.parametrize("name", READERS)
+def test_arrays_are_not_larger_than_their_file(tmp_path: Path, name: str, version: tuple[int, int]) -> None:
+    path, data = tmp_path / name, header((10**13, 1), version) + bytes(64)
+    if name.endswith(".npy"):
+        path.write_bytes(data)
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("edges.npy", data)
+    for read in READERS[name]:
+        started = time.perf_counter()
+        with pytest.raises(InputError, match=r"expected an array of 73 TiB, as its header says; got 64 B"):
+            read(path)
+        assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_arrays_are_not_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path, X = tmp_path / name, np.ones((40, 2))
+    np.save(path, X) if name.endswith(".npy") else np.savez_compressed(path, edges=X)
+    monkeypatch.setattr(array_files, "available_bytes", lambda: 600)
+    for read in READERS[name]:
+        with pytest.raises(InputError, match="got 640 B, with 600 B there"):
+            read(path)
+    assert memory.available_bytes() > 640
+    monkeypatch.undo()
+    np.testing.assert_array_equal(read_table(path).X, X)
+
+
+def test_only_the_array_that_is_asked_for_counts(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("large.npy", header((10**13, 1)))
+        archive.writestr("small.npy", header((2, 1)) + bytes(16))
+    np.testing.assert_array_equal(read_table(tmp_path / "x.npz", key="small").X, np.zeros((2, 1)))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes in the file system")
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        *((f"x{extension}", read_table) for extension in (".csv", ".npy", ".npz", ".parquet", ".smi")),
+        *((f"x{extension}", read_items) for extension in (".txt", ".ts", ".edgelist", ".npz")),
+        ("x.fasta", read_fasta),
+        ("x.txt", read_strings),
+        ("x.csv", read_series),
+        ("x.csv", read_mixed),
+        ("x_A.txt", read_graphs),
+    ],
+)
+def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str, read: Any) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    for _ in range(2):
+        with pytest.raises(InputError, match="which is a (pipe|device); copy what it gives"):
+            read(path)
+        path.unlink()
+        path.symlink_to("/dev/zero")
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a\n1\n")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a test may run as root, who may read everything
+    with pytest.raises(InputError, match="which you may not read"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["1,101", "-1,101.5", "1 101", "1'101", "1.234.567", "1.234.567,8", "3,5", "12%", "12 %", "$5", "5 €", "1,1e3"],
+)
+def test_numbers_written_for_people_are_not_taken_for_names(tmp_path: Path, cell: str) -> None:
+    assert is_grouped_number(cell)
+    path = tmp_path / "x.csv"
+    path.write_text(f'size,b\n"{cell}",1\n"2,202",2\n"9",3\n'.replace('"9"', '"8,3"'))
+    with pytest.raises(InputError, match="a number with separators or a unit"):
+        read_table(path)
+    assert read_table(path, index_column=0).row_names == (cell, "2,202", "8,3")
+    np.testing.assert_array_equal(read_table(path, columns=["b"]).X[:, 0], [1, 2, 3])
+    with pytest.raises(InputError, match="a number with separators or a unit"):
+        read_mixed(path)
+
+
+@pytest.mark.parametrize(
+    "cell", ["2024-01-01", "12:30", "50-00-0", "1.2.3", "a,b", "r1", "1-2", "", "NA", "1.5", "3e2"]
+)
+def test_names_stay_names_and_numbers_numbers(tmp_path: Path, cell: str) -> None:
+    assert not is_grouped_number(cell)
+
+
+def test_a_parquet_column_of_such_numbers_is_not_taken_for_names(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason=NEEDS_TABLES)
+    pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    pandas.DataFrame({"size": ["1,101", "2,202"], "b": [1.0, 2.0]}).to_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="got other types in column 'size'"):
+        read_table(tmp_path / "x.parquet")
+
+
+# ---------------------------------------------------------------- formulas in csv
+
+NAMES = ["=cmd|' /C calc'!A0", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''=x", "'x", "-1.5", "+3e2", "plain", "=", "-"]
+
+
+def test_formulas_are_escaped_in_csv_and_names_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "z.csv"
+    write_codes(path, np.ones((len(NAMES), 2)) * -1.5, row_names=NAMES, column_names=["=a", "-b"])
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["", "'=a", "'-b"]
+    for row, name in zip(rows[1:], NAMES, strict=True):
+        assert row[1:] == ["-1.5", "-1.5"]
+        assert row[0] == (name if name in ("'x", "-1.5", "+3e2", "plain") else f"'{name}")
+    found = read_table(path)
+    assert found.row_names == tuple(NAMES)
+    assert found.column_names == ("=a", "-b")
+    assert read_table(path, columns=["=a"]).column_names == ("=a",)
+    assert read_mixed(path, index_column=0).row_names == tuple(NAMES)
+
+
+def test_escaping_can_be_undone_for_every_text() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        text = "".join(rng.choice(list("'=+-@\t\r1a "), size=rng.integers(0, 6)))
+        assert unescape_formula(escape_formula(text)) == text
+
+
+# ---------------------------------------------------------------- long values
+
+
+def test_long_values_are_shortened_in_messages(tmp_path: Path) -> None:
+    cell = "x" * 100_000
+    path = tmp_path / "x.csv"
+    for content in (f"a,b\n1,2\n3,{cell}\n", f"{cell},1\n2,3\n", f"a,{cell},{cell}\n1,2,3\n"):
+        path.write_text(content)
+        with pytest.raises(InputError, match=r"\(100000 characters\)") as caught:
+            read_table(path)
+        assert len(str(caught.value)) < 700
+
+
+def test_a_smiles_that_rdkit_would_read_for_minutes_is_refused() -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    long = "C" * 100_000
+    with pytest.raises(InputError, match="longer than 10000 characters") as caught:
+        molecular_fingerprints(["CC", long])
+    assert len(str(caught.value)) < 400
+    found = molecular_fingerprints(["CC", long], on_error="skip")
+    assert found.kept.tolist() == [0]
+    assert found.skipped[0].text == long
+    assert len(molecular_fingerprints(["C" * 5000]).bits) == 1
