@@ -8,7 +8,6 @@ is at most 0.01 below that of kernel principal components with defaults.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from pathlib import Path
@@ -23,6 +22,7 @@ from protocol import Task, components, make_task
 from sets import all_sets
 
 from rkhs import KernelAutoencoder, KernelPCA
+from rkhs.reproduce.scripts import data_folder, run_script
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -47,12 +47,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=2)
     arguments = parser.parse_args()
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     tasks = []
-    for data in all_sets(Path(os.environ["RKHS_DATA"])):
+    for data in all_sets(data_folder()):
         if not data.development or data.load()[1] is None:
             continue
         for seed in range(arguments.seeds):
@@ -71,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -7,9 +7,7 @@ on the training half. Needs the benchmark data (variable RKHS_DATA). Run: ./dev 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -17,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, GaussianOf
+from rkhs.reproduce.scripts import data_folder, run_script
 
 KERNELS = {"Gaussian": FunctionalGaussian(), "Laplacian": GaussianOf(FunctionalLaplacian())}
 COMPONENTS, NEIGHBOURS = (3, 10), (1, 3, 5, 10, 20)
@@ -24,7 +23,7 @@ COMPONENTS, NEIGHBOURS = (3, 10), (1, 3, 5, 10, 20)
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training and test curves with their labels, or fat contents; phonemes have the published split."""
-    folder = Path(os.environ["RKHS_DATA"])
+    folder = data_folder()
     if name == "phoneme":
         file = np.load(folder / "fda_phoneme" / "phoneme.npz")
         return file["X_train"], file["y_train"], file["X_test"], file["y_test"]
@@ -97,8 +96,12 @@ def study(name: str) -> None:
         print(f"  {method:24s} test {test:.3f}   cross-validated {value:.3f}   ({chosen})", flush=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", default=["phoneme", "tecator"])
     for each in parser.parse_args().sets:
         study(each)
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -9,7 +9,6 @@ Printed: held-out error with refined codes over that of the first row, the mean 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian, Linear, Matern
+from rkhs.reproduce.scripts import data_folder, run_script
 
 
 def read_table(path: Path, columns: int) -> np.ndarray:
@@ -91,11 +91,9 @@ def main() -> None:
     parser.add_argument("--components", type=int, nargs="*", default=[10, 2])
     parser.add_argument("--rows", type=int, default=600)
     arguments = parser.parse_args()
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
     warnings.simplefilter("ignore", ConvergenceWarning)
     torch.set_num_threads(1)
-    sets = read_sets(Path(os.environ["RKHS_DATA"]))
+    sets = read_sets(data_folder())
     for p in arguments.components:
         table = {name: [] for name in settings(p <= 2)}
         for name, X in sets.items():
@@ -114,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -10,10 +10,8 @@ path" sees the test rows: no choice can beat it. ``--raw`` leaves the columns of
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from _development import components, development_sets, splits
 from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder
+from rkhs.reproduce.scripts import data_folder, run_script
 
 PATH = ((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5))
 ROWS: dict[str, dict[str, Any]] = {
@@ -38,12 +37,10 @@ def main() -> None:
     parser.add_argument("--raw", action="store_true")
     asked = parser.parse_args()
     rows = ROWS | {f"free linear part, chosen, tol {tol:g}": {"tol": tol} for tol in asked.tol}
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
     warnings.simplefilter("ignore")
     table: dict[str, list[float]] = {name: [] for name in rows}
     seconds = dict.fromkeys(rows, 0.0)
-    for name, (X, kind) in development_sets(Path(os.environ["RKHS_DATA"])).items():
+    for name, (X, kind) in development_sets(data_folder()).items():
         if asked.raw and kind != "table":
             continue
         train, test = next(splits(X, "raw" if asked.raw else kind, 1, asked.rows))
@@ -63,4 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

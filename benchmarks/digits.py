@@ -21,6 +21,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.reproduce.baselines import NetworkAutoencoder
+from rkhs.reproduce.scripts import run_script
 
 GAMMAS, ALPHAS = np.logspace(-2.0, 0.0, 9), np.logspace(-8, -1, 8)
 
@@ -72,4 +73,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

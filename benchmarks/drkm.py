@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
 import time
 from pathlib import Path
@@ -27,6 +26,7 @@ from rkhs.kernels import Gaussian
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
 from rkhs.reproduce.finished import Finished
+from rkhs.reproduce.scripts import data_folder, run_script
 from rkhs.solvers import (
     CayleyAdam,
     ProjectedGradient,
@@ -54,7 +54,7 @@ NEAR = 1e-5
 
 def images(n: int) -> torch.Tensor:
     """The first n images as rows with pixels in [0, 1]."""
-    folder = Path(os.environ["RKHS_DATA"]) / "mnist10k"
+    folder = data_folder() / "mnist10k"
     with np.load(folder / "mnist10k.npz", allow_pickle=False) as file:
         return torch.from_numpy(file["X"][:n].reshape(n, -1) / 255.0)
 
@@ -185,4 +185,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -9,7 +9,6 @@ largest over kernel PCA, and the median of seconds.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from _development import development_sets
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs.estimators.autoencoder_settings import FEATURE_REGS, fixed_feature_reg
 from rkhs.kernels import Gaussian, Matern, Tanimoto
+from rkhs.reproduce.scripts import data_folder, run_script
 
 SIZES, COMPONENTS, MEASURED = (40, 80, 300), (2, 5, 10), 100
 
@@ -82,9 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2)
     seeds = range(parser.parse_args().seeds)
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
-    folder = Path(os.environ["RKHS_DATA"])
+    folder = data_folder()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for n in SIZES:
@@ -108,4 +106,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -10,7 +10,6 @@ folds times 50 kappas are solved in one batch. Run with RKHS_DATA naming the fol
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from rkhs.losses import Huber, Squared
 from rkhs.outputs import Functional
 from rkhs.problems.dual import dual_problem
 from rkhs.reproduce.panels import curve_figure
+from rkhs.reproduce.scripts import data_folder, run_script
 from rkhs.solvers import ADMM, FISTA, GapSolver, leave_one_out_residuals
 
 SIZES = (4, 5, 6, 7, 15)
@@ -34,7 +34,7 @@ REGS = np.logspace(-7, 2, 37)
 
 def curves() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """EMG, lip acceleration with the outliers appended, and times on [0, 1]."""
-    data = np.load(Path(os.environ["RKHS_DATA"]) / "emg_lip" / "emg_lip.npz", allow_pickle=False)
+    data = np.load(data_folder() / "emg_lip" / "emg_lip.npz", allow_pickle=False)
     bad = data["outlier_idx"]
     X = np.concatenate([data["emg"], data["emg"][bad]])
     Y = np.concatenate([data["lip"], -1.2 * data["lip"][bad]])
@@ -135,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

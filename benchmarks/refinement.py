@@ -7,7 +7,6 @@ mean held-out error of the refined codes over that of the plain ones, by set and
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_linnerud, make_swiss
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
+from rkhs.reproduce.scripts import data_folder, run_script
 
 
 def sets(folder: Path) -> dict[str, np.ndarray]:
@@ -35,11 +35,9 @@ def sets(folder: Path) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
     warnings.simplefilter("ignore", ConvergenceWarning)
     worst: list[tuple[float, str]] = []
-    for name, X in sets(Path(os.environ["RKHS_DATA"])).items():
+    for name, X in sets(data_folder()).items():
         for p in (2, 10 if X.shape[1] >= 13 else min(4, X.shape[1])):
             ratios = []
             for split in range(2):
@@ -61,4 +59,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

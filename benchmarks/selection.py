@@ -18,7 +18,6 @@ held-out error and processor time of the one over those of the other, two splits
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import warnings
@@ -32,6 +31,7 @@ from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder, diagnose
 from rkhs.estimators import autoencoder_choice
+from rkhs.reproduce.scripts import data_folder, run_script
 
 sys.path.insert(0, str(Path(__file__).parent / "usefulness"))
 
@@ -41,7 +41,7 @@ WIDEST = 60
 
 def development(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Training and test rows of each set on which defaults are chosen."""
-    for name, (X, kind) in development_sets(Path(os.environ["RKHS_DATA"])).items():
+    for name, (X, kind) in development_sets(data_folder()).items():
         if not names or name in names:
             yield name, *list(splits(X, kind, seed + 1, rows))[seed]
 
@@ -50,7 +50,7 @@ def unseen(names: list[str], rows: int, seed: int) -> Iterator[tuple[str, np.nda
     """Training and test rows of each set of vectors on which no default was chosen."""
     from sets import all_sets
 
-    for data in all_sets(Path(os.environ["RKHS_DATA"])):
+    for data in all_sets(data_folder()):
         if data.development or data.gram or (names and data.name not in names):
             continue
         X = np.asarray(data.load()[0], dtype=float)
@@ -123,7 +123,7 @@ def distance(asked: argparse.Namespace) -> None:
 
 def against_parts() -> None:
     """Print what leaving rows out in turn costs and gives beside held-out parts."""
-    sets = development_sets(Path(os.environ["RKHS_DATA"]))
+    sets = development_sets(data_folder())
     for rows in (40, 100, 350):
         for asked in (2, 5, 10):
             errors, times, known = [], [], []
@@ -154,8 +154,6 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true", help="rows left out in turn against held-out parts")
     parser.add_argument("--seed", type=int, default=0, help="of the split of the grid")
     asked = parser.parse_args()
-    if "RKHS_DATA" not in os.environ:
-        raise SystemExit("set RKHS_DATA to the folder of the benchmark data")
     warnings.simplefilter("ignore")
     if asked.parts:
         against_parts()
@@ -166,4 +164,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

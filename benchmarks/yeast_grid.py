@@ -10,10 +10,8 @@ goals. Run with RKHS_DATA naming the folder of data sets:
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from sklearn.model_selection import train_test_split
 from rkhs import OperatorKernelRegressor
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive
+from rkhs.reproduce.scripts import data_folder, run_script
 
 REGS = np.logspace(-8, -1, 20)
 EPSILONS = np.linspace(0.1, 1.0, 10)
@@ -39,7 +38,7 @@ ITERATIONS = {"epsilon-ridge": (25, 18), "epsilon-SVR": (55, 40), "Huber": (30, 
 
 def folds() -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Inputs and labels of the three splits."""
-    data = np.load(Path(os.environ["RKHS_DATA"]) / "yeast" / "yeast.npz", allow_pickle=False)
+    data = np.load(data_folder() / "yeast" / "yeast.npz", allow_pickle=False)
     X, Y = data["X"][:300], data["Y"][:300].astype(float)
     splits = [train_test_split(np.arange(300), test_size=1 / 3, random_state=i) for i in range(3)]
     return [(X[a], Y[a], X[b], Y[b]) for a, b in splits]
@@ -104,4 +103,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
-import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -21,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from rkhs.data.fingerprints import N_BITS, RADIUS, morgan_fingerprints
+from rkhs.reproduce.scripts import data_folder, run_script
 
 N_MOLECULES = 500
 SEED = 0
@@ -93,15 +92,9 @@ def write_provenance(rows: list[dict[str, str]], source_sha256: str, folder: Pat
     (folder / "PROVENANCE.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def main() -> int:
+def main() -> None:
     """Make the three files."""
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        print(
-            "RKHS_DATA must name the folder that holds massbank_pos/; it is not set; export it first", file=sys.stderr
-        )
-        return 2
-    source = Path(root) / "massbank_pos" / "compounds.csv"
+    source = data_folder("massbank_pos") / "massbank_pos" / "compounds.csv"
     content = source.read_bytes()
     rows = choose(list(csv.DictReader(io.StringIO(content.decode("utf-8")))))
     folder = Path(__file__).resolve().parents[1] / "src" / "rkhs" / "data" / "molecules"
@@ -111,8 +104,7 @@ def main() -> int:
     write_npz({"bits": np.packbits(bits, axis=1), "n_bits": np.asarray(N_BITS)}, folder / "fingerprints.npz")
     write_provenance(rows, hashlib.sha256(content).hexdigest(), folder)
     print(f"{len(rows)} molecules in {folder}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

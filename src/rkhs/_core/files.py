@@ -99,8 +99,8 @@ def check_readable(path: str | os.PathLike[str]) -> None:
         return
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise InputError(
-            f"expected a file to read; got {os.fspath(path)!r}, which is {_kind(found)}; copy what it gives into a file "
-            "first"
+            f"expected a file to read; got {os.fspath(path)!r}, which is {_kind(found)}; copy what it gives into a "
+            "file first"
         )
     if not os.access(path, os.R_OK):
         raise InputError(f"expected a file to read; got {os.fspath(path)!r}, which you may not read; chmod u+r it")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,6 +33,7 @@ from rkhs.reproduce.baselines.beta_vae import BetaVAE
 from rkhs.reproduce.cells import cell_key
 from rkhs.reproduce.disentanglement_figures import draw
 from rkhs.reproduce.finished import Finished
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["cells", "expected_seconds", "load_images", "main", "run_cell"]
 
@@ -78,7 +78,7 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
     InputError
         If the file is not there, or its images are not 64 x 64.
     """
-    folder = Path(os.environ["RKHS_DATA"])
+    folder = data_folder()
     if name in ("dsprites", "noisy dsprites"):
         with np.load(folder / "dsprites" / "dsprites_rerender.npz", allow_pickle=False) as file:
             bits, factors = file["bits"], file["factors"]
@@ -287,4 +287,4 @@ def _span(minutes: float) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

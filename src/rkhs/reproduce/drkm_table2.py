@@ -24,6 +24,7 @@ import numpy as np
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.kernels import Gaussian
 from rkhs.reproduce.finished import Finished
+from rkhs.reproduce.scripts import run_script
 from rkhs.reproduce.shapes import SHAPES, sample_shape
 
 __all__ = ["Denoised", "denoise_model", "main"]
@@ -174,4 +175,4 @@ def _key(n: int, steps: int, shape: str, noise: float, name: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -35,6 +34,7 @@ from rkhs.reproduce.baselines import NetworkAutoencoder, NetworkContrastive, Net
 from rkhs.reproduce.cells import add_cell_options, run_cells
 from rkhs.reproduce.few_labels_verdicts import by_method, denoising_verdicts, embedding_verdicts, network_verdicts
 from rkhs.reproduce.panels import bar_figure
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["cells", "denoised", "load_set", "main", "panel_data", "run_cell"]
 
@@ -79,18 +79,16 @@ def load_set(name: str, *, n: int | None = None, n_classes: int | None = None, s
         )
     if name == "iris":
         return load_iris(return_X_y=True)
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError(f"RKHS_DATA must name the folder of benchmark data to load {name!r}; it is not set")
+    root = data_folder(str(name))
     if name == "ionosphere":
-        rows = [line.split(",") for line in (Path(root) / "ionosphere/ionosphere.csv").read_text().split()]
+        rows = [line.split(",") for line in (root / "ionosphere/ionosphere.csv").read_text().split()]
         rows = [row for row in rows if row[-1].strip('"') in ("g", "b", "good", "bad")]
         X = np.array([[float(v) for v in row[:-1]] for row in rows])
         return X, np.array([row[-1].strip('"')[0] == "g" for row in rows]).astype(int)
     files = {"mnist": "mnist10k/mnist10k.npz", "cifar10": "cifar10_train/cifar10_train.npz"}
     if name not in files:
         raise InputError(f"name must be one of circles, cubes, iris, ionosphere, mnist, cifar10; got {name!r}")
-    with np.load(Path(root) / files[name], allow_pickle=False) as data:
+    with np.load(root / files[name], allow_pickle=False) as data:
         X, y = data["X"].reshape(len(data["X"]), -1) / 255.0, data["y"].astype(int)
     keep = np.flatnonzero(y < (n_classes or 10))
     keep = np.random.default_rng(seed).permutation(keep)[:n]
@@ -332,4 +330,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -26,11 +25,11 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
-from rkhs._core.errors import InputError
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.kernels import Gaussian
 from rkhs.reproduce.baselines import NetworkAutoencoder
 from rkhs.reproduce.cells import add_cell_options, run_cells
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["cells", "claims", "load_fingerprints", "main", "run_cell"]
 
@@ -57,10 +56,8 @@ def load_fingerprints(n_train: int | None = None) -> tuple[np.ndarray, np.ndarra
     InputError
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError("RKHS_DATA must name the folder of benchmark data to load massbank_pos; it is not set")
-    folder = Path(root) / "massbank_pos"
+    root = data_folder("massbank_pos")
+    folder = root / "massbank_pos"
     with np.load(folder / "fingerprints.npz", allow_pickle=False) as data:
         bits = np.unpackbits(data["bits"], axis=1)[:, : int(data["n_bits"])].astype(float)
     with np.load(folder / "spectra.npz", allow_pickle=False) as data:
@@ -214,4 +211,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.losses import Huber, Loss, Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import top_k_accuracy, truth_ranks
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["Spectra", "load_spectra", "main", "study"]
 
@@ -74,10 +73,8 @@ def load_spectra(n_train: int | None = None, n_test: int | None = None) -> Spect
     InputError
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError("RKHS_DATA must name the folder of benchmark data to load massbank_pos; it is not set")
-    folder = Path(root) / "massbank_pos"
+    root = data_folder("massbank_pos")
+    folder = root / "massbank_pos"
     tables = {name: np.load(folder / f"{name}.npz", allow_pickle=False) for name in ("spectra", "fingerprints")}
     spectra, prints = tables["spectra"], tables["fingerprints"]
     pool = np.load(folder / "candidates.npz", allow_pickle=False)
@@ -283,4 +280,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from rkhs.estimators.autoencoder_settings import fixed_feature_reg
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.kernels import Tanimoto
+from rkhs.reproduce.scripts import data_folder
 
 __all__ = ["load_properties", "ridge_predictions", "run_cell"]
 
@@ -38,12 +37,10 @@ def load_properties(name: str, n: int | None = None) -> tuple[np.ndarray, np.nda
     InputError
         If ``RKHS_DATA`` does not name the folder of data sets, or the set is unknown.
     """
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError(f"RKHS_DATA must name the folder of benchmark data to load {name}; it is not set")
+    root = data_folder(str(name))
     if name not in ("nci_cancer", *_COLUMNS):
         raise InputError(f"name must be one of nci_cancer, {', '.join(_COLUMNS)}; got {name!r}")
-    folder = Path(root) / name
+    folder = root / name
     with np.load(folder / "fingerprints.npz", allow_pickle=False) as data:
         bits = np.unpackbits(data["fp2"], axis=1).astype(float)
     if name == "nci_cancer":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -24,11 +23,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
-from rkhs._core.errors import CollapseWarning, InputError
+from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.kernels import Tanimoto
 from rkhs.losses import Huber, SquaredEpsilonInsensitive
 from rkhs.reproduce.panels import new_figure, save_figure
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["error_and_sparsity", "load_molecules", "main"]
 
@@ -45,10 +45,8 @@ def load_molecules(n: int | None = None) -> np.ndarray:
     InputError
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError("RKHS_DATA must name the folder of benchmark data to load nci_cancer; it is not set")
-    with np.load(Path(root) / "nci_cancer" / "fingerprints.npz", allow_pickle=False) as data:
+    root = data_folder("nci_cancer")
+    with np.load(root / "nci_cancer" / "fingerprints.npz", allow_pickle=False) as data:
         bits = np.unpackbits(data["fp2"], axis=1).astype(float)
     return bits[np.random.default_rng(0).permutation(len(bits))[:n]]
 
@@ -180,4 +178,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -26,6 +26,7 @@ import numpy as np
 from rkhs.reproduce.cells import add_cell_options, run_cells
 from rkhs.reproduce.molecule_heads import load_properties, run_cell
 from rkhs.reproduce.panels import new_figure, save_figure
+from rkhs.reproduce.scripts import run_script
 
 __all__ = ["cells", "claims", "collect", "main"]
 
@@ -282,4 +283,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

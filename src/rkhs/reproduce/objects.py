@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rkhs._core.errors import InputError, RkhsError
+from rkhs._core.errors import InputError
 from rkhs.data.graph_files import read_graphs
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
@@ -45,6 +43,7 @@ from rkhs.kernels import (
     WeisfeilerLehman,
 )
 from rkhs.reproduce.cells import add_cell_options, run_cells
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["cells", "load_set", "main", "run_cell", "verdicts"]
 
@@ -63,13 +62,6 @@ def _kernels(name: str) -> dict[str, Kernel]:
     if name in STRINGS:
         return {"spectrum (4)": Spectrum(4, "dna"), "mismatch (5, 1)": Mismatch(5, 1)}
     return {"alignment": GlobalAlignment(), "warping": DynamicTimeWarping(), "shifts": ShiftInvariant()}
-
-
-def _root() -> Path:
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError("RKHS_DATA must name the folder of benchmark data; it is not set")
-    return Path(root)
 
 
 def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
@@ -94,7 +86,7 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
     if name in SERIES:
-        with np.load(_root() / f"ts_{name}" / f"{name}.npz", allow_pickle=False) as data:
+        with np.load(data_folder() / f"ts_{name}" / f"{name}.npz", allow_pickle=False) as data:
             items = [*data["X_train"], *data["X_test"]]
             y = np.concatenate([data["y_train"], data["y_test"]])
             split = len(data["y_train"])
@@ -102,10 +94,10 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         rows = np.arange(len(y))[: 100 if reduced else None]
         return [items[i] for i in rows], y[rows], [(rows[:split], rows[split:])]
     if name in GRAPHS:
-        found = read_graphs(_root() / f"graphs_{name}" / "graphs.npz")
+        found = read_graphs(data_folder() / f"graphs_{name}" / "graphs.npz")
         items, y = list(found.graphs), np.asarray(found.targets)
     else:
-        with open(_root() / name / f"{name}.csv", newline="") as file:
+        with open(data_folder() / name / f"{name}.csv", newline="") as file:
             table = list(csv.DictReader(file))
         items, y = [row["sequence"] for row in table], np.array([row["class"] for row in table])
     size = 100 if reduced else {**GRAPHS, **STRINGS}[name]
@@ -275,7 +267,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except RkhsError as error:
-        raise SystemExit(f"rkhs: error: {error}") from None
+    run_script(main)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, train_test_split
 
-from rkhs._core.errors import InputError
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive
 from rkhs.reproduce.panels import path_figure
+from rkhs.reproduce.scripts import data_folder, run_script
 
 __all__ = ["error_grids", "hamming_errors", "load_yeast", "main"]
 
@@ -42,10 +41,8 @@ def load_yeast() -> dict[str, np.ndarray]:
     InputError
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
-    root = os.environ.get("RKHS_DATA")
-    if not root:
-        raise InputError("RKHS_DATA must name the folder of benchmark data to load yeast; it is not set")
-    with np.load(Path(root) / "yeast" / "yeast.npz", allow_pickle=False) as data:
+    root = data_folder("yeast")
+    with np.load(root / "yeast" / "yeast.npz", allow_pickle=False) as data:
         return {
             "X": data["X"],
             "Y": data["Y"].astype(float),
@@ -241,4 +238,4 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)
