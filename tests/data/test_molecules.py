@@ -2,13 +2,14 @@
 
 import csv
 import hashlib
+import signal
 from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError, RkhsError
-from rkhs.data import load_molecules, morgan_fingerprints
+from rkhs.data import load_molecules, molecular_fingerprints, morgan_fingerprints
 
 FOLDER = files("rkhs.data") / "molecules"
 RDKIT = "fingerprints need RDKit (extra `chem`)"
@@ -111,3 +112,15 @@ def test_the_table_is_plain_csv():
         rows = list(csv.reader(handle))
     assert rows[0] == ["accession", "inchikey1", "formula", "smiles", "licence", "contributor"]
     assert {len(row) for row in rows} == {6}
+
+
+@pytest.mark.parametrize("fingerprint", ["morgan", "path", "maccs"])
+def test_ctrl_c_works_after_fingerprints(fingerprint):
+    pytest.importorskip("rdkit", reason=RDKIT)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        molecular_fingerprints(["CCOc1ccccc1", "CCN"], fingerprint=fingerprint)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
@@ -108,7 +109,8 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
 
     if args.target is None:
         data = read_input(args, args.input, gram=args.gram)
-        y = _targets(args.targets, len(data.X))
+        with user_errors():
+            y = _targets(args.targets, len(data.X))
         if len(y) != len(data.X):
             raise InputError(
                 f"{args.targets}: --targets must have one row a row of the input, {len(data.X)}; got {len(y)}"
@@ -128,12 +130,13 @@ def _targets(path: str, n: int) -> np.ndarray:
     """One class or number a line of a text file, a header above ``n`` of them or not; or a .npy file of one column."""
     import csv
 
-    import numpy as np
-
     from rkhs._core.errors import InputError
+    from rkhs._core.files import check_readable
+    from rkhs.data.arrays import load_npy
 
+    check_readable(path)
     if path.lower().endswith(".npy"):
-        return np.load(path, allow_pickle=False).reshape(-1)
+        return load_npy(Path(path)).reshape(-1)
     with open(path, encoding="utf-8-sig", newline="") as handle:
         rows = [row for row in csv.reader(handle) if row]
     if not rows or any(len(row) != 1 for row in rows):

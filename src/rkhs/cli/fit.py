@@ -218,7 +218,9 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     given.update(parse_setting(text) for text in args.set)
     unknown = sorted(given.keys() - known.keys())
     if unknown:
-        raise InputError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, sorted(known)))}")
+        raise InputError(
+            f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, sorted(known)))}"
+        )
     return cls(**given)
 
 

@@ -80,7 +80,9 @@ def run(args: argparse.Namespace) -> int:
     if not hasattr(model, "transform"):
         raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
     if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
-        raise InputError(f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out")
+        raise InputError(
+            f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out"
+        )
     if args.stream:
         return _stream(args, model)
     data = read_for_model(args, args.input, model, file.notes)
@@ -105,6 +107,8 @@ def _stream(args: argparse.Namespace, model: Any) -> int:
     from rkhs.estimators.tiles import transform_file
 
     with user_errors():
-        shape = transform_file(model, as_rows(args.input, "INPUT"), args.output, progress=sys.stderr.isatty(), layer=args.layer)
+        shape = transform_file(
+            model, as_rows(args.input, "INPUT"), args.output, progress=sys.stderr.isatty(), layer=args.layer
+        )
     print(f"{shape[0]} codes of {shape[1]} components: {args.output}")
     return 0

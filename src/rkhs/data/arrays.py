@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import available_bytes, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["check_arrays", "read_npy", "read_npz"]
+__all__ = ["check_arrays", "load_npy", "read_npy", "read_npz"]
 
 
 def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -69,6 +69,33 @@ def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
     return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
 
 
+def load_npy(path: Path) -> np.ndarray:
+    """The array of an npy file, of any shape.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or holds Python objects or several arrays.
+    """
+    check_arrays(path)
+    try:
+        with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
+            array = np.load(handle, allow_pickle=False)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise _unreadable(path, "npy", error) from error
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
+    return array
+
+
 def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
     """Read the array of an npy file.
 
@@ -88,15 +115,7 @@ def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
     InputError
         If the file is damaged, or is not a finite, real, two-dimensional array.
     """
-    check_arrays(path)
-    try:
-        with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
-            array = np.load(handle, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise _unreadable(path, "npy", error) from error
-    if not isinstance(array, np.ndarray):
-        raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
-    return _table(array, str(path), columns)
+    return _table(load_npy(path), str(path), columns)
 
 
 def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -> Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs._core.files import check_readable
+from rkhs._core.memory import available_bytes
 from rkhs.data.arrays import check_arrays
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
@@ -135,7 +138,13 @@ def _read_text(file: Path) -> Graphs:
     labels = _numbers(beside("node_labels"), 1)[:, 0] if beside("node_labels").exists() else None
     y = _numbers(beside("graph_labels"), 1)[:, 0] if beside("graph_labels").exists() else None
     n = int(owners.max(initial=-1)) + 1 if y is None else len(y)
-    if len(owners) == 0 or owners.min() < 0 or owners.max() >= n or (np.diff(owners) < 0).any():
+    if (
+        len(owners) == 0
+        or (y is None and n > len(owners))
+        or owners.min() < 0
+        or owners.max() >= n
+        or (np.diff(owners) < 0).any()
+    ):
         raise InputError(
             f"{file}: expected nodes graph by graph, with graphs numbered from 1 to {n}; "
             f"{beside('graph_indicator').name} says otherwise"
@@ -158,15 +167,26 @@ def _read_npz(file: Path) -> Graphs:
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:
         raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")
-    edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
     labels, y = arrays.get("node_label"), arrays.get("y")
+    for name in (*_ARRAYS, *(["node_label"] if labels is not None else [])):
+        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != (2 if name == "edges" else 1):
+            raise InputError(
+                f"{file}: expected rows of two whole numbers in edges, and one row of them in edge_ptr, node_ptr and "
+                f"node_label; got {name} of {arrays[name].dtype} and shape {arrays[name].shape}"
+            )
+    edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
+    for pointer in (edge_ptr, node_ptr):
+        if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
+            raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one a graph")
+    if labels is None and 8 * int(node_ptr[-1]) > available_bytes():
+        raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
     sizes = (edge_ptr[-1] == len(edges), labels is None or len(labels) == node_ptr[-1], len(edge_ptr) == len(node_ptr))
-    if edges.ndim != 2 or not all(sizes) or (y is not None and len(y) != len(node_ptr) - 1):
+    if edges.shape[1] != 2 or not all(sizes) or (y is not None and y.shape[:1] != (len(node_ptr) - 1,)):
         raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
     return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -80,7 +82,15 @@ def fingerprint_rows(
             kept.append(number)
     finally:
         del quiet
+        _take_back_ctrl_c()
     return rows, kept, refused
+
+
+def _take_back_ctrl_c() -> None:
+    """Put Python's handler of Ctrl-C back: RDKit's search for MACCS keys leaves its own, and fits go on for ever."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)
 
 
 def _maker(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:

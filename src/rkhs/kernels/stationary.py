@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.distances import cancels, squared_distances
@@ -30,7 +30,7 @@ def _read_rule(given: str, name: str) -> tuple[float, str]:
     if rule.strip() not in ("median", "scale", "1/d") or not 0.0 < number < math.inf:
         raise InputError(
             f"{name} must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as '4*median'; "
-            f"got {given!r}"
+            f"got {shown(given)}"
         )
     return number, rule.strip()
 
