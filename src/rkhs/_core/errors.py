@@ -85,11 +85,15 @@ def shown(value: object) -> str:
     >>> shown("C" * 100_000)
     "'CCCCCCCCCCCCCCCCCCCCCCCCCCCCCC'... (100000 characters)"
     """
-    if isinstance(value, str):
-        return repr(value) if len(value) <= _SHOWN else f"{value[: _SHOWN // 2]!r}... ({len(value)} characters)"
     if isinstance(value, (list, tuple)):
-        listed = ", ".join(map(shown, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
+        listed = ", ".join(map(_shortened, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
         return f"[{listed}]" if isinstance(value, list) else f"({listed}{',' if len(value) == 1 else ''})"
+    return _shortened(value)
+
+
+def _shortened(value: object) -> str:
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"{value[: _SHOWN // 2]!r}... ({len(value)} characters)"
     text = repr(value)
     return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}..."
 
