@@ -108,6 +108,8 @@ def test_lists_and_functions() -> None:
     ("augment", "message"),
     [
         (GaussianNoise(-1.0), "GaussianNoise.std must be >= 0; got -1.0"),
+        (GaussianNoise(0.1, relative=None), "GaussianNoise.relative must be True or False"),
+        (RandomShift(10**9, shape=(3, 4)), "RandomShift.pixels must be an integer from 0 to 4 .the side of an image."),
         (BitDropout(1.0), "BitDropout.rate must be >= 0 and < 1; got 1.0"),
         (RandomShift(1, shape=(3, 3)), r"RandomShift.shape must be .* with product 12"),
         (RandomFlip(), "RandomFlip.shape must be given: 6"),

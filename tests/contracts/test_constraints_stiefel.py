@@ -104,6 +104,8 @@ def test_float32_and_clone():
     [
         (Stiefel("euler"), "Stiefel.retraction must be one of"),
         (Stiefel(blocks=(2, 2)), "add up to the 3 columns"),
+        (Stiefel(blocks=3), "Stiefel.blocks must be a sequence of widths"),
+        (Stiefel(blocks=(1.5, 1.5)), "Stiefel.blocks must be an integer >= 1"),
     ],
 )
 def test_bad_parameters(constraint, message):

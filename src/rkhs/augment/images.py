@@ -53,7 +53,7 @@ class RandomShift(_Images):
     Parameters
     ----------
     pixels : int, default=2
-        Largest shift in each direction, at least 0.
+        Largest shift in each direction, at least 0 and at most the longer side.
     shape : tuple of int, optional
         ``(height, width)`` or ``(height, width, channels)``; default: square, of one or three channels.
 
@@ -79,7 +79,8 @@ class RandomShift(_Images):
         self.shape = shape
 
     def _change(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        p = check_count(self.pixels, "RandomShift.pixels", at_least=0)
+        side = max(images.shape[1:3])
+        p = check_count(self.pixels, "RandomShift.pixels", at_least=0, at_most=side, why=" (the side of an image)")
         padded = np.pad(images, ((0, 0), (p, p), (p, p), (0, 0)))
         return _windows(padded, rng.integers(0, 2 * p + 1, size=(len(images), 2)), images.shape[1:3])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.checks import check_count, check_flag, check_number
 from rkhs._core.errors import InputError
 from rkhs.augment.base import Augmentation
 
@@ -47,7 +47,7 @@ class GaussianNoise(Augmentation):
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``X`` plus noise, shape (n, d)."""
         std = check_number(self.std, "GaussianNoise.std", at_least=0.0)
-        if self.relative:
+        if check_flag(self.relative, "GaussianNoise.relative"):
             std *= float(np.sqrt(np.var(X, axis=0).mean()))
         return X + std * rng.standard_normal(X.shape)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice
+from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
@@ -87,8 +87,11 @@ class Stiefel(Constraint):
 
     def _spans(self, H: Tensor) -> list[tuple[int, int]]:
         n, p = H.shape
-        widths = (p,) if self.blocks is None else tuple(self.blocks)
-        if sum(widths) != p or any(width < 1 for width in widths):
+        widths: tuple[int, ...] = (p,)
+        if self.blocks is not None:
+            given = check_list(self.blocks, "Stiefel.blocks", "widths")
+            widths = tuple(check_count(width, "Stiefel.blocks") for width in given)
+        if sum(widths) != p:
             raise InputError(f"Stiefel.blocks must be positive widths that add up to the {p} columns; got {widths}")
         if max(widths) > n:
             raise InputError(

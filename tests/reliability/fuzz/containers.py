@@ -215,7 +215,7 @@ CONTAINERS: dict[str, Callable[[Case, np.ndarray], Held]] = {
     "pandas of types": _pandas_mixed,
     "polars": _polars,
 }
-SINGLE = {"float32", "big-endian float32", "float32 tensor"}  # answers come back in this dtype
+SINGLE = {"float32", "big-endian float32", "float32 tensor", "bfloat16 tensor"}  # answers come back in this dtype
 
 FRAMES = {"pandas", "pandas of types", "polars"}
 

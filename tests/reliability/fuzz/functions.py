@@ -158,7 +158,7 @@ def _robust(case: Case) -> dict[str, Any]:
 
 def _robust_scores(model: Any, X: Any, trim: Any, max_rounds: Any) -> Any:
     found = rkhs.fit_robust(model, X, trim=trim, max_rounds=max_rounds)
-    return {"outlier_score": found.outlier_score, "inliers": found.inliers, "threshold": found.threshold}
+    return {"outlier_score": np.sort(found.outlier_score), "inliers": found.inliers.sum(), "threshold": found.threshold}
 
 
 def _augmentation(name: str) -> Function:

@@ -157,9 +157,12 @@ def _hostile_parameter(case: Case, kernel: Kernel) -> None:
     if not made.answered:
         return
     hostile = made.value
-    if hostile.domain == "objects":
+    domain = case.call("domain", lambda: hostile.domain, must_name=rf"\b{chosen}\b|[A-Z]\w+\.\w+")
+    if not domain.answered:
+        return
+    if domain.value == "objects":
         X: Any = raw_items(case, kernel, 4)
-    elif hostile.domain == "gram":
+    elif domain.value == "gram":
         X = values.gram_of(values.tame(case, 5, 3))
     else:
         X = np.abs(values.tame(case, 5, 3))

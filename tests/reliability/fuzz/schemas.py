@@ -214,4 +214,5 @@ def good_parameters(case: Case, kind: type) -> dict[str, Any]:
     """Defaults made small, and up to three other good values."""
     table = GOOD.get(kind.__name__, {})
     chosen = {name: case.one_of(table[name]) for name in case.some_of(table, 3)}
-    return {**BASE.get(kind.__name__, {}), **chosen}
+    seeded = {"random_state": 0} if "random_state" in own_parameters(kind) else {}
+    return {**seeded, **BASE.get(kind.__name__, {}), **chosen}
