@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,20 @@ import matplotlib.pyplot as plt
 CIRCLE_RADII = (1.0, 2.0, 3.0)
 
 
-def save(figure: Any, name: str) -> Path:
-    """Write a figure to the folder ``RKHS_OUTPUT`` (default ``examples/output``) and print where."""
-    folder = Path(os.environ.get("RKHS_OUTPUT", Path(__file__).parent / "output"))
+def save(figure: Any, name: str) -> None:
+    """Write a figure to the folder ``RKHS_OUTPUT`` (default ``examples/output``) and print where.
+
+    With an empty ``RKHS_OUTPUT`` the figure stays open: the site collects it.
+    """
+    output = os.environ.get("RKHS_OUTPUT")
+    if output == "":
+        return
+    folder = Path(output or Path(__file__).parent / "output")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)
     print(f"figure: {path}")
-    return path
 
 
 def circles(n: int, seed: int, noise: float = 0.08) -> tuple[np.ndarray, np.ndarray]:
@@ -48,6 +54,30 @@ def scatter(axes: Any, X: np.ndarray, values: np.ndarray, title: str, cmap: str 
     axes.scatter(X[:, 0], X[:, 1], c=values, cmap=cmap, s=14)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_title(title, fontsize=10)
+
+
+def scatter_classes(axes: Any, X: np.ndarray, label: np.ndarray, names: Sequence[str], **options: Any) -> None:
+    """Scatter plot of 2-D points, one colour and one line of the legend a class."""
+    for k, name in enumerate(names):
+        axes.scatter(*X[label == k].T, color=f"C{k}", s=14, label=name)
+    axes.legend(fontsize=8, **{"loc": "best", **options})
+
+
+def write_names(axes: Any, X: np.ndarray, label: np.ndarray) -> None:
+    """Write each label at the median of its points."""
+    for k in np.unique(label):
+        place = np.median(X[label == k], axis=0)
+        axes.text(*place, str(k), ha="center", va="center", weight="bold").set_bbox(
+            {"boxstyle": "circle,pad=0.15", "facecolor": "white", "alpha": 0.8, "edgecolor": "none"}
+        )
+
+
+def strip(axes: Any, images: np.ndarray, title: str, **options: Any) -> None:
+    """Draw images of shape (m, h, w) side by side."""
+    framed = np.pad(images, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
+    axes.imshow(np.hstack(list(framed))[:, :-1], **options)
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=9, loc="left")
 
 
 def far_apart(points: np.ndarray, count: int) -> list[int]:

@@ -1,4 +1,9 @@
-"""Cost against time of the algorithms for the deep machine, from one random start."""
+"""Algorithms for the deep machine
+===============================
+
+Cost against time of five solvers for a deep restricted kernel machine on 500 digits, all from the same random start.
+Lower and further to the left is better. The default of ``DeepRKM`` is the subspace solver.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from rkhs.protocols import Monitor
 from rkhs.solvers import CayleyAdam, ProjectedGradient, RiemannianCG, RiemannianLBFGS, Subspace
 
 
-def main(n: int = 800, seconds: float = 10.0) -> dict[str, float]:
+def main(n: int = 500, seconds: float = 3.0) -> dict[str, float]:
     X = torch.tensor(load_digits().data[:n] / 16.0)
     kernel = Gaussian(0.01)
     problem = ConstrainedDRKM.from_gram(
@@ -29,13 +34,15 @@ def main(n: int = 800, seconds: float = 10.0) -> dict[str, float]:
     }
     runs = {name: solver.solve(problem, start, Monitor(time_limit=seconds)) for name, solver in solvers.items()}
     best = min(run.value for run in runs.values())
-    figure, axes = plt.subplots(figsize=(8, 5))
+    figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
     for name, run in runs.items():
         axes.loglog(
             [row["seconds"] for row in run.history], [row["value"] - best + 1e-9 for row in run.history], label=name
         )
-    axes.set(xlabel="seconds", ylabel="cost above the best")
-    axes.legend()
+    axes.set(
+        xlabel="seconds", ylabel="cost above the best", title=f"Deep machine (10, 5) on {n} digits, one random start"
+    )
+    figure.legend(loc="outside right upper", frameon=False)
     save(figure, "algorithms")
     result = {name: run.value - best for name, run in runs.items()}
     for name, gap in result.items():

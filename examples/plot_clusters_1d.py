@@ -1,8 +1,10 @@
-"""Two clusters on a line: encoder and decoder along the iterations (Figure 5 of the kernel autoencoder paper).
+"""Encoder and decoder while they learn
+====================================
 
-Points are drawn from Gaussians of standard deviation 0.1 around 0 and 2. The encoder starts nearly flat and learns to
-separate the clusters while keeping some variation inside each; the decoder maps codes back to positions. A 2-D code of
-1-D points has two strongly correlated components.
+Two clusters on a line: encoder and decoder along the iterations (Figure 5 of the kernel autoencoder paper).
+
+Points are drawn from Gaussians of standard deviation 0.1 around 0 and 2. The encoder learns to separate the clusters
+and keeps some of the variation inside each. The decoder maps codes back to positions. A two-dimensional code of one-dimensional points has two strongly correlated components.
 """
 
 from __future__ import annotations
@@ -29,13 +31,15 @@ def model(p: int, steps: int, seed: int) -> KernelAutoencoder:
         init="random",
         random_state=seed,
         max_iter=steps,
+        refine=False,  # the encoder itself, which is a smooth function
     )
 
 
 def main(n: int = 60) -> dict[str, float]:
     X, label = clusters(n, [[0.0], [2.0]], seed=0, spread=0.1)
     grid = np.linspace(-0.6, 2.6, 200)[:, None]
-    figure, axes = plt.subplots(1, 4, figsize=(17, 4))
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    axes = axes.ravel()
     colours = plt.get_cmap("viridis_r")(np.linspace(0.0, 1.0, len(STEPS)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # stopped early on purpose
@@ -48,7 +52,7 @@ def main(n: int = 60) -> dict[str, float]:
     axes[0].scatter(X[:, 0], np.zeros(n), c=label, cmap="coolwarm", marker="x", s=16)
     axes[0].set(xlabel="x", ylabel="code", title="encoder along the iterations")
     axes[1].set(xlabel="code", ylabel="x", title="decoder along the iterations")
-    axes[0].legend(fontsize=7)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", title="iterations")
     axes[2].scatter(X[:, 0], other.codes_[:, 0], c=label, cmap="coolwarm", s=16)
     axes[2].set(xlabel="x", ylabel="code", title="1-D codes from another start")
     axes[3].scatter(*flat.codes_.T, c=label, cmap="coolwarm", s=16)

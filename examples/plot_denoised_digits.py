@@ -1,10 +1,16 @@
-"""Denoised digits beside noisy ones (Figure 3 of the representation-learning paper, on scikit-learn's digits)."""
+"""Digits without their noise
+==========================
+
+Denoised digits beside noisy ones (Figure 3 of the representation-learning paper, on scikit-learn's digits). An
+autoencoder sees noisy copies of 225 digits and learns to rebuild the clean ones. The pictures are digits that it has
+not seen.
+"""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import save, strip
 from sklearn.datasets import load_digits
 
 from rkhs import KernelAutoencoder
@@ -32,16 +38,13 @@ def main(n: int = 225) -> dict[str, float]:
     for constraint in ("none", "sphere"):
         model = KernelAutoencoder(10, constraint=constraint, **shared).fit(train)
         rows[f"denoised, constraint={constraint!r}"] = model.inverse_transform(model.transform(noisy))
-    figure, axes = plt.subplots(len(rows), 10, figsize=(11, 1.3 * len(rows)))
+    figure, axes = plt.subplots(len(rows), 1, figsize=(8, 1.15 * len(rows)), layout="constrained")
     result = {}
     for line, (name, images) in enumerate(rows.items()):
         result[name] = float(((images - test) ** 2).mean())
-        for column in range(10):
-            axes[line, column].imshow(images[column].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-            axes[line, column].axis("off")
-        axes[line, 0].set_title(f"{name} (error {result[name]:.3f})", loc="left", fontsize=9)
+        title = f"{name} (mean squared error {result[name]:.3f})"
+        strip(axes[line], images[:10].reshape(10, 8, 8), title, cmap="gray_r", vmin=0, vmax=1)
         print(f"{name}: mean squared error {result[name]:.4f}")
-    figure.tight_layout()
     save(figure, "denoised_digits")
     return result
 

@@ -1,6 +1,9 @@
-"""Gaussian clusters in the plane and their one-dimensional codes (Figure 6 of the kernel autoencoder paper).
+"""Clusters on a line of codes
+===========================
 
-Points are coloured by their code: it finds the direction that separates the clusters, and varies inside each.
+Gaussian clusters in the plane and their one-dimensional codes (Figure 6 of the kernel autoencoder paper).
+
+The encoder separates the clusters along the line and keeps one direction of variation inside each.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ def separation(codes: np.ndarray, label: np.ndarray) -> float:
 
 
 def main(n: int = 120) -> dict[str, float]:
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7))
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
     result = {}
     for row, (name, centres) in zip(axes, CENTRES.items(), strict=True):
         X, label = clusters(n, centres, seed=0, spread=0.25)
@@ -36,9 +39,9 @@ def main(n: int = 120) -> dict[str, float]:
         scatter(row[0], X, codes, f"{name} clusters, coloured by code")
         row[1].scatter(codes, label, c=codes, cmap="viridis", s=16)
         row[1].set(xlabel="code", ylabel="cluster", yticks=np.unique(label))
+        row[1].set_title("codes of each cluster", fontsize=10)
         result[name] = separation(codes, label)
         print(f"{name} clusters: smallest gap between codes of clusters, in standard deviations: {result[name]:.2f}")
-    figure.tight_layout()
     save(figure, "gaussian_clusters")
     return result
 

@@ -1,7 +1,10 @@
-"""A map of graphs: two components of the Weisfeiler-Lehman kernel.
+"""A map of graphs
+===============
 
-With RKHS_DATA the 188 compounds of MUTAG (labels: atoms), else drawn graphs of three kinds: rings with tails, trees and
-random graphs.
+Two components of the Weisfeiler-Lehman kernel, with some of the graphs drawn on the map.
+
+With ``RKHS_DATA`` the graphs are the 188 compounds of MUTAG (labels: atoms). Without it they are drawn at random, of
+three kinds: rings with tails, trees and random graphs.
 """
 
 from __future__ import annotations
@@ -13,12 +16,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
-from gallery import far_apart, save
+from gallery import far_apart, save, scatter_classes
 from sklearn.neighbors import KNeighborsClassifier
 
 import rkhs
 from rkhs.data import read_graphs
 from rkhs.kernels import WeisfeilerLehman
+
+KINDS = ("ring with tails", "tree", "random")
 
 
 def drawn(n: int) -> tuple[list[Any], np.ndarray]:
@@ -51,11 +56,13 @@ def main(n: int = 180) -> dict[str, float]:
     graphs, y, name = load(n)
     model = rkhs.KernelAutoencoder(2, kernel=WeisfeilerLehman(3), random_state=0).fit(graphs)
     Z = model.codes_
-    figure, axes = plt.subplots(figsize=(9, 7))
-    axes.scatter(Z[:, 0], Z[:, 1], c=y, cmap="tab10", s=16)
+    figure, axes = plt.subplots(figsize=(9, 7), layout="constrained")
+    scatter_classes(
+        axes, Z, np.unique(y, return_inverse=True)[1], KINDS if name == "drawn graphs" else ("class 0", "class 1")
+    )
     low, high = Z.min(0) - 0.15 * np.ptp(Z, axis=0), Z.max(0) + 0.15 * np.ptp(Z, axis=0)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    axes.set_title(f"{name}: codes of {len(y)} graphs by class", fontsize=10)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="code 1", ylabel="code 2")
+    axes.set_title(f"{name}: two codes of {len(y)} graphs; a ring marks the graphs that are drawn", fontsize=10)
     for row in far_apart(Z, 10):
         graph = graphs[row]
         if isinstance(graph, tuple):
@@ -64,7 +71,8 @@ def main(n: int = 180) -> dict[str, float]:
             graph.add_nodes_from(range(len(labels)))
             graph.add_edges_from(map(tuple, edges.tolist()))
         x, y_place = (Z[row] - low) / (high - low)
-        inset = axes.inset_axes((x - 0.06, y_place, 0.12, 0.12))
+        axes.plot(*Z[row], "o", markersize=8, markerfacecolor="none", markeredgecolor="black")
+        inset = axes.inset_axes((x - 0.06, y_place + 0.01, 0.12, 0.12))
         nx.draw(graph, nx.kamada_kawai_layout(graph), ax=inset, node_size=8, width=0.7, node_color="#555555")
     save(figure, "graphs")
     half = len(y) // 2

@@ -1,6 +1,9 @@
-"""Growth curves in, growth curves out: heights at uneven ages, two numbers a child.
+"""Growth curves
+=============
 
-The curves are simulated by the model of Preece and Baines (1978) with a spread of its parameters, ages as in the
+Curves in, curves out: the heights of a child at uneven ages become two numbers, and two numbers become a curve.
+
+The curves are simulated by the model of Preece and Baines (1978) with a spread of its parameters, at the ages of the
 Berkeley growth study. Errors are integrals over age, by quadrature on the uneven grid.
 """
 
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import save, scatter_classes
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import FunctionalGaussian, quadrature_weights
@@ -36,20 +39,20 @@ def main(n: int = 120) -> dict[str, float]:
     model = KernelAutoencoder(2, kernel=FunctionalGaussian(times=AGES)).fit(X)
     codes = model.transform(new)
     back = model.inverse_transform(codes)
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4))
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
     for i in range(4):
         axes[0].plot(AGES, new[i], "o", markersize=3, color=f"C{i}")
         axes[0].plot(AGES, back[i], color=f"C{i}")
-    axes[0].set(xlabel="age, years", ylabel="height, cm", title="new children (points), rebuilt from two numbers")
-    axes[1].scatter(codes[:, 0], codes[:, 1], c=np.where(new_boy, "C0", "C3"), s=14)
-    axes[1].set(xlabel="code 1", ylabel="code 2", title="codes; girls red")
+    axes[0].set(xlabel="age, years", ylabel="height, cm", title="new children: points; rebuilt: lines")
+    scatter_classes(axes[1], codes, new_boy.astype(int), ("girls", "boys"))
+    axes[1].set(xlabel="code 1", ylabel="code 2", title="two numbers a child")
     steps = np.linspace(*np.quantile(model.codes_[:, 1], [0.05, 0.95]), 5)
     path = np.c_[np.full(5, np.median(model.codes_[:, 0])), steps]
-    for value, curve in zip(steps, model.inverse_transform(path), strict=True):
-        axes[2].plot(AGES[1:], np.diff(curve) / np.diff(AGES), label=f"{value:.1f}")
-    axes[2].set(xlabel="age, years", ylabel="cm a year", title="velocity along the second code", ylim=(0, 15))
-    axes[2].legend(fontsize=7)
-    figure.tight_layout()
+    colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, 5))
+    for value, curve, colour in zip(steps, model.inverse_transform(path), colours, strict=True):
+        axes[2].plot(AGES, curve - X.mean(0), color=colour, label=f"code 2 = {value:.1f}")
+    axes[2].set(xlabel="age, years", ylabel="height minus the mean height, cm", title="what the second code does")
+    axes[2].legend(fontsize=8)
     save(figure, "growth")
     w = quadrature_weights(AGES, len(AGES))
     spread = float((((new - X.mean(0)) ** 2) @ w).mean())

@@ -1,6 +1,10 @@
-"""Time series of one kind and another: codes of the global alignment kernel, and series decoded along a line.
+"""Time series and what lies between them
+======================================
 
-With RKHS_DATA the GunPoint set (hand motions), else drawn series: a bump, with or without a dip after it, at any time.
+Codes of the global alignment kernel, and the series nearest to points along a line.
+
+With ``RKHS_DATA`` the series are those of GunPoint (hand motions). Without it they are drawn at random: a bump, with or
+without a dip after it, at any time.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import save, scatter_classes
 from sklearn.neighbors import KNeighborsClassifier
 
 import rkhs
@@ -36,16 +40,20 @@ def main(n: int = 120) -> dict[str, float]:
     X, y, name = load(n)
     model = rkhs.KernelAutoencoder(2, kernel=GlobalAlignment(), random_state=0).fit(X)
     Z = model.codes_
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.5))
-    axes[0].scatter(Z[:, 0], Z[:, 1], c=y, cmap="coolwarm", s=18)
-    axes[0].set_title(f"{name}: codes of {len(y)} series by class", fontsize=10)
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+    classes = ("a bump", "a bump and a dip") if name == "drawn series" else ("class 0", "class 1")
+    scatter_classes(axes[0], Z, y, classes, loc="lower center")
+    axes[0].set(xlabel="code 1", ylabel="code 2")
+    axes[0].set_title(f"{name}: two codes of {len(y)} series", fontsize=10)
     ends = np.argmin(Z[:, 0]), np.argmax(Z[:, 0])
     line = np.linspace(Z[ends[0]], Z[ends[1]], 6)
     axes[0].plot(line[:, 0], line[:, 1], "k.-", linewidth=0.8)
     for step, row in enumerate(model.decode(line).indices[:, 0]):
-        axes[1].plot(X[row] - 3.0 * step, color=plt.get_cmap("coolwarm")(float(y[row])))
-    axes[1].set_yticks([])
-    axes[1].set_title("nearest series along the line", fontsize=10)
+        axes[0].annotate(str(step + 1), line[step], xytext=(0, 5), textcoords="offset points", weight="bold")
+        axes[1].plot(X[row] - 2.0 * step, color=f"C{y[row]}")
+    axes[1].set_yticks([-2.0 * step for step in range(6)], [str(step + 1) for step in range(6)])
+    axes[1].set(xlabel="time", ylabel="place on the line")
+    axes[1].set_title("the series nearest to each place on the line", fontsize=10)
     save(figure, "gunpoint")
     half = len(y) // 2
     score = KNeighborsClassifier(3).fit(Z[:half], y[:half]).score(Z[half:], y[half:])

@@ -1,7 +1,10 @@
-"""Curves from curves with outliers: the Huber loss against the squared loss, in the manner of the lip data.
+"""Curves from curves, some of them wrong
+======================================
+
+The Huber loss against the squared loss, in the manner of the lip data.
 
 Smooth input curves stand for muscle activity, a smoothed and delayed copy for the movement. Some training outputs are
-reversed and stretched. `benchmarks/lip.py` draws the published figure from the recorded data.
+reversed and stretched. ``benchmarks/lip.py`` draws the published figure from the recorded data.
 """
 
 from __future__ import annotations
@@ -47,18 +50,17 @@ def main(n: int = 40) -> dict[str, float]:
     found = set(best.saturated_.tolist())
     result["outliers saturated"] = len(found & set(bad.tolist())) / len(bad)
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4))
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     axes[0].semilogx(kappas, errors, color="#0072b2", label="Huber")
     axes[0].axhline(result["squared"], color="#d55e00", linestyle="--", label="squared")
     axes[0].axhline(result["squared, no outliers"], color="grey", linestyle=":", label="squared, no outliers")
-    axes[0].set(xlabel="kappa", ylabel="mean squared L2 error on new curves", yscale="log")
+    axes[0].set(xlabel="kappa", ylabel="mean squared L2 error", yscale="log", title="error on new curves")
     axes[0].legend(frameon=False)
     axes[1].plot(t, Y_new[0], "k", label="truth")
     axes[1].plot(t, best.predict(X_new[:1])[0], color="#0072b2", label="Huber")
     axes[1].plot(t, ridge.predict(X_new[:1])[0], "--", color="#d55e00", label="squared")
     axes[1].set(xlabel="time", title="one new curve")
     axes[1].legend(frameon=False)
-    figure.tight_layout()
     save(figure, "lip")
     for name, value in result.items():
         print(f"{name}: {value:.4f}")

@@ -1,4 +1,8 @@
-"""The losses of the duality paper on the line and in the plane (its appendix B)."""
+"""The losses
+==========
+
+The losses of the duality paper on the line and in the plane (its appendix B).
+"""
 
 from __future__ import annotations
 

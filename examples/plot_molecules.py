@@ -1,4 +1,7 @@
-"""A map of molecules with their structures, and the molecules nearest to points between them.
+"""A map of molecules
+==================
+
+A map of molecules with their structures, and the molecules nearest to points on a line across it.
 
 500 bundled molecules, Tanimoto kernel of their Morgan fingerprints, two components that rebuild the kernel's features.
 Structures are drawn if RDKit is installed (extra ``chem``).
@@ -11,19 +14,35 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from gallery import far_apart, save
+from matplotlib.patches import ConnectionPatch
 
 import rkhs
 from rkhs.data import load_molecules
 from rkhs.kernels import Tanimoto
 
 
-def structure(smiles: str) -> Any:
-    """A drawing of a molecule as an image, or None without RDKit."""
+def draw(axes: Any, smiles: str) -> None:
+    """Draw a molecule into axes, or write its SMILES without RDKit."""
+    axes.axis("off")
     try:
         from rdkit.Chem import Draw, MolFromSmiles
     except ImportError:
-        return None
-    return np.asarray(Draw.MolToImage(MolFromSmiles(smiles), size=(180, 130)))
+        axes.text(0.5, 0.5, smiles[:24], ha="center", va="center", fontsize=7)
+        return
+    axes.imshow(np.asarray(Draw.MolToImage(MolFromSmiles(smiles), size=(360, 220))))
+
+
+def draw_beside(figure: Any, cells: dict[str, Any], Z: np.ndarray, smiles: tuple[str, ...]) -> None:
+    """Draw eight molecules left and right of the map, each with a line to its point."""
+    rows = np.array(far_apart(Z, 8))
+    rows = rows[np.argsort(Z[rows, 0])]
+    for side, edge, chosen in (("left", 1.0, rows[:4]), ("right", 0.0, rows[4:])):
+        for place, row in enumerate(chosen[np.argsort(-Z[chosen, 1])]):
+            axes = cells[f"{side} {place}"]
+            draw(axes, smiles[row])
+            cells["map"].plot(*Z[row], "o", color="#d55e00", markersize=6)
+            ends = {"xyA": (edge, 0.5), "coordsA": axes.transAxes, "xyB": Z[row], "coordsB": cells["map"].transData}
+            figure.add_artist(ConnectionPatch(**ends, color="#d55e00", linewidth=0.7, alpha=0.7))
 
 
 def main(n: int = 500) -> dict[str, float]:
@@ -31,35 +50,21 @@ def main(n: int = 500) -> dict[str, float]:
     X, smiles = molecules.fingerprints[:n].astype(float), molecules.smiles[:n]
     model = rkhs.KernelAutoencoder(2, kernel=Tanimoto(), output_kernel="same", random_state=0).fit(X)
     Z = model.codes_
-    figure, (axes, other) = plt.subplots(1, 2, figsize=(14, 6.5), width_ratios=(2, 1))
-    heavy = X.sum(1)
-    axes.scatter(Z[:, 0], Z[:, 1], c=heavy, s=9, cmap="viridis")
-    low, high = Z.min(0) - 0.15 * np.ptp(Z, axis=0), Z.max(0) + 0.15 * np.ptp(Z, axis=0)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    for row in far_apart(Z, 9):
-        image = structure(smiles[row])
-        if image is None:
-            axes.annotate(smiles[row][:16], Z[row], fontsize=7)
-            continue
-        x, y = (Z[row] - low) / (high - low)
-        inset = axes.inset_axes((x - 0.09, y + 0.005, 0.18, 0.15))
-        inset.imshow(image, alpha=0.85)
-        inset.axis("off")
-        axes.plot(*Z[row], "o", color="#d55e00", markersize=5)
-    axes.set_title(f"{n} molecules; colour: number of fingerprint bits", fontsize=10)
-    line = np.linspace(Z[far_apart(Z, 2)[0]], Z[far_apart(Z, 2)[1]], 5)
-    ranking = model.decode(line)
-    other.axis("off")
-    other.set_title("nearest molecules along a line across the map", fontsize=10)
-    for step, row in enumerate(ranking.indices[:, 0]):
-        image, place = structure(smiles[row]), (0.05, 0.8 - 0.2 * step, 0.9, 0.19)
-        if image is None:
-            other.text(0.05, 0.9 - 0.2 * step, smiles[row][:40], fontsize=7)
-            continue
-        inset = other.inset_axes(place)
-        inset.imshow(image)
-        inset.axis("off")
+    layout = [[f"left {i}", "map", f"right {i}"] for i in range(4)]
+    figure, cells = plt.subplot_mosaic(layout, figsize=(13, 7), width_ratios=(1, 3, 1), layout="constrained")
+    ends = far_apart(Z, 2)
+    line = np.linspace(Z[ends[0]], Z[ends[1]], 5)
+    points = cells["map"].scatter(Z[:, 0], Z[:, 1], c=X.sum(1), s=12, cmap="viridis")
+    cells["map"].plot(line[:, 0], line[:, 1], "k.--", linewidth=0.8)
+    cells["map"].set(xlabel="code 1", ylabel="code 2", title=f"{n} molecules by two numbers")
+    figure.colorbar(points, ax=cells["map"], location="bottom", shrink=0.5, label="bits in the fingerprint")
+    draw_beside(figure, cells, Z, smiles)
     save(figure, "molecules")
+    figure, axes = plt.subplots(1, 5, figsize=(13, 2.4), layout="constrained")
+    for step, row in enumerate(model.decode(line).indices[:, 0]):
+        draw(axes[step], smiles[row])
+    figure.suptitle("the molecules nearest to five points on the dashed line", fontsize=10)
+    save(figure, "molecules_line")
     found = model.decode(Z).indices[:, :10]
     top = float((found == np.arange(n)[:, None]).any(1).mean())
     K = Tanimoto()(X)

@@ -1,6 +1,10 @@
-"""Many labels at once: four losses on one multi-label set, parameters by cross-validation on the training part.
+"""Many labels at once
+===================
 
-With RKHS_DATA the yeast genes (2417 rows, 14 labels), else a drawn set of the same kind.
+Four losses on one multi-label set; their parameters are chosen by cross-validation on the training part.
+
+With ``RKHS_DATA`` the set is the yeast genes (2,417 rows, 14 labels). Without it a set of the same kind is drawn at
+random.
 """
 
 from __future__ import annotations
@@ -36,10 +40,10 @@ def labels(n: int) -> tuple[np.ndarray, np.ndarray, str]:
     return X / np.linalg.norm(X, axis=1, keepdims=True), Y.astype(float), "a drawn set"
 
 
-def main(n: int = 600) -> dict[str, float]:
+def main(n: int = 300) -> dict[str, float]:
     X, Y, name = labels(n)
     X, X_new, Y, Y_new = train_test_split(X, Y, test_size=1 / 3, random_state=0)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     result = {"most frequent": hamming_error(Y_new, np.broadcast_to(Y.mean(0) > 0.5, Y_new.shape))}
     deviations = []
     for loss, title in NAMES.items():
@@ -57,10 +61,10 @@ def main(n: int = 600) -> dict[str, float]:
     axes[0].bar(list(NAMES.values()), [result[title] for title in NAMES.values()], yerr=deviations, color="#0072b2")
     axes[0].axhline(result["most frequent"], color="grey", linestyle=":", label="most frequent labels")
     axes[0].set_title(f"Hamming error on {name}, with standard errors", fontsize=10)
-    axes[0].legend(loc="lower right")
+    axes[0].set_ylim(0.0, 1.2 * result["most frequent"])
+    axes[0].legend(loc="upper left", frameon=False)
     axes[1].set(xlabel="training samples, sorted", yscale="log", title="norms of the coefficients")
     axes[1].legend(frameon=False)
-    figure.tight_layout()
     save(figure, "multilabel")
     return result
 

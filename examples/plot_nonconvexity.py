@@ -1,11 +1,15 @@
-"""The objective is not convex (Figure 4 of the kernel autoencoder paper, with the corrected penalty).
+r"""The objective is not convex
+===========================
 
-One sample ``x = 1``, linear kernels, scalar coefficients ``a`` (encoder) and ``b`` (decoder). The norm of the decoder
-is ``k(f(1), f(1)) b^2 = a^2 b^2``, not ``b^2`` as printed, so that
+Figure 4 of the kernel autoencoder paper, with the corrected penalty.
 
-    P(a, b) = (1 - a^2 b)^2 + reg_1 a^2 + reg_2 a^2 b^2.
+One sample :math:`x = 1`, linear kernels, scalar coefficients :math:`a` (encoder) and :math:`b` (decoder). The squared
+norm of the decoder is :math:`k(f(1), f(1))\, b^2 = a^2 b^2`, not :math:`b^2` as printed, so that
 
-Its minimum is ``2 m - m^2`` with ``m = sqrt(reg_1 reg_2)`` while ``m < 1``, and ``(0, b)`` is a flat line of value 1.
+.. math:: P(a, b) = (1 - a^2 b)^2 + \mathrm{reg}_1 a^2 + \mathrm{reg}_2 a^2 b^2.
+
+Its minimum is :math:`2 m - m^2` with :math:`m = \sqrt{\mathrm{reg}_1 \mathrm{reg}_2}` while :math:`m < 1`, and on the
+line :math:`(0, b)` the value is 1 everywhere.
 """
 
 from __future__ import annotations
@@ -29,21 +33,20 @@ def minimum(reg_1: float, reg_2: float) -> float:
 def main(n: int = 401) -> dict[str, float]:
     axis_a, axis_b = np.linspace(-3.0, 3.0, n), np.linspace(-1.0, 5.0, n)
     A, B = np.meshgrid(axis_a, axis_b, indexing="ij")
-    figure, axes = plt.subplots(2, 2, figsize=(10, 8))
+    figure, axes = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
     result = {}
     for axis, (reg_1, reg_2) in zip(axes.flat, SETTINGS, strict=True):
         P = objective(A, B, reg_1, reg_2)
         image = axis.pcolormesh(A, B, np.log10(np.maximum(P, 1e-3)), cmap="viridis", shading="auto")
         i, j = np.unravel_index(P.argmin(), P.shape)
-        axis.plot(A[i, j], B[i, j], "x", color="white")
+        axis.plot(A[i, j], B[i, j], "x", color="white", markersize=9, clip_on=False)
         axis.set(
             xlabel="a",
             ylabel="b",
-            title=f"reg = ({reg_1:g}, {reg_2:g}), least {P.min():.3f}, exact {minimum(reg_1, reg_2):.3f}",
+            title=f"reg {reg_1:g} and {reg_2:g}: minimum {minimum(reg_1, reg_2):.2f}",
         )
         figure.colorbar(image, ax=axis, label="log10 P")
         result[f"reg {reg_1:g}, {reg_2:g}"] = float(P.min() - minimum(reg_1, reg_2))
-    figure.tight_layout()
     save(figure, "nonconvexity")
     for name, gap in result.items():
         print(f"{name}: least value on the grid minus the closed form {gap:.2e}")

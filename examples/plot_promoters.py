@@ -1,7 +1,10 @@
-"""Promoters of DNA: codes of the mismatch kernel, fitted without labels.
+"""Codes of DNA
+============
 
-With RKHS_DATA the 106 sequences of the E. coli promoter set, else drawn sequences of which half
-hold motifs with errors.
+Codes of the mismatch kernel, fitted without labels.
+
+With ``RKHS_DATA`` the sequences are the 106 of the E. coli promoter set. Without it they are drawn at random, and half
+of them hold motifs with errors.
 """
 
 from __future__ import annotations
@@ -42,8 +45,8 @@ def load(n: int) -> tuple[list[str], np.ndarray, str]:
 
 def main(n: int = 106) -> dict[str, float]:
     texts, y, name = load(n)
-    kernel = Mismatch(5, 1, "dna")
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    kernel, drawn = Mismatch(5, 1, "dna"), name.startswith("drawn")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
     result = {}
     for panel, (title, model) in zip(
         axes,
@@ -54,12 +57,13 @@ def main(n: int = 106) -> dict[str, float]:
         strict=True,
     ):
         Z = model.fit(texts).codes_
-        panel.scatter(Z[y, 0], Z[y, 1], s=18, label="with" if name.startswith("drawn") else "promoter")
-        panel.scatter(Z[~y, 0], Z[~y, 1], s=18, marker="x", label="without" if name.startswith("drawn") else "other")
+        panel.scatter(Z[y, 0], Z[y, 1], s=18, label="with motifs" if drawn else "promoter")
+        panel.scatter(Z[~y, 0], Z[~y, 1], s=18, marker="x", label="without" if drawn else "other")
         panel.set_title(f"{name}: {title}", fontsize=10)
-        panel.legend(frameon=False)
+        panel.set(xlabel="code 1", ylabel="code 2")
         scores = cross_val_score(SVC(), Z / Z.std(), y, cv=5)
         result[title] = float(scores.mean())
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     machine = SVC(kernel="precomputed", C=10.0)
     result["the whole kernel"] = float(cross_val_score(machine, kernel(texts), y, cv=5).mean())
     save(figure, "promoters")

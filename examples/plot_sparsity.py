@@ -1,4 +1,8 @@
-"""Sparsity against epsilon: an insensitive zone drops samples, and beyond the largest output everything."""
+"""Fewer supports with epsilon
+===========================
+
+An insensitive zone drops samples. Beyond the largest output it drops all of them.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,12 @@ def curve_in_space(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return X, clean + NOISE * rng.normal(size=clean.shape), clean
 
 
-def main(n: int = 200) -> dict[str, float]:
+def main(n: int = 120) -> dict[str, float]:
     X, Y, _ = curve_in_space(n, 0)
     X_new, _, clean = curve_in_space(500, 1)
     epsilons = np.linspace(0.0, 1.8, 19)
     largest = float(np.linalg.norm(Y - Y.mean(0), axis=1).max())
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     result = {"no outputs left": largest}
     for kind, color, dash in ((SquaredEpsilonInsensitive, "#0072b2", "-"), (EpsilonInsensitive, "#d55e00", "--")):
         losses = [kind(float(epsilon)) for epsilon in epsilons]
@@ -43,7 +47,6 @@ def main(n: int = 200) -> dict[str, float]:
         ax.set(xlabel="epsilon (grey: norm of the noise)", title=title)
     axes[1].set_yscale("log")
     axes[0].legend(frameon=False)
-    figure.tight_layout()
     save(figure, "sparsity")
     for name, value in result.items():
         print(f"{name}: {value:.3f}")

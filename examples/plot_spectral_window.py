@@ -1,4 +1,9 @@
-"""The window of regularisation of the spectral contrastive loss: unbounded on the left, zero codes on the right."""
+"""The window of the spectral loss
+===============================
+
+The spectral contrastive loss with given negatives has a window of regularisation. On its left the loss is unbounded
+below; on its right all codes are zero.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian
 
 
-def main(n: int = 80, steps: int = 25) -> dict[str, float]:
+def main(n: int = 80, steps: int = 19) -> dict[str, float]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     plus, minus = X + 0.3 * rng.normal(size=X.shape), rng.normal(size=X.shape)
@@ -29,17 +34,20 @@ def main(n: int = 80, steps: int = 25) -> dict[str, float]:
             except InputError:
                 losses.append(np.nan)  # the codes grew without limit
     values = np.array(losses)
-    figure, axis = plt.subplots(figsize=(8, 4.5))
+    figure, axis = plt.subplots(figsize=(8.5, 4.5), layout="constrained")
     axis.plot(regs, values, "o-", color="tab:blue", label="minimum found")
     lost = np.isnan(values)
     axis.plot(regs[lost], np.full(lost.sum(), np.nanmin(values)), "x", color="tab:red", label="unbounded below")
-    for value, name in ((low, "certainly unbounded below this"), (high, "codes are zero from here on")):
-        axis.axvline(value, color="grey", linestyle="--")
-        axis.text(value, 0.5 * np.nanmin(values), name, rotation=90, va="center", ha="right", fontsize=9)
     axis.set_xscale("log")
     axis.set_yscale("symlog")
-    axis.set(xlabel="reg", ylabel="spectral loss at its minimum", title="One negative an anchor")
-    axis.legend()
+    axis.set(xlim=(regs[0] / 1.2, regs[-1] * 1.2), ylim=(5.0 * np.nanmin(values), 30.0))
+    axis.axvspan(regs[0] / 1.2, low, color="#d55e00", alpha=0.15, linewidth=0)
+    axis.axvspan(high, regs[-1] * 1.2, color="grey", alpha=0.2, linewidth=0)
+    places = (np.sqrt(regs[0] * low), np.sqrt(low * high), np.sqrt(high * regs[-1]))
+    for place, name in zip(places, ("certainly\nunbounded", "the window", "all codes\nare zero"), strict=True):
+        axis.text(place, 0.95, name, transform=axis.get_xaxis_transform(), va="top", ha="center", fontsize=9)
+    axis.set(xlabel="reg", ylabel="spectral loss at its minimum", title="Spectral loss, one negative an anchor")
+    axis.legend(loc="lower right")
     save(figure, "spectral_window")
     inside = (regs > low) & (regs < high)
     result = {

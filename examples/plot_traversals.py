@@ -1,10 +1,15 @@
-"""Latent traversals of a deep machine on small sprites: one code at a time from low to high."""
+"""One code at a time
+==================
+
+Traversals of a deep machine on small sprites. Each strip moves one code from low to high and keeps the others at those
+of one ordinary sprite.
+"""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import save, strip
 
 from rkhs import DeepRKM
 from rkhs.metrics import irs, latent_report, mig
@@ -18,7 +23,7 @@ def sprites(side: int = 24) -> tuple[np.ndarray, np.ndarray]:
     for shape, size, i, j in factors:
         dx, dy = np.abs(grid - 0.2 - 0.6 * i / 7)[None, :], np.abs(grid - 0.2 - 0.6 * j / 7)[:, None]
         distance = np.maximum(dx, dy) if shape == 0 else np.hypot(dx, dy)
-        images.append(1.0 / (1.0 + np.exp((distance - 0.08 - 0.04 * size) * 60)))
+        images.append(1.0 / (1.0 + np.exp((distance - 0.15 - 0.07 * size) * 25)))
     return np.array(images).reshape(len(factors), -1), factors
 
 
@@ -26,18 +31,18 @@ def main(n: int = 300) -> dict[str, float]:
     X, factors = sprites()
     rows = np.random.default_rng(0).permutation(len(X))
     train, test = rows[:n], rows[n:]
-    model = DeepRKM((4, 2)).fit(X[train])
+    model = DeepRKM((6, 2)).fit(X[train])
     codes = model.transform(X[test])
     result = {"MIG": mig(codes, factors[test]), "IRS": irs(codes, factors[test])}
     for row in latent_report(codes, factors[test], names=["shape", "size", "x", "y"]):
         print(f"{row['factor']}: code {row['best']}, share {row['share']:.2f}, gap {row['gap']:.2f}")
-    names = [(layer, c) for layer, width in enumerate((4, 2), 1) for c in range(width)]
-    figure, axes = plt.subplots(len(names), 7, figsize=(8, 1.2 * len(names)))
-    for panels, (layer, component) in zip(axes, names, strict=True):
-        for panel, image in zip(panels, model.traverse(component, layer=layer), strict=True):
-            panel.imshow(image.reshape(24, 24), cmap="gray", vmin=0.0, vmax=1.0)
-            panel.axis("off")
-        panels[0].set_title(f"layer {layer}, code {component}", fontsize=7, loc="left")
+    Z = model.codes_
+    middle = Z[np.argmin(((Z - np.median(Z, axis=0)) ** 2).sum(1))]  # an ordinary sprite
+    names = [(layer, c) for layer, width in enumerate((6, 2), 1) for c in range(width)]
+    figure, axes = plt.subplots(4, 2, figsize=(10, 3.8), layout="constrained")
+    for panel, (number, (layer, component)) in zip(axes.T.ravel(), enumerate(names), strict=True):
+        walk = model.traverse(component, layer=layer, start=middle).reshape(-1, 24, 24)
+        strip(panel, walk, f"code {number} (layer {layer})", cmap="gray", vmin=0.0, vmax=1.0)
     save(figure, "traversals")
     print(", ".join(f"{k} {v:.3f}" for k, v in result.items()))
     return result

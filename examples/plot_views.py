@@ -1,4 +1,7 @@
-"""Three views of handwritten digits, one of them noise: Gram matrices weighted by their agreement.
+"""Three views, one of them noise
+==============================
+
+Three views of handwritten digits: Gram matrices weighted by their agreement.
 
 The upper half and the lower half of each image agree about the digit; the third view is random. A list of Gram
 matrices is one argument, and the weights are reported.
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from gallery import save
+from gallery import save, write_names
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -36,12 +39,13 @@ def main(n: int = 500) -> dict[str, float]:
     for name, K, cross in zip(views, grams, crosses, strict=True):
         result[f"{name} alone"] = found(KernelPCA(10, kernel="precomputed").fit(K), cross)
     result["all views"] = found(model, crosses)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     axes[0].bar(list(views), shares)
     axes[0].set_title("share of each view in the sum", fontsize=10)
     axes[1].scatter(model.codes_[:, 0], model.codes_[:, 1], c=digit[:n], cmap="tab10", s=10)
-    axes[1].set_title("first two codes of all views, coloured by digit", fontsize=10)
-    figure.tight_layout()
+    write_names(axes[1], model.codes_[:, :2], digit[:n])
+    axes[1].set(xlabel="code 1", ylabel="code 2")
+    axes[1].set_title("first two codes of all views, by digit", fontsize=10)
     save(figure, "views")
     for name, value in result.items():
         print(f"{name}: {value:.3f}")

@@ -282,6 +282,23 @@ def test_what_a_storage_cannot_do_is_refused(model: Any, message: str, X: np.nda
         model.fit(data)
 
 
+class OwnLandmarks(Nystroem):
+    """A choice of landmarks that is not the library's."""
+
+
+class OwnFeatures(RandomFeatures):
+    """Random features that are not the library's."""
+
+
+def test_storages_of_ones_own_are_those_that_they_extend(X: np.ndarray) -> None:
+    mine = KernelPCA(2, storage=OwnLandmarks(60)).fit(X)
+    np.testing.assert_array_equal(mine.codes_, KernelPCA(2, storage=Nystroem(60)).fit(X).codes_)
+    with pytest.raises(InputError, match="random features do not keep"):
+        KernelPCA(2, storage=OwnFeatures(60), preimage="nearest").fit(X)
+    with pytest.raises(InputError, match="need landmarks"):
+        KernelAutoencoder(2, kernel=Gaussian(0.1), output_kernel="same", storage=OwnFeatures(60)).fit(X)
+
+
 def test_memory_is_announced_and_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch, X: np.ndarray) -> None:
     model = KernelPCA(2).fit(X)
     assert model.announced_bytes_ >= 8 * 240**2

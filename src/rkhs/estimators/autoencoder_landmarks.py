@@ -34,7 +34,7 @@ from rkhs.estimators.storage import (
     read_row_weights,
     read_rows,
 )
-from rkhs.features import Features, LandmarkMap
+from rkhs.features import Features, LandmarkMap, RandomFeatures
 from rkhs.features.base import sample_rows
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
@@ -100,7 +100,7 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
     if settings.candidates:
         raise needs_dense("reg='auto'", "use reg=None or numbers")
     if settings.features:
-        if type(storage).__name__ == "RandomFeatures":
+        if isinstance(storage, RandomFeatures):
             raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")
         if settings.output_kernel != model._input_kernel():
             raise needs_dense("an output_kernel that is not the input kernel", "use output_kernel='same'")

@@ -23,7 +23,7 @@ from rkhs.estimators.storage import (
     read_row_weights,
     read_rows,
 )
-from rkhs.features import Features, LandmarkMap
+from rkhs.features import Features, LandmarkMap, RandomFeatures
 from rkhs.features.base import EvaluatedMap, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
@@ -107,7 +107,7 @@ def partial_fit_features(model: Any, storage: Features, X: Any) -> None:
 def _refuse(model: Any, storage: Features, kernel: Kernel) -> None:
     if not (isinstance(model.loss, str) and model.loss == "squared"):
         raise InputError(f"loss={model.loss!r} needs storage='dense'; use loss='squared' with {storage!r}")
-    if model.preimage != "ridge" and type(storage).__name__ == "RandomFeatures":
+    if model.preimage != "ridge" and isinstance(storage, RandomFeatures):
         raise InputError(
             f"preimage={model.preimage!r} needs training items to return to, which random features do not keep; use "
             "preimage='ridge', or storage=Nystroem(m)"

@@ -65,7 +65,7 @@ def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "")
     """
     options = ", ".join(repr(a) if a in ("dense", "blocked") else f"rkhs.features.{a}(m)" for a in allowed)
     if isinstance(storage, Features):
-        if type(storage).__name__ in allowed:
+        if any(cls.__name__ in allowed for cls in type(storage).__mro__):  # subclasses are storages too
             storage.check()
             if storage.kernel is not None:
                 raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")

@@ -37,7 +37,7 @@ def directions(count: int, d: int, rng: np.random.RandomState, *, orthogonal: bo
 
 
 class FourierMap(FeatureMap):
-    """``F(x) = m^{-1/2} [cos(W x), sin(W x)]`` with ``m`` random frequencies: ``E F(x) . F(y) = k(x - y)``.
+    """``F(x) = m^{-1/2} [cos(W x), sin(W x)]`` with ``m`` random frequencies: ``E F(x)^T F(y) = k(x - y)``.
 
     Parameters
     ----------

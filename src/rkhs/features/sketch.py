@@ -15,7 +15,7 @@ _HASHES = 16  # drawn and evaluated together
 
 
 class MinHashMap(FeatureMap):
-    """Features ``F_h(x) = m^{-1/2} s_h(sample_h(x))`` with random signs ``s_h``: ``E F(x) . F(y) = MinMax(x, y)``.
+    """Features ``F_h(x) = m^{-1/2} s_h(sample_h(x))`` with random signs ``s_h``: ``E F(x)^T F(y) = MinMax(x, y)``.
 
     Two items draw the same consistent weighted sample with the probability ``MinMax(x, y)``; then their signs agree,
     otherwise they are independent. On rows of 0 and 1 MinMax is the Tanimoto kernel.

@@ -21,7 +21,7 @@ _ROWS = 256
 
 
 class DotProduct(VectorKernel):
-    """A kernel ``k(x, y) = f(x . y)`` of the inner product.
+    """A kernel ``k(x, y) = f(x^T y)`` of the inner product.
 
     References
     ----------
@@ -70,7 +70,7 @@ class DotProduct(VectorKernel):
 
 
 class Linear(DotProduct):
-    """Linear kernel ``k(x, y) = scale (x - offset) . (y - offset)``.
+    """Linear kernel ``k(x, y) = scale (x - offset)^T (y - offset)``.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Linear(DotProduct):
 
 
 class Polynomial(DotProduct):
-    """Polynomial kernel ``k(x, y) = (scale x . y + offset)^degree``.
+    """Polynomial kernel ``k(x, y) = (scale x^T y + offset)^degree``.
 
     Parameters
     ----------

@@ -100,14 +100,17 @@ def loss_maps(losses: Mapping[str, Loss], limit: float = 3.0) -> Figure:
     for ax, name, values in zip(axes.flat, losses, maps, strict=False):
         shown = ax.contourf(axis, axis, np.where(np.isfinite(values), values, np.nan), levels=levels, cmap="viridis")
         if np.count_nonzero(values == 0.0) > 1:  # where residuals cost nothing
-            ax.contour(axis, axis, (values == 0.0).astype(float), levels=[0.5], colors="white", linewidths=1.0)
+            ax.contour(axis, axis, values, levels=[1e-4 * levels[-1]], colors="white", linewidths=1.0)
         ax.set_title(name)
         ax.set_aspect("equal")
         ax.set_xlabel("$r_1$")
         ax.set_ylabel("$r_2$")
     for ax in axes.flat[len(losses) :]:
         ax.set_visible(False)
-    figure.colorbar(shown, ax=list(axes.flat[: len(losses)]), label="loss $f(r)$", shrink=0.8)
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(7)
+    figure.colorbar(shown, ax=list(axes.flat[: len(losses)]), label="loss $f(r)$", shrink=0.8, ticks=ticks)
     return figure
 
 

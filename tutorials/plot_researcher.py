@@ -1,0 +1,124 @@
+r"""A researcher: formulas, certificates, tables
+============================================
+
+You know kernel methods. You want to see that the code computes what the paper says, to compare algorithms, to change
+one part, and to run the tables of the papers. This tutorial uses 300 of scikit-learn's digits.
+"""
+
+# %%
+# One scale
+# ---------
+#
+# Everywhere in the library the objective is
+#
+# .. math:: \frac1n \sum_{i=1}^n \ell\bigl(f(x_i) - y_i\bigr) + \frac{\mathrm{reg}}{2} \lVert f \rVert^2,
+#           \qquad \ell(r) = \tfrac12 \lVert r \rVert^2 \text{ for the squared loss.}
+#
+# :doc:`/notation` translates the letters and scales of four papers. For vector outputs the function is
+# :math:`f(x) = \sum_i k(x, x_i) c_i`, so the objective can be written down and compared.
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from rkhs import OperatorKernelRegressor
+from rkhs.kernels import Gaussian
+from rkhs.losses import Huber
+
+images = load_digits().data[:300] / 16.0
+X, Y = images[:, :32], images[:, 32:]
+kernel, reg, kappa = Gaussian(0.1), 1e-3, 1.0
+model = OperatorKernelRegressor(kernel, loss=Huber(kappa), reg=reg, center=False, tol=1e-10).fit(X, Y)
+
+K = np.asarray(kernel(X))
+C = model.dual_coef_
+residuals = np.linalg.norm(K @ C - Y, axis=1)
+huber = np.where(residuals <= kappa, 0.5 * residuals**2, kappa * (residuals - 0.5 * kappa))
+by_hand = huber.mean() + reg / 2 * np.trace(C.T @ K @ C)
+print(f"objective of the model {model.objective_:.10f}, by hand {by_hand:.10f}")
+
+# %%
+# A certificate
+# -------------
+#
+# The dual of the problem bounds the optimum from below. ``gap_`` is the distance between the two bounds, whatever
+# solver ran: a proof, not a hope. The gap is the sum of one term a sample, and each is zero only where the optimality
+# conditions hold.
+
+print(f"gap {model.gap_:.1e}, largest part {model.certificates_.max():.1e}")
+print(f"samples where the loss is linear: {len(model.saturated_)} of {len(X)}")
+
+# %%
+# An algorithm race
+# -----------------
+#
+# Problems and solvers do not know each other. A deep restricted kernel machine is a problem with orthogonality
+# constraints; five solvers start from the same random point. :doc:`/gallery/plot_algorithms` draws their costs over
+# time, and ``benchmarks/drkm.py`` measures Table 1 of the paper.
+
+import torch
+
+from rkhs.problems.drkm import ConstrainedDRKM
+from rkhs.protocols import Monitor
+from rkhs.solvers import CayleyAdam, ProjectedGradient, RiemannianLBFGS, Subspace
+
+base = Gaussian(0.01)
+gram = base(torch.tensor(images))
+problem = ConstrainedDRKM.from_gram(gram, center=False, kernels=(base,), n_components=(10, 5), eta=(1.0, 1.0))
+start = problem.random_start(torch.Generator().manual_seed(0))
+for solver in (Subspace(), ProjectedGradient(tol=1e-7), RiemannianLBFGS(tol=1e-7), CayleyAdam(learning_rate=1e-2)):
+    run = solver.solve(problem, start, Monitor(time_limit=2.0))
+    print(f"{type(solver).__name__:18} cost {run.value:.6f} after {run.n_iter} iterations, {run.reason.name}")
+
+# %%
+# Change one part
+# ---------------
+#
+# A kernel of your own is a class of a few lines. A whole suite of checks tells whether it keeps the promises that
+# estimators rely on: symmetry, positive semi-definiteness, gradients. :doc:`/user/add_a_kernel` explains the
+# contract.
+
+from rkhs import KernelAutoencoder
+from rkhs.kernels import Radial
+from rkhs.testing import check_kernel
+
+
+class RationalQuadratic(Radial):
+    """k(x, y) = 1 / (1 + gamma ||x - y||^2)."""
+
+    _power = 2  # gamma multiplies the squared distance
+
+    def __init__(self, gamma="median"):
+        self.gamma = gamma
+
+    def _profile(self, D):
+        return 1.0 / (1.0 + self._gamma * D)
+
+    def _slope(self, D):
+        return -self._gamma / (1.0 + self._gamma * D) ** 2
+
+
+promises = check_kernel(RationalQuadratic(0.5), images[:20])
+print(f"{len(promises)} promises kept, such as: {promises[0]}")
+KernelAutoencoder(3, kernel=RationalQuadratic(), reg=1e-4).fit(images[:200]).reconstruction_error(images[200:]).mean()
+
+# %%
+# The tables of the papers
+# ------------------------
+#
+# Each paper has a page with its equations, where they live in the code, what the paper leaves open, and what came out
+# when its tables were run again, also where it disagrees:
+#
+# * :doc:`/papers/kernel_autoencoders`
+# * :doc:`/papers/constr_drkm`
+# * :doc:`/papers/representation_learning`
+# * :doc:`/papers/duality_robust_losses`
+#
+# The runs are commands. Those on benchmark data need the folder ``RKHS_DATA``; the pages name the files.
+#
+# .. code-block:: sh
+#
+#    python benchmarks/drkm.py --table-only --processor        # Table 1 of the deep machine paper
+#    python -m rkhs.reproduce.drkm_table2 --reduced            # its Table 2; no data needed
+#    python -m rkhs.reproduce.nci_tables --parts table1        # Table 1 of the kernel autoencoder paper
+#    python -m rkhs.reproduce.few_labels_figures 1             # Figure 1 of the representation-learning paper
+#    python -m rkhs.reproduce.yeast                            # yeast, of the duality paper

@@ -1,0 +1,127 @@
+"""A signal group: windows of a recording
+======================================
+
+You have a recording of several channels. You want a few numbers for each window, a model that says what is usual, and
+the windows that are not. This tutorial uses a real electroencephalogram of four channels, 800 samples each, which
+travels with matplotlib.
+"""
+
+# %%
+# Cut the recording into windows
+# ------------------------------
+#
+# A window is 40 samples of one channel. The first three quarters of the recording train the model. The last quarter
+# is new to it, and no window lies in both parts.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import cbook
+
+recording = np.frombuffer(cbook.get_sample_data("eeg.dat", asfileobj=True).read(), dtype=float).reshape(800, 4)
+recording = (recording - recording.mean(0)) / recording.std(0)
+WIDTH, STEP, CUT = 40, 10, 600
+
+
+def windows(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Windows (n, WIDTH) between two samples, channel after channel, and where each begins."""
+    begins = np.arange(start, stop - WIDTH + 1, STEP)
+    cut = [recording[b : b + WIDTH, channel] for channel in range(4) for b in begins]
+    return np.array(cut), np.tile(begins, 4)
+
+
+X, _ = windows(0, CUT)
+X_new, begins = windows(CUT, 800)
+X.shape, X_new.shape
+
+# %%
+
+figure, axes = plt.subplots(figsize=(10, 4), layout="constrained")
+for channel in range(4):
+    axes.plot(recording[:, channel] - 6 * channel, color="C0", linewidth=0.8)
+axes.axvspan(CUT, 800, color="grey", alpha=0.2, linewidth=0)
+axes.set(xlabel="sample", yticks=[-6 * c for c in range(4)], yticklabels=[f"channel {c}" for c in range(4)])
+axes.set_title("the recording; grey: kept for the test")
+plt.show()
+
+# %%
+# Four numbers a window
+# ---------------------
+#
+# No setting has to be chosen. The share of the variance that four numbers rebuild is measured on the new windows,
+# beside principal components.
+
+from sklearn.decomposition import PCA
+
+from rkhs import KernelAutoencoder, diagnose
+
+model = KernelAutoencoder(4).fit(X)
+back = model.inverse_transform(model.transform(X_new))
+pca = PCA(4).fit(X)
+plain = pca.inverse_transform(pca.transform(X_new))
+spread = ((X_new - X.mean(0)) ** 2).sum()
+print(f"rebuilt, kernel autoencoder:   {1 - ((back - X_new) ** 2).sum() / spread:.2f}")
+print(f"rebuilt, principal components: {1 - ((plain - X_new) ** 2).sum() / spread:.2f}")
+
+# %%
+
+figure, panels = plt.subplots(1, 4, figsize=(12, 2.8), sharey=True, layout="constrained")
+for channel, panel in enumerate(panels):
+    row = channel * (len(X_new) // 4) + 7
+    panel.plot(X_new[row], color="grey", label="new window")
+    panel.plot(back[row], color="C0", label="from four numbers")
+    panel.set(title=f"channel {channel}", xlabel="sample")
+panels[0].legend(fontsize=8, loc="lower left")
+plt.show()
+
+# %%
+# Which windows are unusual?
+# --------------------------
+#
+# ``fit_robust`` leaves out the windows that the others cannot explain, and scores every window: above 1 means
+# unusual. We add an artefact to the test part, a short step as a loose electrode makes it, and ask for the scores.
+
+from rkhs import fit_robust
+
+spoilt = X_new.copy()
+artefact = (begins == 660) & (np.arange(len(begins)) < len(begins) // 4)  # one window of channel 0
+spoilt[artefact, 15:25] += 6.0
+found = fit_robust(KernelAutoencoder(4), X)
+scores = found.score_items(spoilt)
+print(f"score of the spoilt window: {scores[artefact][0]:.2f}")
+print(f"largest score of the others: {scores[~artefact].max():.2f}, their median: {np.median(scores[~artefact]):.2f}")
+
+# %%
+# Windows that are shifted
+# ------------------------
+#
+# A window that begins a little later holds the same wave. ``ShiftInvariant`` compares windows under all shifts, and
+# ``GlobalAlignment`` even under stretches of time. Two numbers by the first make a map; its colour is how strong the
+# window is.
+
+from rkhs.plots import code_map
+
+shifted = KernelAutoencoder(2, kernel="sink").fit(X)
+strength = X.std(1)
+figure, axes = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
+code_map(shifted.codes_, strength, ax=axes, title="windows, compared under all shifts", value_name="standard deviation")
+plt.show()
+
+# %%
+# Can the model be trusted?
+# -------------------------
+#
+# Neighbouring windows overlap, so the training windows are no independent rows: an error that is measured on some of
+# them is too good or too bad by chance. The number to believe is the one on the part of the recording that no
+# training window touches.
+
+report = diagnose(model, X_new)
+print(
+    f"share of the variance lost: {report.held_out_error:.2f} on new windows, {report.training_error:.3f} in training"
+)
+report.warnings
+
+# %%
+# Curves on an uneven grid take ``kernel="functional_gaussian"`` or ``FunctionalGaussian(times=...)``: distances are
+# then integrals over time. From files, ``rkhs fit windows.csv --kind curves -o model.rkhs`` reads a table whose
+# columns are named by their times, and ``--kind series`` reads series of any length. :doc:`/user/command_line` lists
+# the formats.
