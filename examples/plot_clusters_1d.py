@@ -4,7 +4,8 @@
 Two clusters on a line: encoder and decoder along the iterations (Figure 5 of the kernel autoencoder paper).
 
 Points are drawn from Gaussians of standard deviation 0.1 around 0 and 2. The encoder learns to separate the clusters
-and keeps some of the variation inside each. The decoder maps codes back to positions. A two-dimensional code of one-dimensional points has two strongly correlated components.
+and keeps some of the variation inside each. The decoder maps codes back to positions. A two-dimensional code of
+one-dimensional points has two strongly correlated components.
 """
 
 from __future__ import annotations
