@@ -175,3 +175,16 @@ def test_codes_far_from_the_origin_keep_their_digits():
 
 def test_many_bins_take_no_memory():
     assert mig(V, V, n_bins=10**12) == pytest.approx(1.0)
+
+
+def test_sap_at_unit_scale_does_not_see_the_units_of_the_codes() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (200, 3))
+    codes = factors @ rng.normal(size=(3, 3)) + 0.5 * rng.normal(size=(200, 3))
+    plain = sap(codes, factors, scale="unit")
+    for unit in (0.026, np.array([10.0, 1e-3, 300.0])):
+        assert sap(codes * unit + 5.0, factors, scale="unit") == pytest.approx(plain, abs=0.02)
+    raw = [sap(codes * unit, factors) for unit in (1e-3, 1.0)]
+    assert abs(raw[0] - raw[1]) > 0.03  # the published score does see them
+    with pytest.raises(InputError, match="scale must be one of 'raw', 'unit'"):
+        sap(codes, factors, scale="mean")
