@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.estimators import constrained_parts
 from rkhs.kernels import Gaussian
 
 X = load_iris().data
@@ -111,3 +112,22 @@ def test_check_estimator(params: dict[str, Any]) -> None:
     assert [
         (r["check_name"], r["exception"]) for r in results if r["status"] == "failed" and r["check_name"] != other
     ] == []
+
+
+@pytest.mark.parametrize("constraint", ["sphere", "whiten"])
+def test_the_best_of_several_starts_is_kept(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[float] = []
+
+    class Watched(constrained_parts.LBFGS):
+        def solve(self, *args: Any, **options: Any) -> Any:
+            solution = super().solve(*args, **options)
+            found.append(solution.value)
+            return solution
+
+    monkeypatch.setattr(constrained_parts, "LBFGS", Watched)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = model(constraint, init="random", n_init=4, random_state=0, max_iter=8).fit(X[::5])
+    assert len(found) == 4
+    assert max(found) > min(found) * (1.0 + 1e-6)
+    assert fitted.objective_ == min(found)

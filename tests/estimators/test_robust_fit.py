@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, fit_robust, load, save
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs.estimators import robust_fit
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
@@ -161,3 +162,16 @@ def test_bad_arguments_and_too_few_rounds() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit_robust(KernelAutoencoder(2), X)
+
+
+def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    t = np.r_[rng.uniform(0.0, 1.0, 40), rng.uniform(1.0, 2.2, 8)]  # a curve whose end is sparse
+    X = np.c_[t, np.sin(2.0 * t), t**2] + 0.01 * rng.normal(size=(48, 3))
+    X[:4] += rng.uniform(6.0, 9.0, (4, 3))
+    model = KernelAutoencoder(1, reg=1e-3, kernel=Gaussian(1.0), decoder_kernel=Gaussian(1.0))
+    looked = fit_robust(model, X).inliers
+    monkeypatch.setattr(robust_fit, "_DOUBT", 0.0)
+    blind = fit_robust(model, X).inliers
+    assert not looked[:4].any()
+    assert looked[40:].sum() > blind[40:].sum()
