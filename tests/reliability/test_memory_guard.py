@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from rkhs import KernelAutoencoder, KernelPCA
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
+from rkhs._core import memory
 from rkhs._core.errors import InputError
+from rkhs.kernels import FunctionalLaplacian, Gaussian
+from tests.contracts.estimator_examples import estimators
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,3 +64,25 @@ def test_millions_of_rows_are_refused_at_once_with_the_storage_that_fits(estimat
     X[::2] = 1.0
     with pytest.raises(InputError, match=rf"n={n} rows with storage='dense' needs about .*iB .*Use storage=Nystroem"):
         estimator(2).fit(X)
+
+
+@pytest.mark.parametrize("estimator", estimators())
+def test_no_pair_of_rows_is_touched_before_the_memory_is_known(
+    estimator: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def touched(*_: Any) -> None:
+        raise AssertionError("a bandwidth or a Gram matrix was computed before the refusal")
+
+    for kernel in (Gaussian, FunctionalLaplacian):
+        monkeypatch.setattr(kernel, "resolve", touched)
+        monkeypatch.setattr(kernel, "_gram", touched)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**20)
+    X = np.random.default_rng(0).normal(size=(1500, 3))
+    with pytest.raises(InputError, match="n=1500 rows.*needs about .*iB"):
+        estimator().fit(X, X) if "y" in inspect.signature(estimator.fit).parameters else estimator().fit(X)
+
+
+@pytest.mark.parametrize("estimator", [KernelAutoencoder, KernelContrastive])
+def test_codes_of_endless_columns_are_refused(estimator: type) -> None:
+    with pytest.raises(InputError, match="n_components"):
+        estimator(10**12).fit(np.random.default_rng(0).normal(size=(20, 2)))

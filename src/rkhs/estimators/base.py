@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -83,6 +84,8 @@ class KernelEstimator(BaseEstimator):
     device: str
     dtype: str
 
+    _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
+
     n_features_in_: int
     feature_names_in_: np.ndarray
     objective_: float
@@ -122,6 +125,7 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
+            self._check_room(len(items))
             return items
         forget_views(self)
         if kernel.domain == "gram":
@@ -130,7 +134,29 @@ class KernelEstimator(BaseEstimator):
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
+        self._check_room(len(array))
         return unshared(to_tensor(array, **self._options), X)
+
+    def _check_room(self, n: int) -> None:
+        """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
+        storage = getattr(self, "storage", "dense")
+        if not (isinstance(storage, str) and storage == "dense"):
+            return
+        asked = getattr(self, "n_components", None)
+        widths = [
+            w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)
+        ]
+        columns = min(sum(max(int(w), 0) for w in widths), 10**15)
+        size = 8 if self.dtype == "float64" else 4
+        what, advice = f"{type(self).__name__} on n={n} rows", "Use storage=Nystroem(1000) of rkhs.features"
+        if hasattr(self, "storage"):
+            what += " with storage='dense'"
+        else:
+            advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
+        parts = f"{self._matrices:g} matrices of n x n at least"
+        if columns > n:
+            parts, advice = f"{parts}, codes of {columns} columns", "Use fewer components (n_components)"
+        check_memory(Estimate(what, int(size * n * (self._matrices * n + 4 * columns)), parts), advice)
 
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
@@ -209,13 +235,7 @@ class KernelEstimator(BaseEstimator):
 
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
-        n, size = len(items), 8 if self.dtype == "float64" else 4
-        advice = "Use storage=Nystroem(1000) of rkhs.features"
-        if not hasattr(self, "storage"):
-            advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
-        check_memory(
-            Estimate(f"{type(self).__name__} on n={n} rows", 3 * size * n * n, "3 matrices of n x n at least"), advice
-        )
+        self._check_room(len(items))
         K = kernel._gram(items)
         if not bool(torch.isfinite(K.sum())):
             raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")

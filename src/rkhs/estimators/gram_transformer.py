@@ -66,6 +66,8 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
     array([0])
     """
 
+    _matrices = 1.0
+
     kernel_: Kernel
 
     def __init__(
