@@ -96,7 +96,7 @@ def test_command_line_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["info", path]) == 0
     assert "held out error" in capsys.readouterr().out
     for params, match in [
-        ({"regs": []}, "regs must not be empty"),
+        ({"regs": []}, "regs must be a sequence of"),
         ({"regs": [0.0]}, "reg of the last layer"),
         ({"kernels": []}, "kernels must be a sequence"),
         ({"decoder_kernels": "gaussian"}, "decoder_kernels must be a sequence"),

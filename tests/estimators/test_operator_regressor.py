@@ -247,7 +247,7 @@ def test_bad_data_are_refused():
     with pytest.raises(InputError, match="regs must be > 0"):
         model.path(X, Y, regs=[0.1, -1.0])
     for parameters, match in [
-        ({"regs": []}, "regs must not be empty"),
+        ({"regs": []}, "regs must be a sequence of"),
         ({"loss": "huber", "epsilons": [0.1]}, "takes kappas only"),
         ({"kappas": [0.1]}, "epsilons and kappas must be None"),
         ({"loss": "huber", "kappas": [0.0]}, "Huber.kappa must be > 0"),

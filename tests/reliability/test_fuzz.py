@@ -17,10 +17,16 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, KernelPCA
-from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import (
+    CollapseWarning,
+    InputError,
+    JitterWarning,
+    NotPositiveSemidefiniteWarning,
+    RoundingWarning,
+)
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 
-CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, ConvergenceWarning)
+CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, RoundingWarning, ConvergenceWarning)
 ASKED = os.environ.get("RKHS_FUZZ")
 fuzz = settings(
     max_examples=int(ASKED or 100),

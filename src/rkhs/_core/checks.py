@@ -6,7 +6,7 @@ import math
 import numbers
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -105,12 +105,14 @@ def check_number(
     if at_most < math.inf:
         wanted += f" and <= {at_most:g}"
     wanted += "".join(f" or {word!r}" for word in names)
-    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    good = number and math.isfinite(float(value))
-    good = good and (above is None or float(value) > above) and (at_least is None or float(value) >= at_least)
-    if not (good and float(value) <= at_most):
+    number, flag = math.nan, isinstance(value, (bool, np.bool_))
+    if not flag and isinstance(value, numbers.Real):
+        with suppress(OverflowError):  # an integer beyond every float
+            number = float(value)
+    good = math.isfinite(number) and (above is None or number > above) and (at_least is None or number >= at_least)
+    if not (good and number <= at_most):
         raise InputError(f"{name} must be {wanted}; got {shown(value)}")
-    return float(value)
+    return number
 
 
 def check_count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
@@ -135,7 +137,7 @@ def check_list(values: Any, name: str, of: str = "numbers") -> list[Any]:
     except TypeError:  # an array without axes
         found = []
     if not found:
-        raise InputError(f"{name} must be a sequence of {of}, at least one; got {values!r}")
+        raise InputError(f"{name} must be a sequence of {of}, at least one; got {shown(values)}")
     return found
 
 

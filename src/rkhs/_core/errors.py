@@ -94,7 +94,10 @@ def shown(value: object) -> str:
 def _shortened(value: object) -> str:
     if isinstance(value, str) and len(value) > _SHOWN:
         return f"{value[: _SHOWN // 2]!r}... ({len(value)} characters)"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"a {type(value).__name__} too long to write"
     return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}..."
 
 

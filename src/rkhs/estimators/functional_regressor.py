@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
-from rkhs._core.checks import check_choice
+from rkhs._core.checks import check_choice, naming
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import read_operator_kernel
-from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
+from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals
@@ -131,6 +131,10 @@ class FunctionalKernelRegressor(DualRegressor):
         rule = "mean" if reference else "trapezoid"
         curves, input_times = _curves(X, self.input_times)
         targets, output_times = _curves(y, self.output_times)
+        for name, given, rows in (("input_times", input_times, curves), ("output_times", output_times, targets)):
+            if given is not None and getattr(rows, "ndim", 0) == 2:
+                with naming(name):
+                    quadrature_weights(given, rows.shape[1])
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
         items = self._read_training(curves, kernel, at_least=1)
         Y, self._one_output = read_targets(self, targets, len(items))

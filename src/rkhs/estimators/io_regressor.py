@@ -22,7 +22,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.kernels.registry import as_kernel
-from rkhs.losses import as_loss
+from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import dual_problem
@@ -176,6 +176,8 @@ class InputOutputKernelRegressor(KernelEstimator):
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
         self.output_, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
+        if not U.shape[1] and not isinstance(loss, Canonical):
+            raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
         resolved = kernel.resolve(items, weights)
         operators = operators_in_coordinates(resolved, U, weights, U.shape[1], None, explicit=False)
         self.kernel_ = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])

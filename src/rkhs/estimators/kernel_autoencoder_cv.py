@@ -11,6 +11,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_choice import Rows, path_errors
 from rkhs.estimators.autoencoder_settings import read_settings
@@ -217,7 +218,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         settings = read_settings(model, kernel, refined=bool(self.refine) and targets is None)
         path = list(settings.candidates)
         if self.regs is not None:
-            path = [read_settings(model.set_params(reg=reg), kernel, refined=False).reg for reg in self.regs]
+            given = check_list(self.regs, "regs", "regularisers")
+            path = [read_settings(model.set_params(reg=reg), kernel, refined=False).reg for reg in given]
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         items = model._read_training(X, kernel)
@@ -245,6 +247,4 @@ def _given(model: Any, name: str) -> list[Any]:
     many = getattr(model, f"{name}s")
     if many is None:
         return [getattr(model, name)]
-    if isinstance(many, (str, bytes)) or not list(many):
-        raise InputError(f"{name}s must be a sequence of at least one kernel, or None; got {many!r}")
-    return list(many)
+    return check_list(many, f"{name}s", "kernels")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.checks import check_choice, check_list, check_numbers
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
@@ -170,9 +170,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         """
         check_choice(self.criterion, "criterion", ("squared", "norm"))
         check_choice(self.psd, "psd", ("clip", "raise"))
-        regs = [check_number(reg, "regs", above=0.0) for reg in (_REGS if self.regs is None else self.regs)]
-        if not regs:
-            raise InputError("regs must not be empty")
+        regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         kernels = self._kernels()
         items = self._read_training(X, kernels[0], at_least=2)
         Y, _ = read_targets(self, y, len(items))
@@ -219,9 +217,9 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         base = read_operator_kernel(self.kernel, self.operator)
         if self.gammas is None:
             return [base]
-        many = list(self.gammas)
-        if len(base.pairs) != 1 or "gamma" not in base.pairs[0].kernel.get_params(deep=False) or not many:
-            raise InputError("gammas must be a non-empty list beside one kernel with a bandwidth, such as 'gaussian'")
+        many = check_list(self.gammas, "gammas")
+        if len(base.pairs) != 1 or "gamma" not in base.pairs[0].kernel.get_params(deep=False):
+            raise InputError("gammas must stand beside one kernel with a bandwidth, such as 'gaussian'")
         return [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
     def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
@@ -239,9 +237,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
             centred = Y - (weights @ Y) / weights.sum() if self.center else Y
             size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())
             given = [share * size if size > 0.0 else share for share in _SHARES]
-        made = [type(loss)(float(value)) for value in given]
-        if not made:
-            raise InputError(f"{name} must not be empty")
+        made = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
         for one in made:
             assert one.dual_parameters
         return list(made)
