@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import MetaEstimatorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -180,13 +182,15 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
         mean = self.errors_.mean(1)
         self.best_index_ = int(np.argmin(mean))
-        if not np.isfinite(mean[self.best_index_]):
-            raise InputError(
-                f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
-                f"n_samples={len(rows.items)}; give more items, fewer folds, or other settings"
-            )
         final = self._model(**self.settings_[self.best_index_])
-        final.fit(X, targets=targets, sample_weight=sample_weight)
+        final.fit(X, targets=targets, sample_weight=sample_weight)  # says what is wrong with the data, if anything is
+        if not np.isfinite(mean[self.best_index_]):
+            warnings.warn(
+                f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
+                f"n_samples={len(rows.items)}, so the first was taken; give more items, fewer folds, or other settings",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         own = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
         self.__dict__.update(own)
         size, spread = len(path), float(self.output_.factor) ** 2 if self.scale else float(mean.max())
