@@ -287,3 +287,32 @@ def test_no_reader_unpickles() -> None:
     found = [(path, line) for path, line in lines if re.search(r"(pickle|torch|joblib|marshal)\.loads?\(", line)]
     found += [(path, line) for path, line in lines if "np.load(" in line and "allow_pickle=False" not in line]
     assert not found
+
+
+def test_every_command_takes_the_limits_of_model_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rkhs.save(rkhs.KernelPCA(2).fit(X), "m.rkhs")
+    np.save("x.npy", X)
+    np.save("z.npy", X[:, :2])
+    right, wrong = hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest(), "0" * 64
+    commands = {
+        "info": (),
+        "transform": ("x.npy", "-o", "codes.npy"),
+        "decode": ("z.npy", "-o", "rows.npy"),
+        "evaluate": ("x.npy",),
+    }
+    for name, rest in commands.items():
+        assert main([name, "m.rkhs", *rest, "--sha256", right, "--max-bytes", "100000"]) == 0
+        assert main([name, "m.rkhs", *rest, "--sha256", wrong]) == 2
+        assert main([name, "m.rkhs", *rest, "--max-bytes", "1000"]) == 2
+        said = capsys.readouterr().err
+        assert f"expected a file with SHA-256 {wrong}" in said
+        assert "pass a larger --max-bytes" in said
+    assert main(["info", "m.rkhs", "--sha256", "0"]) == 2
+    assert main(["info", "m.rkhs", "--max-bytes", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "--sha256 must be 64 hexadecimal digits" in said
+    assert "--max-bytes must be a positive integer" in said
+    assert main(["export", "m.rkhs", "-o", "m.onnx", "--sha256", wrong]) == 2

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, real, user_errors
+from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    add_model_options(parser)
     parser.add_argument("codes", metavar="CODES", help="a .csv, .parquet or .npy file, as rkhs transform writes")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; rankings are .csv")
     parser.add_argument(
@@ -64,11 +65,10 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
     from rkhs.data import read_table, write_codes
-    from rkhs.persistence import read_model
 
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     outputs.add("-o", args.output, TABLES)
-    file = read_model(args.model)
+    file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})
     if not hasattr(model, "decode"):
         raise InputError(f"{args.model}: a {type(model).__name__} cannot decode codes")

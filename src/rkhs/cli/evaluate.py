@@ -7,6 +7,7 @@ from typing import Any
 
 from rkhs.cli.few_labels import add_few_label_options, run_few_labels
 from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
+from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    model = parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    model = add_model_options(parser)
     rows = parser.add_argument(
         "input", metavar="INPUT", help="rows that the model was not fitted on, for an honest number"
     )
@@ -77,13 +78,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")
     from rkhs.data import write_codes
     from rkhs.evaluation import reconstruction
-    from rkhs.persistence import read_model
 
     against = [("--against", path) for path in args.against]
     Outputs(("MODEL", args.model), ("INPUT", args.input), *against).add("--errors", args.errors, TABLES)
     rows, errors, names = [], [], None
     for path in [args.model, *args.against]:
-        file = read_model(path)
+        file = read_model_file(args, None if path == args.model else path)
         data = read_for_model(args, args.input, file.estimator, file.notes)
         space = args.space
         if space == "auto" and data.kind == "molecules":

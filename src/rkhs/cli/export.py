@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs
 
 __all__ = ["add_arguments", "run"]
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    add_model_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as model.onnx")
     parser.add_argument("--part", choices=("encoder", "decoder"), default="encoder", help="default: %(default)s")
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: %(default)s")
@@ -43,10 +44,9 @@ def run(args: argparse.Namespace) -> int:
         If the model has no translation.
     """
     from rkhs.export import to_onnx
-    from rkhs.persistence import load
 
     Outputs(("MODEL", args.model)).add("-o", args.output, (".onnx",))
-    model = load(args.model)
+    model = read_model_file(args).estimator
     if args.plain and "refine" in model.get_params():
         model.set_params(refine=False)
     columns = to_onnx(model, args.output, part=args.part, dtype=args.dtype)

@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from rkhs.cli.models import add_model_options, read_model_file
+
 __all__ = ["add_arguments", "run"]
 
 _MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
@@ -19,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    add_model_options(parser)
     parser.add_argument(
         "--no-diagnosis", action="store_true", help="print what the file says, and compute nothing with the model"
     )
@@ -40,9 +42,8 @@ def run(args: argparse.Namespace) -> int:
         0.
     """
     from rkhs._core.containers import file_sha256
-    from rkhs.persistence import read_model
 
-    facts = _facts(read_model(args.model), file_sha256(args.model), not args.no_diagnosis)
+    facts = _facts(read_model_file(args), file_sha256(args.model), not args.no_diagnosis)
     if args.json:
         print(json.dumps(facts, indent=2))
         return 0

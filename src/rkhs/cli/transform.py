@@ -10,6 +10,7 @@ from typing import Any
 
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
+from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
 __all__ = ["add_arguments", "run"]
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         The parser of this command.
     """
-    parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+    add_model_options(parser)
     parser.add_argument(
         "input",
         metavar="INPUT",
@@ -65,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes
     from rkhs.estimators import encode_to_parquet
-    from rkhs.persistence import read_model
 
     folder = args.output.endswith(("/", os.sep))
     if args.engine is not None and not folder:
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         outputs.add_folder("-o", args.output)
     else:
         outputs.add("-o", args.output, (".npy",) if args.stream else TABLES)
-    file = read_model(args.model)
+    file = read_model_file(args)
     model = file.estimator
     if not hasattr(model, "transform"):
         raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")

@@ -1,0 +1,60 @@
+"""Model files on the command line: what may be asked of one before it is read."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rkhs.persistence import ModelFile
+
+__all__ = ["add_model_options", "read_model_file"]
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
+    """Declare the model file, and what it must be to be read.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+
+    Returns
+    -------
+    argparse.Action
+        The argument MODEL.
+    """
+    group = parser.add_argument_group("reading the model")
+    group.add_argument("--sha256", metavar="DIGITS", help="refuse MODEL unless its bytes have this SHA-256")
+    group.add_argument(
+        "--max-bytes",
+        metavar="N",
+        type=int,
+        help="memory that a model may take (default: 1 GiB, and at most 32 MiB more than 32 times its file)",
+    )
+    return parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+
+
+def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelFile:
+    """Read the model that the arguments name.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With the options of :func:`add_model_options`.
+    path : str, optional
+        A model beside it; its SHA-256 is not asked for.
+
+    Returns
+    -------
+    ModelFile
+
+    Raises
+    ------
+    ModelFileError
+        If it is refused or damaged.
+    """
+    from rkhs.persistence import read_model
+
+    if path is None:
+        return read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
+    return read_model(path, max_bytes=args.max_bytes)
