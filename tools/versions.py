@@ -145,6 +145,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="rkhs-wheel-") as folder:
         wheel = build_wheel(Path(folder))
         for leg in [leg for leg in LEGS if not names or leg.name in names]:
+            print(f"{leg.name} ...", flush=True)
             try:
                 passed, line = try_leg(leg, wheel, arguments)
             except subprocess.CalledProcessError as error:
