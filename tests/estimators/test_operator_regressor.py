@@ -251,7 +251,7 @@ def test_bad_data_are_refused():
         ({"loss": "huber", "epsilons": [0.1]}, "takes kappas only"),
         ({"kappas": [0.1]}, "epsilons and kappas must be None"),
         ({"loss": "huber", "kappas": [0.0]}, "Huber.kappa must be > 0"),
-        ({"kernel": "linear", "gammas": [1.0]}, "gammas must be"),
+        ({"kernel": "linear", "gammas": [1.0]}, "gammas must"),
         ({"criterion": "median"}, "criterion must be one of"),
     ]:
         with pytest.raises(InputError, match=match):
