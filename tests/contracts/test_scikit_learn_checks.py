@@ -26,12 +26,13 @@ def test_estimators_are_found() -> None:
 ELSEWHERE = "check_array_api_input"
 
 
-def check_all(estimator: BaseEstimator) -> None:
+def check_all(estimator: BaseEstimator, rounded: frozenset[str] = frozenset()) -> None:
+    """Every check passes; those in ``rounded`` may differ by more than they allow, and by nothing else."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks hand over collinear and constant data; every failure raises anyway
         results = estimator_checks.check_estimator(clone(estimator), on_skip=None, on_fail=None)
     bad = {r["check_name"]: r["exception"] for r in results if r["status"] != "passed" and r["check_name"] != ELSEWHERE}
-    assert not bad
+    assert not {name: error for name, error in bad.items() if name not in rounded or type(error) is not AssertionError}
     assert not any(r["expected_to_fail"] for r in results)
     assert len(results) > 40
 

@@ -237,6 +237,13 @@ def test_ridge_regression_is_exact_with_all_landmarks(weighted: bool, X: np.ndar
             OperatorKernelRegressor(storage=Nystroem(5), **options, **refused).fit(X, y)
 
 
+def test_landmarks_that_nearly_repeat_lose_no_digits_of_a_ridge_regression() -> None:
+    X = np.random.default_rng(0).standard_normal((120, 2))
+    models = [OperatorKernelRegressor(kernel=Gaussian(0.01), storage=s, reg=1e-6) for s in ("dense", Nystroem(120))]
+    exact, near = (model.fit(X, X[:, 0] * X[:, 1]).predict(X) for model in models)
+    np.testing.assert_allclose(near, exact, atol=1e-6)
+
+
 STORED = [Nystroem(200), RandomFeatures(50)]
 
 

@@ -9,8 +9,7 @@ from tests.peers.installed import Difference, functions_of, load_tests
 from tests.peers.shims import KernelPCA
 
 MODULE = load_tests("sklearn.decomposition.tests.test_kernel_pca", {"sklearn.decomposition.KernelPCA": KernelPCA})
-LATER = {"test_kernel_pca_consistent_transform"}
-globals().update({name: test for name, test in functions_of(MODULE).items() if name not in LATER})
+globals().update(functions_of(MODULE))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -47,10 +47,11 @@ def test_sums_of_strips_are_sums_over_all_rows(size: int, weights: np.ndarray | 
     psi = torch.exp(-0.2 * ((raw @ maps)[:, None] - anchors).square().sum(2))
     loss = 0.5 * (w * (psi @ exact.coefficients - T).square().sum(1)).sum()
     loss.backward()
+    F = exact.features.features(torch.as_tensor(X))
     psi, square = psi.detach(), (w * T.square().sum(1)).sum()
     expected = {
         block_moments: (w @ raw, raw.mT @ (w[:, None] * raw)),
-        block_ridge: (raw.mT @ (w[:, None] * raw), raw.mT @ (w[:, None] * T), square),
+        block_ridge: (F.mT @ (w[:, None] * F), F.mT @ (w[:, None] * T), square),
         block_normal: (psi.mT @ (w[:, None] * psi), psi.mT @ (w[:, None] * T), square),
         block_gradient: (maps.grad, anchors.grad),
     }

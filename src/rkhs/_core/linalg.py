@@ -26,6 +26,7 @@ __all__ = [
     "polar",
     "positive_part",
     "principal_axes",
+    "rank_tolerance",
     "solve_positive",
     "symmetric_rows",
 ]
@@ -201,6 +202,15 @@ def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
     return torch.cholesky_solve(B, L)
 
 
+def rank_tolerance(n: int, dtype: torch.dtype) -> float:
+    """What counts as zero on the diagonal of a Gram matrix of ``n`` items whose entries are rounded to ``dtype``.
+
+    Coordinates of a new item are its kernel values divided by the roots of what is kept, rounding errors included: in
+    float32 they would be noise long before a Cholesky factorisation in float64 notices.
+    """
+    return max(1e-12, n**0.5 * torch.finfo(dtype).eps)
+
+
 def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
     """Factor a positive semi-definite matrix of any rank, ``K = F F^T``.
 
@@ -213,7 +223,7 @@ def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
     K : Tensor of shape (n, n)
         Symmetric positive semi-definite matrix.
     tol : float, optional
-        Relative size of the diagonal at which the factor is cut; default ``max(1e-12, n eps)``.
+        Relative size of the diagonal at which the factor is cut; default :func:`rank_tolerance`.
 
     Returns
     -------
@@ -221,7 +231,7 @@ def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
         With ``r <= n`` columns; ``r = 0`` for the zero matrix.
     """
     n = K.shape[0]
-    tol = max(1e-12, n * torch.finfo(torch.float64).eps) if tol is None else tol
+    tol = rank_tolerance(n, K.dtype) if tol is None else tol
     K64 = K.to(torch.float64)
     largest = float(K64.diagonal().max()) if n else 0.0
     if not largest > 0.0:

@@ -115,11 +115,14 @@ def _noisy(model: Any, data: Tensor, goal: Tensor, weights: np.ndarray | None) -
 
 
 def _descend(model: Any, settings: Settings, source: Source, data: Any, engine: Engine) -> tuple[Solution, float]:
-    """Solve, store, and return the solution and the total variance of the targets."""
+    """Solve, store, and return the solution and the total variance of the targets.
+
+    Steps are computed in the dtype of the model; the last layer that is kept, and the objective, are in float64.
+    """
     problem, total = _problem(model, settings, source, engine)
     solution, V = _solve(model, settings, source, problem)
-    _store(model, settings, source, problem, V, data)
-    return solution, total
+    exact = replace(problem, sweep=problem.sweep.in_double()).with_safe_ridge(V)
+    return replace(solution, value=_store(model, settings, source, exact, V, data)), total
 
 
 def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> tuple[LandmarkAutoencoder, float]:
@@ -315,14 +318,13 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
     return V * (size * best_scale(value)[0])
 
 
-def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder, V: Tensor, data: Any) -> None:
-    """Turn parameters into fitted attributes, the codes on principal axes."""
+def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder, V: Tensor, data: Any) -> float:
+    """Turn parameters into fitted attributes, the codes on principal axes, and return the objective."""
     codes = problem.codes(V)
     if settings.decoder_kernels[0].rotation_invariant:
         w = None if source.weights is None else torch.as_tensor(source.weights).to(codes)
         Q = principal_axes(codes, w)
         V, codes = V @ Q.to(V), codes @ Q
-    problem = problem.with_safe_ridge(V)
     layer = problem.last_layer(V)[0]
     model.encoder_coefs_ = [source.features.whiten(V).numpy()]
     model.decoder_kernels_ = settings.decoder_kernels
@@ -344,3 +346,4 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     model.support_items_ = None if gram else landmarks
     model.target_items_ = None
     model.train_diag_ = source.kernel._diag(data).cpu().numpy() if gram else None
+    return layer.value + 0.5 * problem.reg[0] * float((V * V).sum())

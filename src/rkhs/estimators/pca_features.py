@@ -172,6 +172,7 @@ def _fit_ridge(model: Any, source: Source, passes: Data, sweep: Sweep) -> None:
     model.anchor_codes_ = _anchor_codes(model, source, rng)
     anchors = torch.as_tensor(model.anchor_codes_)
     parts = {"maps": model.dual_coef_, "shift": model.intercept_}
+    sweep = sweep.in_double()
     full = sweep.cast(anchors=anchors, **{k: torch.as_tensor(v) for k, v in parts.items()})
     full = replace(full, kernel=model.decoder_kernel_, space=model.output_)
     sums = passes.sum(block_normal, full)

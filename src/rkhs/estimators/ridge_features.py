@@ -46,15 +46,14 @@ def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: A
     passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
     model.output_ = fit_euclidean(passes, source, center=bool(model.center), scale=False)
     sweep: Sweep = replace(source.sweep(model), space=model.output_)
-    second, cross, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
-    features = source.features
-    M = features.whiten_adjoint(features.whiten_adjoint(second).mT.contiguous())
-    M = (M + M.mT) / 2
+    M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
     M.diagonal().add_(model.reg)
-    c = features.whiten_adjoint(cross)
-    V = torch.cholesky_solve(c, torch.linalg.cholesky(M))
+    L, info = torch.linalg.cholesky_ex(M)
+    if int(info) != 0:
+        raise InputError(f"reg={model.reg!r} is lost in the rounding of the normal equations; use a larger reg")
+    V = torch.cholesky_solve(c, L)
     value = 0.5 * (float(total) - float((c * V).sum()))
-    model.dual_coef_ = features.whiten(V).numpy()
+    model.dual_coef_ = source.features.whiten(V).numpy()
     model._warn_of_rounding(source.diag, model.dual_coef_, float(total) ** 0.5)
     model.gap_, model.support_, model.saturated_ = 0.0, np.arange(len(model.dual_coef_)), np.arange(0)
     model._record(Solution(V, value, Reason.CLOSED_FORM, 1, 1))

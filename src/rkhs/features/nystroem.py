@@ -11,7 +11,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, row_index, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import factorize
+from rkhs._core.linalg import factorize, rank_tolerance
 from rkhs.features.base import FeatureMap, Features
 from rkhs.features.sampling import chosen_items, landmark_gram, sample_landmarks
 from rkhs.kernels.base import Kernel
@@ -184,7 +184,8 @@ class Nystroem(Features):
         """
         rows = sample_landmarks(kernel, items, self.m, sampling=self.sampling, reg=self.reg, random_state=rng)
         chosen = chosen_items(kernel, items, rows)
-        factor = factorize(landmark_gram(kernel, items, rows, chosen).to(torch.float64))
+        K = landmark_gram(kernel, items, rows, chosen)
+        factor = factorize(K.to(torch.float64), tol=rank_tolerance(len(K), K.dtype))
         if not len(factor.pivots):
             raise InputError(f"the kernel {kernel!r} is zero on all {len(rows)} landmarks; choose another kernel")
         pivots = factor.pivots.cpu().numpy()

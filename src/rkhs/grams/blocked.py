@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, fix_signs
+from rkhs._core.linalg import Factor, factorize, fix_signs, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
 from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
@@ -92,7 +92,10 @@ class Blocked(Gram):
         kept = None if self._journal is None else self._journal.last(stage)
         if kept is not None:
             return torch.from_numpy(kept[1]["product"]).to(V)
-        blocks, shared = row_blocks(len(self._items), self._step), Product(self._kernel, self._rows, columns)
+        blocks, shared = (
+            row_blocks(len(self._items), self._step),
+            Product(self._kernel, self._rows, columns, self._like.dtype),
+        )
         for block, part in zip(blocks, self._engine.map(block_product, blocks, None, shared), strict=True):
             out[block.start : block.stop] = torch.from_numpy(part).to(V)
         if self._journal is not None:
@@ -133,7 +136,7 @@ class Blocked(Gram):
         return block_krylov(product, n, k, self._like)
 
     def solve(self, B: Tensor, ridge: Tensor | float, *, rank: int = 500, tol: float = 1e-10) -> tuple[Tensor, int]:
-        """Solve ``(K + ridge) X = B`` by conjugate gradients, preconditioned by landmarks.
+        """Solve ``(K + ridge) X = B`` by conjugate gradients in float64, preconditioned by landmarks.
 
         Parameters
         ----------
@@ -143,11 +146,12 @@ class Blocked(Gram):
         rank : int, default=500
             Landmarks of the preconditioner.
         tol : float, default=1e-10
-            Relative residual at which to stop.
+            Relative residual at which to stop; 50 times the rounding of the tiles at least.
 
         Returns
         -------
         X : Tensor of shape (n, q)
+            In float64.
         sweeps : int
             Products with the matrix.
 
@@ -156,7 +160,9 @@ class Blocked(Gram):
         InputError
             If it does not converge in 1000 steps.
         """
-        apply = _preconditioner(self._kernel, self._items, ridge, rank, B)
+        B = B.to(torch.float64)
+        tol = max(tol, 50.0 * torch.finfo(self._like.dtype).eps)
+        apply = _preconditioner(self._kernel, self._items, ridge, rank)
         added = ridge[:, None] if isinstance(ridge, Tensor) else ridge
         X, R = torch.zeros_like(B), B.clone()
         Z = apply(R)
@@ -187,11 +193,14 @@ class Product:
     kernel : Kernel
     items : Rows, or list of n objects
     columns : Tensor of shape (n, p)
+    dtype : torch.dtype
+        Of the tiles.
     """
 
     kernel: Kernel
     items: Any
     columns: Tensor
+    dtype: torch.dtype
 
 
 def _tensor(rows: Rows, dtype: torch.dtype) -> Tensor:
@@ -202,29 +211,30 @@ def block_product(items: Any, block: Block, shared: Product) -> np.ndarray:
     """Rows of ``K V``: the kernel values of a block of items with all of them, times ``V``."""
     V, everything = shared.columns, shared.items
     if isinstance(everything, Rows):
-        everything = _tensor(everything, V.dtype)
+        everything = _tensor(everything, shared.dtype)
     return (shared.kernel._gram(everything[block.start : block.stop], everything).to(V) @ V).numpy()
 
 
-def _preconditioner(
-    kernel: Kernel, items: Any, ridge: Tensor | float, rank: int, like: Tensor
-) -> Callable[[Tensor], Tensor]:
+def _pick(items: Any, rows: Tensor) -> Any:
+    return [items[i] for i in rows] if isinstance(items, list) else items[rows]
+
+
+def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int) -> Callable[[Tensor], Tensor]:
     """Inverse of the matrix in the span of landmarks, and of the ridge outside it."""
     n = len(items)
     rows = torch.arange(min(rank, n)) * n // min(rank, n)
-    chosen = [items[i] for i in rows] if isinstance(items, list) else items[rows]
-    small = kernel._gram(chosen).to(torch.float64)
-    small.diagonal().add_(1e-10 * float(small.diagonal().abs().max()) + 1e-300)
-    L = torch.linalg.cholesky(small)
-    F = torch.linalg.solve_triangular(L, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
+    K = kernel._gram(_pick(items, rows))
+    factor = factorize(K.to(torch.float64), tol=max(1e-10, rank_tolerance(len(K), K.dtype)))
+    chosen = _pick(items, rows[factor.pivots])
+    F = torch.linalg.solve_triangular(factor.triangle, kernel._gram(items, chosen).to(torch.float64).mT, upper=False).mT
     d = ridge.to(torch.float64)[:, None] if isinstance(ridge, Tensor) else ridge
     S = F.mT @ (F / d)
     S.diagonal().add_(1.0)
     C = torch.linalg.cholesky(S)
 
     def apply(R: Tensor) -> Tensor:
-        scaled = R.to(torch.float64) / d
-        return (scaled - (F @ torch.cholesky_solve(F.mT @ scaled, C)) / d).to(like)
+        scaled = R / d
+        return scaled - (F @ torch.cholesky_solve(F.mT @ scaled, C)) / d
 
     return apply
 

@@ -2,6 +2,8 @@
 
 Each function has the form that engines map over blocks; what all blocks share is a :class:`Sweep`. Blocks are computed
 in the dtype of the sweep and summed in float64: sums of a million products in float32 are not positive definite.
+Moments and the normal equations of one layer, which a fit needs once and then divides by small numbers, are products in
+float64 too; those of a last layer, which every step needs, are in the dtype of the sweep.
 """
 
 from __future__ import annotations
@@ -86,6 +88,15 @@ class Sweep:
         """The sweep with other parameters, in its dtype and on its device."""
         moved = {k: None if v is None else v.to(dtype=self.dtype, device=self.device) for k, v in parts.items()}
         return replace(self, **moved)  # type: ignore[arg-type]
+
+    def in_double(self) -> Sweep:
+        """The sweep, before it has parameters, in float64 where the device knows it."""
+        return replace(self, dtype=torch.float64) if self.wide == torch.float64 else self
+
+    @property
+    def wide(self) -> torch.dtype:
+        """Float64 where the device knows it, of products that are divided by small numbers."""
+        return self.dtype if torch.device(self.device).type == "mps" else torch.float64
 
     def read(self, items: Any) -> Tensor:
         """A block as a tensor."""
@@ -182,12 +193,15 @@ def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, .
 
 
 def _moments(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
-    raw = _times(sweep.features.raw(sweep.inputs(rows)), root)
+    raw, root = sweep.features.raw(sweep.inputs(rows)).to(sweep.wide), None if root is None else root.to(sweep.wide)
+    raw = _times(raw, root)
     return _times(raw, root).sum(0), upper_product(raw)
 
 
 def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Sums of ``w raw raw^T``, ``w raw t^T`` and ``w |t|^2`` over a block.
+    """Sums of ``w F F^T``, ``w F t^T`` and ``w |t|^2`` over a block, ``F`` the features.
+
+    Features are whitened row by row: the whitened sum of raw products loses all digits where landmarks nearly repeat.
 
     Parameters
     ----------
@@ -198,7 +212,7 @@ def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...
     Returns
     -------
     tuple of ndarray
-        Shapes (width, width), (width, q) and ().
+        Shapes (dim, dim), (dim, q) and ().
     """
     second, cross, total = _by_strips(_ridge, items, block, sweep)
     return _symmetric(second), cross, total
@@ -206,7 +220,9 @@ def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...
 
 def _ridge(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, ...]:
     raw = sweep.features.raw(sweep.inputs(rows))
-    return _normal(raw, sweep.targets(rows, raw), root)
+    wide = None if root is None else root.to(sweep.wide)
+    features = sweep.features.whiten_adjoint(raw.to(sweep.wide).mT).mT
+    return _normal(features, sweep.targets(rows, raw).to(sweep.wide), wide)
 
 
 def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:

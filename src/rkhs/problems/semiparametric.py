@@ -42,7 +42,7 @@ __all__ = [
 # interpolate.
 PRICE = 3e-2
 _MUCH_LEFT = 1e-2  # of the variance; a tenth or all of it measured no better
-_LEAST_LEFT = 1e3  # roundings: what is less is not worth a model
+_LEAST_LEFT = 1e3  # times the share that rounding makes: what is less is not worth a model
 
 
 def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
@@ -72,7 +72,8 @@ def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
         return 1.0
     kept, _ = top_eigenpairs(Y.mT @ Y if Y.shape[1] <= Y.shape[0] else Y @ Y.mT, k)
     left = 1.0 - float(kept.sum()) / total
-    if left <= _LEAST_LEFT * torch.finfo(target.dtype).eps:
+    rounding = max(torch.finfo(torch.float64).eps, torch.finfo(target.dtype).eps ** 2)  # of the sums, of the squares
+    if left <= _LEAST_LEFT * rounding:
         return 1.0
     return min(1.0, left / _MUCH_LEFT) ** 0.5
 
