@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from rkhs import DeepRKM
 from rkhs._core.errors import InputError
 from rkhs.reproduce import disentanglement, drkm_table2
 from rkhs.reproduce.baselines.beta_vae import BetaVAE
@@ -185,6 +186,18 @@ def test_deterministic_start_has_no_variance_between_seeds():
             disentanglement.run_cell({**cell, "init": init, "seed": s}, X, factors, n_eval=64, trees=2) for s in (0, 1)
         )
         assert (a["IRS"] == b["IRS"]) == same
+
+
+def test_scores_compare_methods_whatever_the_scale_of_their_codes(monkeypatch):
+    """A machine of 100 images has codes of size 0.1, a VAE of size one: no score may see that."""
+    X, factors = small_world("")
+    cell = {"figure": "depth", "data": "d", "widths": (4, 3), "n": 40, "seed": 0}
+    first = disentanglement.run_cell(cell, X, factors, n_eval=64, trees=2)
+    transform = DeepRKM.transform
+    monkeypatch.setattr(DeepRKM, "transform", lambda self, X, layer=None: 50.0 * transform(self, X, layer) + 3.0)
+    second = disentanglement.run_cell(cell, X, factors, n_eval=64, trees=2)
+    for score in disentanglement.SCORES:
+        assert second[score] == pytest.approx(first[score], rel=1e-6), score
 
 
 def test_plan_covers_the_paper():

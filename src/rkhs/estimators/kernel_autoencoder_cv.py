@@ -194,7 +194,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         own = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
         self.__dict__.update(own)
         size, spread = len(path), float(self.output_.factor) ** 2 if self.scale else float(mean.max())
-        self.held_out_error_ = float(mean[self.best_index_]) / spread if self.scale and spread > 0.0 else None
+        known = self.scale and spread > 0.0 and np.isfinite(mean[self.best_index_])
+        self.held_out_error_ = float(mean[self.best_index_]) / spread if known else None
         self.at_edge_ = open_ends(mean[self.best_index_ // size * size :][:size], spread)
         if self.regs is not None:  # nobody has chosen the ends of the default path
             warn_of_edges(self)

@@ -205,7 +205,7 @@ def run_cell(
         scores = {
             "IRS": irs(Z, V),
             "MIG": mig(Z, V),
-            "SAP": sap(Z, V),
+            "SAP": sap(Z, V, scale="unit"),  # codes of machines are of size n^(-1/2), those of the VAE of size one
             "DCI": dci(Z, V, n_estimators=trees).disentanglement,
         }
     told = {"latents": Z.shape[1], "trained": model.converged_, "seconds": round(time.perf_counter() - started, 2)}

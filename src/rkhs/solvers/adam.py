@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_count, check_number
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
@@ -63,12 +62,7 @@ class Adam(Solver):
         self.patience = patience
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate = check_number(self.learning_rate, "Adam.learning_rate", above=0.0)
-        beta1, beta2 = (
-            check_number(getattr(self, name), f"Adam.{name}", at_least=0.0, at_most=1.0 - 1e-12)
-            for name in ("beta1", "beta2")
-        )
-        check_count(self.patience, "Adam.patience")
+        rate, beta1, beta2 = self.learning_rate, self.beta1, self.beta2
         x, best, best_value = start.clone(), start, math.inf
         first, second = torch.zeros_like(x), torch.zeros_like(x)
         reason, iteration, stalled, reference = Reason.MAX_ITER, 0, 0, math.inf

@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import Tensor
 
-from rkhs._core.checks import check_count, check_number
 from rkhs.protocols import HasLastBlock, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 from rkhs.solvers.gradient_descent import DIVERGED, Step, backtrack, gradients
@@ -68,9 +67,6 @@ class Alternating(Solver):
         self.metric = metric
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        check_count(self.encoder_steps, "Alternating.encoder_steps")
-        if self.learning_rate is not None:
-            check_number(self.learning_rate, "Alternating.learning_rate", above=0.0)
         x, best, best_value, last_value = start.clone(), start, math.inf, math.inf
         length = 1.0 if self.learning_rate is None else self.learning_rate
         evaluations, iteration, stalled, reason = 0, 0, 0, Reason.MAX_ITER

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs.constraints.base import Unconstrained
 from rkhs.protocols import HasValueAndGrad, Monitor, Solution
 
-__all__ = ["Solver", "rounding"]
+__all__ = ["Solver", "check_options", "rounding"]
+
+_share = partial(check_number, at_least=0.0, at_most=1.0 - 1e-12)
+_OPTIONS: dict[str, Callable[..., Any]] = {
+    "max_iter": check_count,
+    "tol": partial(check_number, at_least=0.0),
+    "learning_rate": partial(check_number, above=0.0),
+    "beta1": _share,
+    "beta2": _share,
+    "patience": check_count,
+    "memory": check_count,
+    "check_every": check_count,
+    "encoder_steps": check_count,
+    "max_outer": check_count,
+    "n_starts": check_count,
+}
+
+
+def check_options(solver: Configurable) -> None:
+    """Check the parameters that solvers share by name; None passes where it is the default.
+
+    Parameters
+    ----------
+    solver : Configurable
+        With parameters such as ``max_iter``, ``tol`` and ``learning_rate``.
+
+    Raises
+    ------
+    InputError
+        Naming the class, the parameter and its range.
+    """
+    defaults = inspect.signature(type(solver).__init__).parameters
+    for name, value in solver.get_params(deep=False).items():
+        if name in _OPTIONS and not (value is None and defaults[name].default is None):
+            _OPTIONS[name](value, f"{type(solver).__name__}.{name}")
 
 
 class Solver(Configurable):
@@ -56,7 +94,7 @@ class Solver(Configurable):
         return isinstance(constraint, Unconstrained)
 
     def check(self, problem: Any) -> None:
-        """Refuse a problem that lacks a protocol, or whose constraint the solver does not keep.
+        """Refuse parameters out of range, and a problem that lacks a protocol or demands what the solver does not keep.
 
         Parameters
         ----------
@@ -66,8 +104,9 @@ class Solver(Configurable):
         Raises
         ------
         InputError
-            Naming the protocol or the constraint, and solvers that fit.
+            Naming the parameter, the protocol or the constraint, and solvers that fit.
         """
+        check_options(self)
         fitting = ", ".join(getattr(problem, "solvers", ())) or "see its documentation"
         for protocol in self.requires:
             if not isinstance(problem, protocol):

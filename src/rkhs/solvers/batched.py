@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_count, check_number
 from rkhs.protocols import BatchSolution, HasDualityGap, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
@@ -157,8 +156,6 @@ class GapSolver(Solver):
         InputError
             Before the first iteration, if the problem does not fit.
         """
-        check_number(self.tol, f"{type(self).__name__}.tol", at_least=0.0)
-        check_count(self.max_iter, f"{type(self).__name__}.max_iter")
         self.check(problem)
         follow = Monitor(label=type(self).__name__.lower()) if monitor is None else monitor
         F, n, q, B = problem.shape

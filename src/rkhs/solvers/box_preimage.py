@@ -10,6 +10,7 @@ from scipy.optimize import Bounds, minimize
 from torch import Tensor
 
 from rkhs._core.config import Configurable
+from rkhs.solvers.base import check_options
 
 __all__ = ["PreimageInBox"]
 
@@ -50,6 +51,7 @@ class PreimageInBox(Configurable):
         InputError
             If the kernel of the problem has no gradient.
         """
+        check_options(self)
         inside = problem.X.clamp(low, high)
         box = Bounds(low.cpu().numpy().astype(float), high.cpu().numpy().astype(float))
         starts = torch.argsort(problem.table(inside), dim=1, stable=True)[:, : self.n_starts]

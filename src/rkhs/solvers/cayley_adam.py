@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_number
 from rkhs.constraints.stiefel import Stiefel, cayley
 from rkhs.protocols import HasConstraint, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
@@ -64,7 +63,7 @@ class CayleyAdam(Solver):
         return isinstance(constraint, Stiefel) and constraint.blocks is None
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate = check_number(self.learning_rate, "CayleyAdam.learning_rate", above=0.0)
+        rate = self.learning_rate
         constraint = problem.constraint
         H = constraint.project(start)
         momentum, second = torch.zeros_like(H), 0.0

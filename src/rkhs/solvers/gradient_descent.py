@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.protocols import HasMetric, HasNaturalGradient, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
@@ -180,8 +180,6 @@ class GradientDescent(Solver):
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate = self.learning_rate
-        if rate is not None:
-            check_number(rate, "GradientDescent.learning_rate", above=0.0)
         x, at = start.clone(), gradients(problem, start, self.metric)
         length = 1.0 if rate is None else rate
         bound = DIVERGED * (1.0 + abs(at.value))

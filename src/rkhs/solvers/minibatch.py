@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_count, check_number
 from rkhs.protocols import HasBatches, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
@@ -56,12 +55,7 @@ class MiniBatch(Solver):
         self.beta2 = beta2
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
-        rate = check_number(self.learning_rate, "MiniBatch.learning_rate", above=0.0)
-        beta1, beta2 = (
-            check_number(getattr(self, name), f"MiniBatch.{name}", at_least=0.0, at_most=1.0 - 1e-12)
-            for name in ("beta1", "beta2")
-        )
-        steps = check_count(self.max_iter, "MiniBatch.max_iter")
+        rate, beta1, beta2, steps = self.learning_rate, self.beta1, self.beta2, self.max_iter
         x, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
         updates = start.new_zeros(len(start), *(1,) * (start.ndim - 1), dtype=torch.float64)
         reason, begin, step, value = Reason.SCHEDULE, 0, 0, math.inf

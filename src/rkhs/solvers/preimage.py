@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.config import Configurable
+from rkhs.solvers.base import check_options
 
 __all__ = ["PreimageDescent", "preimages"]
 
@@ -47,6 +48,7 @@ class PreimageDescent(Configurable):
         InputError
             If the kernel of the problem has no gradient.
         """
+        check_options(self)
         Y = start.clone()
         lengths = Y.new_ones(Y.shape[0])
         active = torch.arange(Y.shape[0], device=Y.device)
