@@ -27,6 +27,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "api_pages",
+    "changes",
     "mathml",
 ]
 exclude_patterns = ["**/*.ipynb"]

@@ -99,6 +99,9 @@ def test_upper_bounds_are_the_one_that_is_needed() -> None:
 
 def test_version_is_said_once_and_again() -> None:
     assert rkhs.__version__ == PROJECT["project"]["version"]
+    citation = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert f'version: "{rkhs.__version__}"' in citation
+    assert f"license: {PROJECT['project']['license']}" in citation
 
 
 def test_import_contracts_hold() -> None:
