@@ -35,202 +35,185 @@ __all__ = ["KernelAutoencoder"]
 class KernelAutoencoder(FittedAutoencoder):
     """Autoencoder whose layers are functions of vector-valued reproducing kernel Hilbert spaces.
 
-    Minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers ``f_l`` (sample
-    weights ``w_i`` sum to one). The targets ``t_i`` are the (centred, scaled) inputs themselves, or the features
-    ``phi(x_i)`` of a kernel, so that anything with a kernel can be encoded (K2AE). The last layer is eliminated; the
-    others are found by whitened L-BFGS from kernel PCA scores.
+    It minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers
+    ``f_1, ..., f_L``. The sample weights ``w_i`` sum to one. The targets ``t_i`` are the centred, scaled inputs, or the
+    features ``phi(x_i)`` of a kernel. With features, anything that has a kernel can be encoded (K2AE).
 
     Parameters
     ----------
     n_components : int or tuple of int, default=2
-        Dimension of the codes, or of the codes of every hidden layer: ``(10, 2, 10)`` is a network of four layers.
+        Dimension of the codes. A tuple gives the dimension of every hidden layer: ``(10, 2, 10)`` has four layers.
     kernel : str, Kernel, callable or "auto", default="auto"
-        Acts on the inputs. ``"auto"``: ``Gaussian("4*median") + Linear("mean_norm", "mean")``. ``"precomputed"``: fit
-        takes the Gram matrix (n, n) and every other method rows of kernel values with the training items (m, n).
+        Kernel of the inputs. ``"auto"`` is ``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear
+        part the linear terms of both default kernels are left out. With ``"precomputed"``, ``fit`` takes the Gram
+        matrix (n, n), every other method kernel values with the training items (m, n).
     decoder_kernel : Kernel, str, tuple or "auto", default="auto"
-        Acts on codes: one, or one for each of the layers 2..L. ``"auto"``: ``0.8 Matern(1.5, 2**-0.5) +
-        0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()``, for more layers ``Matern(1.5, 2**-0.5) + 0.1 Linear()``.
-        Bandwidths must be numbers: the codes have no scale of their own before the fit.
+        Kernel of the codes: one, or one for each of the layers 2 to L. ``"auto"`` is ``0.8 Matern(1.5, 2**-0.5) +
+        0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()`` for two layers and ``Matern(1.5, 2**-0.5) + 0.1 Linear()`` for more.
+        Bandwidths must be numbers.
     output_kernel : None, "same", str or Kernel, default=None
-        None rebuilds vectors (for Gram and object inputs: the features of ``kernel``); a kernel rebuilds its features
-        ``phi(x)``; ``"same"`` those of ``kernel``.
+        What is rebuilt. None: the vectors (for Gram and object inputs: the features of ``kernel``). A kernel: its
+        features ``phi(x)``; ``"same"`` means those of ``kernel``.
     linear_part : {"auto", "kernel", "free"}, default="auto"
-        ``"free"``: beside their kernel parts the encoder has a linear part in the ``n_components`` principal
-        coordinates of the inputs (for Gram and object inputs, of their features) and the decoder one in the codes,
-        at next to no price. Principal component analysis is then in the model, and the kernels pay for what they add.
-        For one hidden layer and the squared loss; the kernels ``"auto"`` are then without their linear parts.
-        ``"kernel"``: linear parts are those of the kernels and pay like the rest.
-        ``"auto"``: free for vectors if both kernels are ``"auto"`` and nothing else that was asked for needs
-        ``"kernel"``.
+        ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
+        includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
+        and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
+        it.
     loss : str or Loss, default="squared"
-        Of the reconstruction, in place of ``1/2 ||.||^2``: ``"huber"``, ``"epsilon_insensitive"``,
-        ``"squared_epsilon_insensitive"``, or an object such as ``Huber(0.5)``. Its parameters are in units of the
-        centred, scaled targets; those of the names are the median norm of the leave-one-out residuals of the last layer
-        under the squared loss (epsilon: half of it), which is fitted first. Meant for targets that are wrong in some
-        rows; rows that are wrong as inputs and as targets are rebuilt from themselves, and :func:`rkhs.fit_robust`
-        leaves them out. Needs ``solver="lbfgs"``, ``constraint="none"``.
+        Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
+        object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
+        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``.
     operators : sequence of (array or None), default=None
-        Positive semi-definite ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one a layer; None: the identity.
-        The last one acts on the outputs (vector outputs only).
+        Positive semi-definite matrices ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one for each layer. None
+        is the identity. The last one acts on the outputs and needs vectors there.
     reg : "auto", float or sequence of float, default=None
-        Regulariser, one number or one a layer, encoder first; relative to the variance of the targets while
-        ``scale=True``, or, beside free linear parts, to a hundred times the variance that as many principal components
-        leave, if that is less. ``"auto"``: the best of three to seven, each fit started at the one before. Vectors that
-        are rebuilt with free linear parts, different and without weights, are left out in turn, in closed form, up to
-        400 rows (up to 199 for one or two components); else rows are held out (20 %, at most 300, three parts in turns
-        below 200 rows; of the others at most 1,600 or half of all train, for the best values depend on the number of
-        rows, or 400 where features are rebuilt; copies of a row together, up to 400 rows). Of those as good as the best
-        (to 1 %; with free linear parts and beyond two components, where all rows were left or held out, to one standard
-        error of the paired rows) the strongest is taken. Below 15 different rows nothing is held out: the values are
-        those of None or, with a free linear part, ``1e-4`` and ``1e-3`` (``1e-2`` for one or two components), the first
-        ``1e-2`` if codes are not refined. None: ``"auto"`` with a free linear part, and for the features of the items
-        themselves with one hidden layer and nothing else asked for; else ``1e-2`` for the first layer and for the last
-        ``1e-6`` (``1e-4`` for one or two components) where codes are refined, else ``1e-5`` (``1e-3``); for features as
-        outputs ``1e-5`` (``1e-3`` up to five components) and ``1e-3``; ``1e-3`` for the layers between. Measured by
-        ``./dev bench defaults``: at ten components 0.69 of the held-out error of principal components on fourteen
-        tables, images and curves, 1.02 at worst (1.07 and 27 with ``linear_part="kernel"``), 0.76 and 1.04 on ten
-        tables in their own units (``--raw``); by ``./dev bench feature_reg``: the choice for features 0.88 to 0.96 of
-        the error of the fixed values at two components, 0.94 to 0.97 at five, 0.95 to 0.99 at ten (40 to 300 items of
-        eight sets); the kernels ``"auto"`` by ``./dev bench default_kernels``.
+        Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
+        the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
+        where it pays and takes fixed values elsewhere (see Notes).
     center, scale : bool, default=True
-        Subtract the mean of the targets; divide them by the root of their total variance (of what principal components
-        leave where that is little; see ``reg``). Both are undone on the way back. Off is literally the model of the
-        paper.
+        Subtract the mean of the targets; divide them by the root of their total variance. ``transform`` and
+        ``inverse_transform`` take care of both. The model of the paper has neither.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"}, default="lbfgs"
-        ``"lbfgs"`` and ``"adam"`` work on the reduced objective, ``"gradient_descent"`` on all layers jointly,
-        ``"alternating"`` is Algorithm 1 of the paper with the correct gradient; both descend along the gradient of the
-        function spaces, which is several times faster than that of the coefficients. In the end the last layer is at
-        its optimum, so that ``objective_`` means the same for all of them. ``"minibatch"``: ``max_iter`` steps of Adam
-        on random batches, whose cost does not depend on the number of rows; for landmarks or random features as
-        ``storage``. The decoder of a step solves running means of the normal equations. ``"doubly_stochastic"``: the
-        same, but a step updates only some of the coefficients of the encoder, drawn anew (the future work of the
-        paper); it needs more steps, which are hardly cheaper.
+        ``"lbfgs"`` and ``"adam"`` minimise over the encoder, with the best decoder at each step; ``"gradient_descent"``
+        moves all layers together; ``"alternating"`` is algorithm 1 of the paper. ``"minibatch"`` makes ``max_iter``
+        steps on batches of rows, for landmarks or random features as ``storage``. ``"doubly_stochastic"`` also updates
+        only some of the coefficients at each step.
     learning_rate : float, default=None
-        Step length of every solver but ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"`` and
-        ``"doubly_stochastic"``, backtracking for the others.
+        Step length of every solver except ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"`` and
+        ``"doubly_stochastic"``, and a line search for the others.
     batch_size : int, default=1024
-        Rows of a step of ``"minibatch"`` and ``"doubly_stochastic"``.
+        Rows of one step of ``"minibatch"`` and ``"doubly_stochastic"``.
     coefficient_share : float, default=0.25
-        Of the coefficients of the encoder that a step of ``"doubly_stochastic"`` updates, above 0 and at most 1: each
-        gets about ``coefficient_share * max_iter`` updates. With 1 it is ``"minibatch"``.
+        Share of the encoder's coefficients that one step of ``"doubly_stochastic"`` updates, above 0 and at most 1.
     constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
-        Keep the training codes of the one hidden layer on the unit sphere, in the unit ball, uncorrelated with unit
-        second moments, or near the sphere by the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
+        Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
+        second moments. ``"soft"`` adds the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
         ``solver="lbfgs"``.
     softness : float, default=1.0
         Weight of the penalty of ``constraint="soft"``.
     renormalize : bool, default=False
-        Put the codes of new items on the sphere or into the ball too (the paper does not).
+        Put the codes of new items on the sphere or into the ball too. The paper does not.
     noise_std : float, default=0.0
-        Denoising: encode ``x + noise`` with this standard deviation, rebuild ``x``. Vectors only.
+        Denoising: encode ``x + noise`` with this standard deviation, and rebuild ``x``. Vectors only.
     n_copies : int, default=1
         Noisy copies of each row.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
-        Number of starts; the first is ``init``, the others are random. The lowest objective wins.
+        Number of starts. The first is ``init``, the others are random, and the lowest objective wins.
     max_iter : int, default=500
         Largest number of iterations of the solver.
     tol : float, default=1e-4
-        Relative tolerance of the solver. Measured by ``./dev bench defaults --rows 300 --tol 1e-3 1e-5``: held-out
-        error over that of principal components 0.675 and 0.674 in place of 0.672, time 0.9 and 1.2.
+        Relative tolerance of the solver.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
     refine : bool, default=True
-        Refine the codes of new items by what the items are: the best code with the decoder and the training codes
-        fixed, by the squared error whatever the loss, by Gauss-Newton steps: at the price of a few times ``p + 3``
-        decodings. A change of the code costs ``reg_1 / 2 ||z - f(x)||^2 / s^2(x)``, with the power function beside free
-        linear parts and ``s^2 = k(x, x)`` without. Training codes do not change. For two layers, no operator on the
-        codes, constraint or ``targets``, and Gram inputs of constant diagonal. Held-out error 4 % lower on nine further
-        sets and worse on none (``./dev bench refinement``).
+        Improve the codes of new items by Gauss-Newton steps; the codes of training items do not change. Encoding then
+        costs a few times ``p + 3`` decodings. It applies to two layers without constraint, ``targets`` or operator on
+        the codes; Gram inputs need a constant diagonal.
     code_metric : float, default=0.75
-        Metric of the codes that are given out and taken back, from 0 to 1. With 0 they are those that the layers
-        exchange, whose distances mean little: the decoder has a scale of its own in each direction. With 1 distances
-        of codes are those of what they decode to, to first order and on average; in between ``z G^(code_metric / 2)``,
-        ``G`` the mean of ``J^T J`` and ``J`` the Jacobian of the decoder. Training and reconstructions do not change.
-        For one hidden layer without constraint or operator. Measured by ``./dev bench code_metric`` on 51 tasks:
-        neighbours 0.852 in place of 0.829 with 0, a smooth head 0.909 and 0.905, a forest 0.872 and 0.867.
+        Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
+        with 0 they are those inside the model, which mean little. Reconstructions do not change.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How the Gram matrices are kept: whole; or the encoder in the features of ``m`` landmarks (or random ones) and
-        the decoder on the codes of these landmarks (:mod:`rkhs.features`): linear in n, reading memory maps and files
-        block by block. For two layers, the squared loss and ``solver="lbfgs"``; codes are not refined. ``layer_codes_``
-        are then those of the landmarks. With many rows the solver descends on a sample of them first.
+        How Gram matrices are kept. ``"dense"`` keeps them whole; the others make time and memory linear in n and read
+        memory maps and files block by block (:mod:`rkhs.features`). They need two layers and the squared loss, and
+        codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes the blocks of rows, with finite features as ``storage``: a Dask cluster, threads or one thread, all
-        with the same bits. None: threads where there are several blocks. Whatever it is, the model is the same.
+        Who computes the blocks of rows if ``storage`` is not dense. None: threads if there are several blocks. The
+        model has the same bits with each of them.
     address : str or distributed.Client, default=None
-        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
+        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``. None starts workers on this machine.
     n_jobs : int, default=None
-        Threads, or worker processes to start; None: as many as torch uses, or one worker a core; -1: every core.
+        Number of threads, or of workers to start. None: as many as torch uses, or one worker for each core; -1: every
+        core.
     checkpoint : str, path or Checkpoint, default=None
-        File that keeps what the fit has computed; a fit that was cut off goes on from it when it is called again with
-        the same data and parameters, and ends with the same bits. It is deleted in the end, unless it is a
-        :class:`rkhs.engines.Checkpoint`. A file that holds something else is refused and left as it is.
+        File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
+        and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
+        file with other content is refused.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     random_state : int, RandomState or None, default=None
-        Of the random starts.
+        Seed of the random starts.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
+        Where the fit is computed.
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. The results have the dtype of the training data.
+        Precision of the computation. Results have the dtype of the training data.
     verbose : int, default=0
-        Above 0, show progress on standard error.
+        Above 0: show progress on standard error.
 
     Attributes
     ----------
     codes_ : ndarray of shape (n, p)
-        Codes of the training items at the narrowest layer, on principal axes when the model allows the rotation.
+        Codes of the training items at the narrowest layer. They are on principal axes where the model allows a
+        rotation.
     layer_codes_ : list of ndarray of shape (n, p_l)
-        Codes of every hidden layer, as the layers exchange them.
+        Codes of every hidden layer, as the layers exchange them. With landmarks: those of the landmarks.
     code_price_ : {"power", "diagonal"}
-        Which ``s^2`` prices the refining of codes (``refine``).
+        Which ``s^2`` the refining of codes uses (see Notes).
     code_map_ : ndarray of shape (p, p) or None
-        ``codes_`` are those of the narrowest layer times it; None: they are the same.
+        ``codes_`` are the codes of the narrowest layer times this matrix. None is the identity.
     kernel_, decoder_kernels_, output_kernel_ : Kernel or tuple of Kernel
-        Resolved kernels: every bandwidth a number.
+        The kernels with a number for every bandwidth.
     reg_ : tuple of float
+        The regulariser of each layer.
     candidates_, candidate_errors_ : ndarray of shape (k, L) and (k,), or None
-        What ``reg="auto"`` compared, and the errors of held-out rows, or of few rows, each left out; NaN for strong
-        ones after two in a row that were worse.
+        The values that were compared, and their errors on held-out items. NaN: not computed, because two values in a
+        row were worse.
     held_out_error_ : float or None
-        The error of held-out rows with the values that were chosen, as a share of the variance.
+        Held-out error of the chosen value, as a share of the variance.
     at_edge_ : dict or None
-        ``{"reg": "weakest"}`` or ``"strongest"`` if that error belongs to an end of the candidates and was still
-        clearly falling towards it; else empty.
+        ``{"reg": "weakest"}`` or ``{"reg": "strongest"}`` if the chosen value is the last one on that side and the
+        error was still falling. Empty otherwise.
     loss_ : Loss
-        With numbers for its parameters.
+        The loss with numbers for its parameters.
     objective_, gap_ : float
-        ``gap_`` is the duality gap of the last layer, zero for the squared loss.
+        The objective, and the duality gap of the last layer (zero for the squared loss).
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
-        Training rows that the decoder uses; those where the loss is linear.
+        Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
     announced_bytes_ : int
-        Memory that the fit was expected to take.
+        Memory that the fit was expected to take, in bytes.
     n_features_in_, feature_names_in_
-        As in scikit-learn (not for objects).
+        As in scikit-learn; not for objects.
 
     Raises
     ------
     InputError
-        For parameters out of range and data that cannot be used; the message names the argument.
+        If a parameter is out of range or the data cannot be used. The message names the argument.
 
     Warns
     -----
-    ConvergenceWarning, CollapseWarning, OverfitWarning
-        Where the solver stopped early, the codes carry nothing, or new items are rebuilt hardly better than by their
-        mean; see :func:`rkhs.diagnose`, which says too where a better regulariser may lie beyond those compared.
+    ConvergenceWarning
+        The solver stopped early.
+    CollapseWarning
+        The codes carry nothing.
+    OverfitWarning
+        New items are rebuilt hardly better than by their mean. :func:`rkhs.diagnose` says more.
 
     Notes
     -----
-    One evaluation costs ``n^3 / 3 + O(n^2 (d + p))``; memory is about four n x n matrices. ``transform`` costs
-    ``O(m n (d + p))``. ``y`` is ignored, so that a Pipeline that hands over labels changes nothing.
+    **Cost.** One evaluation takes ``n^3 / 3 + O(n^2 (d + p))`` operations. Memory is about four n x n matrices.
+    ``transform`` takes ``O(m n (d + p))``, times the steps of refining.
+
+    **Regulariser.** With ``reg=None`` values are compared if the linear part is free, and also if the features of the
+    items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are ``1e-2`` for the
+    first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
+    ``docs/user/selection.md`` gives every rule.
+
+    **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
+    decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
+    whatever ``loss`` is.
+
+    **Defaults** were chosen by measurements. ``docs/results/defaults.md`` lists them with their commands.
+
+    ``fit`` ignores ``y``, so the estimator works in pipelines that pass labels.
 
     References
     ----------
     Laforgue, Clemencon and d'Alche-Buc (2019), "Autoencoding any data through kernel autoencoders": equations 1 to 8,
     section 4, algorithm 1. Laforgue et al. (2020), equation 11, for other losses. Esser, Fleissner and Ghoshdastidar
-    (2024): definition 3, theorem 5 and remark 2 for the constraints and for denoising.
+    (2024): definition 3, theorem 5 and remark 2 for constraints and denoising.
 
     Examples
     --------
