@@ -121,3 +121,12 @@ def test_names_and_errors():
     ]:
         with pytest.raises(InputError, match=match):
             bad_loss.value(rows(0))
+
+
+@pytest.mark.parametrize(
+    "bad", ["x", b"x", 10**400, {}, object(), [["a"]], [[1.0], [1.0, 2.0]], [[torch.nan] * 2], 3.0]
+)
+def test_targets_of_the_maximum_margin_are_numbers(bad: object) -> None:
+    for method in ("value", "gradient", "conjugate"):
+        with pytest.raises(InputError, match=r"MaximumMargin\.targets must"):
+            getattr(MaximumMargin(bad), method)(torch.ones(1, 2))

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from rkhs._core import memory
 from rkhs._core.errors import InputError
 from rkhs.data import arrays as array_files
 from rkhs.data import (
     molecular_fingerprints,
+    read_chunks,
     read_fasta,
     read_graphs,
     read_items,
@@ -194,3 +196,73 @@ def test_a_smiles_that_rdkit_would_read_for_minutes_is_refused() -> None:
     assert found.kept.tolist() == [0]
     assert found.skipped[0].text == long
     assert len(molecular_fingerprints(["C" * 5000]).bits) == 1
+
+
+# ---------------------------------------------------------------- arguments of another kind
+
+
+@pytest.mark.parametrize(
+    "read", [read_table, read_fasta, read_graphs, read_items, read_mixed, read_series, read_strings, read_chunks]
+)
+@pytest.mark.parametrize("path", [3, None, b"a.csv", ["a.csv"]])
+def test_what_is_no_name_of_a_file_is_refused_by_its_argument(read: Any, path: Any) -> None:
+    with pytest.raises(InputError, match="`path`"):
+        list(read(path))
+    with pytest.raises(InputError, match="`path`"):
+        write_codes(path, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("named", "bad"),
+    [("encoding", 3), ("encoding", "nonsense"), ("encoding", "a\0"), ("columns", 3), ("delimiter", 3)],
+)
+def test_options_of_another_kind_are_refused_by_name(named: str, bad: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    for read in (read_table, read_chunks, read_series):
+        if (read, named) != (read_series, "columns"):
+            with pytest.raises(InputError, match=f"`{named}`"):
+                list(read(path, **{named: bad}))
+
+
+def test_damaged_headers_and_notes_are_typed_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    for text in (b"{'descr': '<f8', (", b"{\n  'a'\n 'b'", b"[" * 200):
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text)
+        for read in (read_table, read_chunks, read_series):
+            with pytest.raises(InputError, match="cannot be read"):
+                list(read(path))
+    pq = pytest.importorskip("pyarrow.parquet", reason=NEEDS_TABLES)
+    pa = pytest.importorskip("pyarrow", reason=NEEDS_TABLES)
+    damaged = pa.table({"a": [1.0]}).replace_schema_metadata({"pandas": '{"columns": [{}], "index_columns": ["b"]}'})
+    pq.write_table(damaged, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="complete parquet file"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_a_graph_file_of_blank_lines_holds_no_labels(tmp_path: Path) -> None:
+    for name, text in {"A": "1, 2\n", "graph_indicator": "1\n1\n", "node_labels": " \n# none\n"}.items():
+        (tmp_path / f"S_{name}.txt").write_text(text)
+    with pytest.raises(InputError, match="node_labels"):
+        read_graphs(tmp_path)
+
+
+def test_fingerprints_refuse_what_is_no_list_and_sizes_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    for bad in (3.0, True, None, b"CCO", np.array("CCO")):
+        with pytest.raises(InputError, match="smiles"):
+            molecular_fingerprints(bad)
+    with pytest.raises(InputError, match="n_bits"):
+        molecular_fingerprints(["CCO"], n_bits=10**9)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**27)
+    with pytest.raises(InputError, match="n_bits=16777216"):
+        molecular_fingerprints(["CCO"] * 3, n_bits=2**24)
+
+
+def test_codes_are_written_from_tensors_of_every_kind(tmp_path: Path) -> None:
+    codes = torch.tensor([[0.5, -2.0]], dtype=torch.float64)
+    for given in (codes.clone().requires_grad_(), codes.bfloat16(), codes.mT.contiguous().mT):
+        write_codes(tmp_path / "z.csv", given)
+        np.testing.assert_array_equal(read_table(tmp_path / "z.csv").X, codes.numpy())
+    with pytest.raises(InputError, match="codes must be a dense tensor"):
+        write_codes(tmp_path / "z.csv", codes.to_sparse())

@@ -185,3 +185,35 @@ def test_a_function_is_asked_for_half_of_the_pairs() -> None:
 
     FromFunction(product)([1, 2, 3, 4])
     assert len(calls) == 4 * 5 // 2 + 1  # and one mirror image, to find asymmetric functions
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear(), MinMax(), Gaussian() * Matern(), Precomputed()])
+def test_gradients_are_never_dropped_in_silence(kernel: Any) -> None:
+    given = torch.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    for call in (kernel, kernel.diag):
+        with pytest.raises(InputError, match=r"records no gradients.*Pass X\.detach\(\)"):
+            call(given)
+        with torch.no_grad():
+            torch.testing.assert_close(call(given), call(given.detach()))
+    with pytest.raises(InputError, match="dense tensors; got layout torch.sparse_coo"):
+        kernel(given.detach().to_sparse())
+
+
+def test_numbers_among_objects_are_numbers() -> None:
+    pd = pytest.importorskip("pandas", reason="frames need pandas")
+    values = np.array([[1.0, 2.0], [3.0, 5.0]])
+    expected = Gaussian()(values)
+    mixed = pd.DataFrame(
+        {"a": pd.array([1, 3], dtype="Int64"), "b": pd.array([2.0, 5.0], dtype="Float64")}, index=[7, 3]
+    )
+    for given in (values.astype(object), mixed, mixed.astype({"b": "float64"})):
+        np.testing.assert_array_equal(Gaussian()(given), expected)
+    for bad in (np.array([[1.0, "2"]], dtype=object), np.array([[1.0, None]], dtype=object), mixed.mask(mixed > 4)):
+        with pytest.raises(InputError, match="Gaussian reads"):
+            Gaussian()(bad)
+
+
+@pytest.mark.parametrize("bad", [list, np.float64(1.0), np.array(3.0), torch.tensor(1.0)])
+def test_what_holds_no_items_is_refused(bad: Any) -> None:
+    with pytest.raises(InputError, match="X must be a list of objects"):
+        FromFunction(lambda x, y: 1.0)(bad)

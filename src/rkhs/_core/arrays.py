@@ -213,7 +213,8 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
     InputError
         If ``X`` is a single string, is not a sequence, or has fewer than ``at_least`` items.
     """
-    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
+    single = isinstance(X, (str, bytes, dict, type)) or getattr(X, "ndim", 1) == 0
+    if single or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise InputError(
             f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list"
         )

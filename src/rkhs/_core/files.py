@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import re
@@ -14,10 +15,58 @@ from typing import BinaryIO
 
 from rkhs._core.errors import InputError
 
-__all__ = ["atomic_path", "check_readable", "check_writable", "open_regular"]
+__all__ = ["as_path", "atomic_path", "check_readable", "check_writable", "open_regular", "text_encoding"]
 
 _STALE_SECONDS = 60.0
 _SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
+
+
+def as_path(path: object, name: str = "path") -> Path:
+    """Return the name of a file or folder as a path, else raise :class:`InputError`.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str, default="path"
+        The argument, for the message.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    InputError
+        If `path` is neither a text nor a path.
+    """
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
+        raise InputError(f"`{name}` must be a file name; got {type(path).__name__}; give arrays to the estimator")
+    return Path(path)
+
+
+def text_encoding(encoding: object) -> str:
+    """Return the encoding of a text file, for UTF-8 the one that takes a mark of the byte order away.
+
+    Parameters
+    ----------
+    encoding : str
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        For a name that Python does not know.
+    """
+    try:
+        known = codecs.lookup(encoding).name if isinstance(encoding, str) else None
+    except (LookupError, ValueError):
+        known = None
+    if known is None:
+        raise InputError(f"`encoding` must be one that Python knows; got {encoding!r}; try 'utf-8' or 'latin-1'")
+    return "utf-8-sig" if known == "utf-8" else known
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -15,7 +16,13 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import available_bytes, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["check_arrays", "load_npy", "read_npy", "read_npz"]
+__all__ = ["UNREADABLE", "check_arrays", "load_npy", "read_npy", "read_npz"]
+
+# What NumPy raises on damaged files. It splits headers as Python code, so errors of Python's own parser are among them.
+UNREADABLE = (
+    *(ValueError, EOFError, OSError, KeyError, OverflowError, RecursionError, NotImplementedError, RuntimeError),
+    *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 
 
 def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -46,7 +53,7 @@ def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
                             with archive.open(entry) as member:
                                 size, lacks = _declared(member, entry.file_size)
                             total, short = total + size, short or lacks
-    except (OSError, RuntimeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+    except UNREADABLE:
         return
     if short is not None:
         raise InputError(
@@ -89,7 +96,7 @@ def load_npy(path: Path) -> np.ndarray:
     try:
         with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
             array = np.load(handle, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise _unreadable(path, "npy", error) from error
     if not isinstance(array, np.ndarray):
         raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
@@ -150,7 +157,7 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
                 array = archive[name]
     except InputError:
         raise
-    except (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise _unreadable(path, "npz", error) from error
     return _table(array, f"{path}[{name!r}]", columns)
 

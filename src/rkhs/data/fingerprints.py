@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from rkhs._core.arrays import check_items
 from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError, shown
+from rkhs._core.memory import Estimate, check_memory
 from rkhs.data.dataset import SkippedRow, listed
 
-__all__ = ["Fingerprints", "molecular_fingerprints", "morgan_fingerprints"]
+__all__ = ["Fingerprints", "molecular_fingerprints", "morgan_fingerprints", "read_fingerprints", "refusal"]
 
 RADIUS = 2
 N_BITS = 2048
+MOST_BITS = 2**24  # no molecule has so many different features
 
 OnError = Literal["raise", "skip"]
 
@@ -39,6 +42,25 @@ class Fingerprints:
     skipped: tuple[SkippedRow, ...]
 
 
+def refusal(skipped: Sequence[SkippedRow], total: int) -> str:
+    """Name rows that cannot be read.
+
+    Parameters
+    ----------
+    skipped : sequence of SkippedRow
+    total : int
+        How many rows there were.
+
+    Returns
+    -------
+    str
+    """
+    examples = listed([f"row {bad.row} ({shown(bad.text)}: {bad.reason})" for bad in skipped])
+    some = 'correct them, or pass on_error="skip" to leave them out'
+    advice = some if len(skipped) < total else "check that this is the SMILES column"
+    return f"expected SMILES that RDKit reads; got {len(skipped)} of {total} that it does not: {examples}; {advice}"
+
+
 def morgan_fingerprints(
     smiles: Iterable[str], *, radius: int = RADIUS, n_bits: int = N_BITS, on_error: OnError = "raise"
 ) -> Fingerprints:
@@ -53,7 +75,7 @@ def morgan_fingerprints(
     radius : int, default=2
         Largest neighbourhood, in bonds; >= 0.
     n_bits : int, default=2048
-        Length of a fingerprint; >= 1.
+        Length of a fingerprint, 1 to 2**24.
     on_error : {"raise", "skip"}, default="raise"
         What to do with a SMILES that cannot be read.
 
@@ -98,7 +120,7 @@ def molecular_fingerprints(
     radius : int, default=2
         Of ``"morgan"``, in bonds; >= 0.
     n_bits : int, default=2048
-        Length of a fingerprint; >= 1.
+        Length of a fingerprint, 1 to 2**24.
     on_error : {"raise", "skip"}, default="raise"
         What to do with a molecule that cannot be read.
 
@@ -118,31 +140,37 @@ def molecular_fingerprints(
     -----
     Source: Rogers and Hahn (2010) for ``"morgan"``; the RDKit book for the others.
     """
+    found = read_fingerprints(
+        molecules, fingerprint=fingerprint, counts=counts, radius=radius, n_bits=n_bits, on_error=on_error
+    )
+    if found.skipped and not len(found.bits):
+        raise InputError(refusal(found.skipped, len(found.skipped)))
+    return found
+
+
+def read_fingerprints(
+    molecules: Iterable[Any], *, fingerprint: str, counts: bool, radius: int, n_bits: int, on_error: OnError
+) -> Fingerprints:
+    """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
     from rkhs.kernels.molecules import FINGERPRINTS, fingerprint_rows
 
     if isinstance(molecules, str):
-        text = molecules
-        raise InputError(
-            f"`smiles` must be a list of SMILES; got the single string {shown(text)}; write [{shown(text)}]"
-        )
+        text = shown(molecules)
+        raise InputError(f"`smiles` must be a list of SMILES; got the single string {text}; write [{text}]")
+    if isinstance(molecules, bytes) or not hasattr(molecules, "__iter__"):
+        raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
     check_choice(on_error, "on_error", ("raise", "skip"))
     check_choice(fingerprint, "fingerprint", FINGERPRINTS)
-    radius, n_bits = check_count(radius, "radius", at_least=0), check_count(n_bits, "n_bits")
+    radius, n_bits = check_count(radius, "radius", at_least=0), check_count(n_bits, "n_bits", at_most=MOST_BITS)
     if check_flag(counts, "counts") and fingerprint == "maccs":
         raise InputError("counts must be False for MACCS keys, which are bits; got True")
-    given = list(molecules)
+    given = check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)
+    parts = f"{len(given)} fingerprints of n_bits={n_bits}"
+    size = len(given) * n_bits * (4 if counts else 2)  # once as rows, once as a matrix
+    check_memory(Estimate("a table of fingerprints", size, parts), "Take fewer bits, or read in chunks.")
     rows, kept, refused = fingerprint_rows(given, fingerprint, counts, radius, n_bits)
     skipped = [SkippedRow(i + 1, text if isinstance(text, str) else repr(text), why) for i, text, why in refused]
-    if skipped and (on_error == "raise" or not rows):
-        examples = listed([f"row {bad.row} ({shown(bad.text)}: {bad.reason})" for bad in skipped])
-        advice = (
-            'correct them, or pass on_error="skip" to leave them out'
-            if rows
-            else "check that this is the SMILES column"
-        )
-        raise InputError(
-            f"expected SMILES that RDKit reads; got {len(skipped)} of {len(given)} that it does not: {examples}; "
-            f"{advice}"
-        )
+    if skipped and on_error == "raise":
+        raise InputError(refusal(skipped, len(given)))
     bits = np.stack(rows) if rows else np.zeros((0, n_bits), dtype=np.uint8)
     return Fingerprints(bits, np.asarray(kept, dtype=np.int64), tuple(skipped))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable
 from rkhs._core.memory import available_bytes
-from rkhs.data.arrays import check_arrays
+from rkhs.data.arrays import UNREADABLE, check_arrays
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
@@ -77,7 +75,7 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     Source: Morris et al., TUDataset: a collection of benchmark datasets for learning with graphs (2020), for the
     format.
     """
-    file = Path(path)
+    file = as_path(path)
     check_readable(file)
     if not file.exists():
         raise InputError(
@@ -114,10 +112,12 @@ def _one_by_one(files: list[Path], source: str) -> Graphs:
 
 
 def _numbers(file: Path, columns: int) -> np.ndarray:
-    if file.stat().st_size == 0:  # graphs without any edge; NumPy would warn
-        return np.zeros((0, columns), dtype=np.int64)
     try:
-        array = np.loadtxt(file, delimiter=",", dtype=np.int64, ndmin=2)
+        text = file.read_text(encoding="utf-8-sig")
+        lines = [line for line in text.split("\n") if line.split("#", 1)[0].strip()]
+        if not lines:  # graphs without any edge; NumPy would warn
+            return np.zeros((0, columns), dtype=np.int64)
+        array = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
     except (ValueError, UnicodeError) as error:
         raise InputError(f"{file}: expected {columns} whole numbers a line, with commas between; {error}") from error
     if array.size and array.shape[1] != columns:
@@ -149,6 +149,10 @@ def _read_text(file: Path) -> Graphs:
             f"{file}: expected nodes graph by graph, with graphs numbered from 1 to {n}; "
             f"{beside('graph_indicator').name} says otherwise"
         )
+    if labels is not None and len(labels) != len(owners):
+        raise InputError(
+            f"{file}: expected a label for each of {len(owners)} nodes; {beside('node_labels').name} has {len(labels)}"
+        )
     if edges.size and (edges.min() < 0 or edges.max() >= len(owners)):
         raise InputError(f"{file}: expected numbers of nodes from 1 to {len(owners)}; got {int(edges.max()) + 1}")
     if (owners[edges[:, 0]] != owners[edges[:, 1]]).any():
@@ -167,7 +171,7 @@ def _read_npz(file: Path) -> Graphs:
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:

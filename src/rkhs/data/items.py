@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.graph_files import read_graphs
@@ -70,12 +70,12 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     """
     if kind is not None:
         check_choice(kind, "kind", KINDS)
-    if not isinstance(path, (str, os.PathLike)) or not Path(path).exists():
+    file = as_path(path)
+    if not file.exists():
         raise InputError(
             f"`path` must name a file or folder that exists; got {path!r}, which does not; check folder and spelling"
         )
-    check_readable(path)
-    file = Path(path)
+    check_readable(file)
     found = kind if kind is not None else _kind_of(file)
     if found is None or found == "vectors":
         return _table(file, found, options)

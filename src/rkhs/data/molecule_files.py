@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rkhs._core.errors import InputError
+from rkhs._core.files import text_encoding
 from rkhs.data.dataset import Dataset
-from rkhs.data.fingerprints import OnError, molecular_fingerprints
+from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
-__all__ = ["molecule_dataset", "read_smi"]
+__all__ = ["molecule_dataset", "read_smi", "smi_rows"]
 
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
@@ -34,8 +35,36 @@ def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] |
     InputError
         If the file holds no SMILES or is not text.
     """
+    rows = list(smi_rows(path, encoding))
+    if not rows:
+        raise InputError(f"{path}: expected one SMILES a line; got an empty file; check that it was written to the end")
+    smiles = [text for text, _ in rows]
+    return smiles, tuple(name for _, name in rows) if all(name for _, name in rows) else None
+
+
+def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
+    """SMILES and name, perhaps empty, of each line of a smi file that has one, as they are read.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+
+    Yields
+    ------
+    tuple of (str, str)
+
+    Raises
+    ------
+    InputError
+        If the file is not text.
+    """
     try:
-        lines = path.read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding).splitlines()
+        with path.open(encoding=text_encoding(encoding)) as handle:
+            for line in handle:
+                if line.strip() and not line.startswith("#"):
+                    smiles, *name = line.split(maxsplit=1)
+                    yield smiles, name[0].strip() if name else ""
     except LookupError as error:
         raise InputError(
             f"`encoding` must be one that Python knows; got {encoding!r}; try 'utf-8' or 'latin-1'"
@@ -45,15 +74,16 @@ def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] |
             f"{path}: expected text in {encoding}; got bytes that are not ({error}); pass encoding=, for example "
             "'latin-1'"
         ) from error
-    parts = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
-    if not parts:
-        raise InputError(f"{path}: expected one SMILES a line; got an empty file; check that it was written to the end")
-    named = all(len(part) == 2 for part in parts)
-    return [part[0] for part in parts], tuple(part[1].strip() for part in parts) if named else None
 
 
 def molecule_dataset(
-    smiles: Sequence[str], row_names: tuple[str, ...] | None, *, source: str, on_error: OnError, recipe: dict[str, Any]
+    smiles: Sequence[str],
+    row_names: tuple[str, ...] | None,
+    *,
+    source: str,
+    on_error: OnError,
+    recipe: dict[str, Any],
+    may_be_empty: bool = False,
 ) -> Dataset:
     """Turn SMILES into a data set of fingerprints.
 
@@ -69,6 +99,8 @@ def molecule_dataset(
         What to do with a SMILES that cannot be read.
     recipe : dict
         ``fingerprint`` ("counts" is "morgan" with counts), ``radius`` and ``n_bits``.
+    may_be_empty : bool, default=False
+        Whether "skip" may leave out every row, as in a part of a file.
 
     Returns
     -------
@@ -78,14 +110,16 @@ def molecule_dataset(
     Raises
     ------
     InputError
-        If a SMILES cannot be read and `on_error` is "raise", or none can be read.
+        If a SMILES cannot be read and `on_error` is "raise", or none can be read and there must be one.
     MissingExtraError
         If RDKit is not installed.
     """
     try:
         counts = recipe["fingerprint"] == "counts"
         options = recipe | ({"fingerprint": "morgan"} if counts else {})
-        prints = molecular_fingerprints(smiles, counts=counts, on_error=on_error, **options)
+        prints = read_fingerprints(smiles, counts=counts, on_error=on_error, **options)
+        if prints.skipped and not len(prints.bits) and not may_be_empty:
+            raise InputError(refusal(prints.skipped, len(prints.skipped)))
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     kept = prints.kept.tolist()

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import read_parquet_numbers, read_parquet_text
 from rkhs.data.sequences import read_fasta, sequence_dataset
-from rkhs.data.text import open_text, read_numbers, read_text_columns
+from rkhs.data.text import TextFile, open_text, read_numbers, read_text_columns
 
 __all__ = ["EXTENSIONS", "read_table"]
 
@@ -123,9 +123,8 @@ def read_table(
     MissingExtraError
         If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
     """
-    wanted = columns if columns is None or isinstance(columns, (str, bytes)) else list(columns)
     texts = (header, delimiter, encoding, on_error)
-    options = _Options(wanted, index_column, smiles_column, gram, key, *texts, fingerprint, radius, n_bits)
+    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, fingerprint, radius, n_bits)
     file, extension = _check_path(path)
     _check_options(options, extension)
     return _read(file, extension, options)
@@ -148,11 +147,7 @@ def _read(file: Path, extension: str, options: _Options) -> Dataset:
 
 
 def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(
-            f"`path` must be a file name; got {type(path).__name__}; pass arrays to the estimator directly"
-        )
-    file = Path(path)
+    file = as_path(path)
     extension = file.suffix.lower()
     if file.is_dir():
         raise InputError(f"`path` must name a file; got the folder {str(file)!r}; name one file in it")
@@ -208,6 +203,22 @@ def _check_recipe(options: _Options, extension: str) -> None:
         raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")
 
 
+def _listed(columns: Any) -> Any:
+    """Columns as a list that can be read more than once; a single text is refused where names are known."""
+    if columns is None or isinstance(columns, (str, bytes)):
+        return columns
+    if not hasattr(columns, "__iter__"):
+        raise InputError(f"`columns` must be a list of column names or positions; got {shown(columns)}; write [...]")
+    return list(columns)
+
+
+def _open(file: Path, extension: str, options: _Options, *columns: Any) -> TextFile:
+    """A text file as a table. Columns asked for by name imply names, so a first row of mixed cells is no riddle."""
+    named = any(isinstance(column, str) for column in columns)
+    header = True if options.header is None and named else options.header
+    return open_text(file, delimiter=_delimiter(options, extension), header=header, encoding=options.encoding)
+
+
 def _delimiter(options: _Options, extension: str) -> str:
     if options.delimiter is not None:
         return options.delimiter
@@ -220,10 +231,7 @@ def read_texts(
     """Texts of a column of a table, and the names of its rows."""
     if extension == ".parquet":
         return read_parquet_text(file, column=column, index_column=options.index_column, argument=argument)
-    # A column asked for by name implies a header, so a first row of mixed cells is then no riddle.
-    header = True if options.header is None and isinstance(column, str) else options.header
-    delimiter = _delimiter(options, extension)
-    opened = open_text(file, delimiter=delimiter, header=header, encoding=options.encoding)
+    opened = _open(file, extension, options, column)
     return read_text_columns(opened, column=column, index_column=options.index_column, argument=argument)
 
 
@@ -234,8 +242,5 @@ def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
         return read_npz(file, key=options.key, columns=options.columns)
     if extension == ".parquet":
         return read_parquet_numbers(file, columns=options.columns, index_column=options.index_column)
-    named = any(isinstance(item, str) for item in [*(options.columns or ()), options.index_column])
-    header = True if options.header is None and named else options.header
-    delimiter = _delimiter(options, extension)
-    opened = open_text(file, delimiter=delimiter, header=header, encoding=options.encoding)
+    opened = _open(file, extension, options, *(options.columns or ()), options.index_column)
     return read_numbers(opened, columns=options.columns, index_column=options.index_column)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable
 from rkhs.data.dataset import Dataset, Kind
 
 __all__ = ["Sequences", "read_fasta", "sequence_dataset"]
@@ -51,7 +50,7 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
     InputError
         If the file is missing or no text, does not begin with a header, or a sequence is empty.
     """
-    file = Path(path)
+    file = as_path(path)
     check_readable(file)
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()

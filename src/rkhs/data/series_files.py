@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import listed
 from rkhs.data.text import number_in
@@ -78,7 +78,7 @@ def read_series(
     Source: Dau et al., The UCR time series archive, IEEE/CAA J. Autom. Sinica 6 (2019), for ``.tsv``; Bagnall et al.,
     The UEA multivariate time series classification archive (2018), for ``.ts``.
     """
-    file = Path(path)
+    file = as_path(path)
     check_readable(file)
     extension = file.suffix.lower()
     if not file.is_file() or extension not in SERIES_EXTENSIONS:
@@ -88,7 +88,9 @@ def read_series(
         )
     if key is not None and extension != ".npz":
         raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
-    if delimiter is not None and (extension not in (".csv", ".tsv") or len(delimiter) != 1):
+    if delimiter is not None and (
+        extension not in (".csv", ".tsv") or not isinstance(delimiter, str) or len(delimiter) != 1
+    ):
         raise InputError(f"`delimiter` is one character, of .csv and .tsv files; got {delimiter!r} for {file.name!r}")
     if extension in (".npz", ".npy"):
         return _from_arrays(file, key)
@@ -106,7 +108,7 @@ def read_series(
 def _text_lines(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
     """Lines that are not blank, with their numbers from 1."""
     try:
-        text = file.read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+        text = file.read_text(encoding=text_encoding(encoding))
     except (LookupError, UnicodeError) as error:
         raise InputError(f"{file}: expected text in {encoding}; got {error}; pass encoding=") from error
     return ((i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip())

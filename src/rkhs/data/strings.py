@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import check_readable
+from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.dataset import listed
 from rkhs.data.readers import _check_path, _Options, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
@@ -45,7 +45,7 @@ def read_strings(
     InputError
         If the file is missing, empty or of another format, a cell is empty, or the lines hold only numbers.
     """
-    file = Path(path)
+    file = as_path(path)
     check_readable(file)
     extension = file.suffix.lower()
     tabular = extension in (".csv", ".tsv", ".parquet")
@@ -76,7 +76,7 @@ def _read_lines(file: Path, encoding: str) -> Sequences:
             f"`path` must be a .txt, .csv, .tsv, .parquet, .fasta or .fa file for strings; got {file.name!r}; rename it"
         )
     try:
-        lines = file.read_text(encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding).splitlines()
+        lines = file.read_text(encoding=text_encoding(encoding)).splitlines()
     except (OSError, LookupError, UnicodeError) as error:
         raise InputError(f"`path` must name a file of text; {str(file)!r} cannot be read ({error})") from error
     texts = [line.strip() for line in lines if line.strip()]

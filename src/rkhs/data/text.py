@@ -8,14 +8,16 @@ from __future__ import annotations
 import csv
 import math
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
+from rkhs._core.files import text_encoding
 from rkhs.data.dataset import Table, check_unique_names, column_label, listed, locate, locate_all
 
 __all__ = ["TextFile", "open_text", "read_numbers", "read_text_columns"]
@@ -48,12 +50,33 @@ class TextFile:
         Number of columns.
     rows : iterator of Row
         The data rows still to be read.
+    has_row_names : bool or None, default=None
+        Whether the first column holds row names, where rows read before have shown it; None: these rows decide.
     """
 
     source: str
     names: tuple[str, ...] | None
     width: int
     rows: Iterator[Row]
+    has_row_names: bool | None = None
+
+
+@dataclass
+class _Cells:
+    """Cells of one column, and where they stand: rows are numbered without a gap, lines are not."""
+
+    texts: list[str] = field(default_factory=list)
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    start: int = 1
+
+    def add(self, row: Row, position: int) -> None:
+        if not self.texts:
+            self.start = row.number
+        self.texts.append(row.cells[position].strip())
+        self.lines.append(row.line)
+
+    def place(self, i: int) -> str:
+        return f"row {self.start + i} (line {self.lines[i]})"
 
 
 def number_in(text: str) -> float | None:
@@ -178,7 +201,7 @@ def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_colu
     if not positions:
         raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
     first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
-    row_names: tuple[str, ...] | None = tuple(map(unescape_formula, first_cells)) if index is not None else None
+    row_names = tuple(map(unescape_formula, first_cells.texts)) if index is not None else None
     if maybe_index:
         row_names = _text_index(first_cells, file, required=wanted is None)
         if row_names is None and wanted is None:
@@ -217,20 +240,18 @@ def read_text_columns(
     """
     position = locate(column, file.names, file.width, argument)
     index = _index_position(file, [position], index_column)
-    texts, names = [], []
+    texts, names = [], _Cells()
     for row in file.rows:
         texts.append(row.cells[position].strip())
-        names.append(row.cells[index or 0].strip())
+        names.add(row, index or 0)
     if index is not None:
-        return texts, tuple(map(unescape_formula, names))
+        return texts, tuple(map(unescape_formula, names.texts))
     return texts, None if position == 0 else _text_index(names, file, required=False)
 
 
 def _lines(path: Path, delimiter: str, encoding: str) -> Iterator[tuple[int, list[str]]]:
     try:
-        with open(
-            path, encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline=""
-        ) as handle:
+        with open(path, encoding=text_encoding(encoding), newline="") as handle:
             reader = csv.reader(handle, delimiter=delimiter, strict=True)
             for cells in reader:
                 yield reader.line_num, cells
@@ -316,15 +337,15 @@ def _index_position(file: TextFile, wanted: list[int] | None, index_column: str 
     return 0 if unnamed and 0 not in (wanted or []) else None
 
 
-def _parse(file: TextFile, positions: list[int], index: int | None) -> tuple[list[str], np.ndarray]:
-    index_cells: list[str] = []
+def _parse(file: TextFile, positions: list[int], index: int | None) -> tuple[_Cells, np.ndarray]:
+    index_cells = _Cells()
     blocks: list[np.ndarray] = []
     block: list[list[float]] = []
     troubles = _Troubles(file)
     for row in file.rows:
         cells = [row.cells[i] for i in positions]
         if index is not None:
-            index_cells.append(row.cells[index].strip())
+            index_cells.add(row, index)
         try:
             numbers = [float(cell) for cell in cells]
         except ValueError:
@@ -384,30 +405,31 @@ class _Troubles:
             )
 
 
-def _text_index(cells: list[str], file: TextFile, *, required: bool) -> tuple[str, ...] | None:
+def _text_index(cells: _Cells, file: TextFile, *, required: bool) -> tuple[str, ...] | None:
     """The first column as row names if it holds text; `required` says that it must then be usable."""
-    numeric = [number_in(cell) is not None for cell in cells]
-    if all(numeric):
+    numeric = [number_in(cell) is not None for cell in cells.texts]
+    known = file.has_row_names
+    if (known is None and all(numeric)) or (known is False and (all(numeric) or not required)):
         return None
     label = column_label(file.names, 0)
-    grouped = next((cell for cell in cells if is_grouped_number(cell)), None)
+    grouped = next((cell for cell in cells.texts if is_grouped_number(cell)), None)
     if required and grouped is not None:
         # A column of data must not be lost because its numbers are written for people.
         raise InputError(
             f"{file.source}: expected a number or a name in every cell of {label}; got {shown(grouped)}, a number with "
             "separators or a unit; remove these, or pass index_column=0 if the cells are names"
         )
-    if required and any(numeric):
+    if required and (any(numeric) or known is False):
         # One mistyped number must not turn a column of data into names.
-        position = numeric.index(False)
+        position = numeric.index(known is True)
         raise InputError(
             f"{file.source}: expected the first column to be all numbers or all names; got both, "
-            f"{shown(cells[position])} in row {position + 1} of {label}; correct it, or pass index_column=0 if they "
-            "are names"
+            f"{shown(cells.texts[position])} in {cells.place(position)} of {label}; correct it, or pass index_column=0 "
+            "if they are names"
         )
-    repeated = _first_repeated(cells)
-    if repeated is None:
-        return tuple(map(unescape_formula, cells))
+    repeated = _first_repeated(cells.texts)
+    if repeated is None or (known and not required):
+        return tuple(map(unescape_formula, cells.texts))
     if not required:
         return None
     raise InputError(
@@ -425,13 +447,13 @@ def _first_repeated(cells: list[str]) -> str | None:
     return None
 
 
-def _first_column(cells: list[str], file: TextFile) -> np.ndarray:
-    values = np.array([number_in(cell) for cell in cells], dtype=np.float64)
+def _first_column(cells: _Cells, file: TextFile) -> np.ndarray:
+    values = np.array([number_in(cell) for cell in cells.texts], dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InputError(
-            f"{file.source}: expected a finite number in every cell; got {shown(cells[bad[0]])} in row {bad[0] + 1}, "
-            f"{column_label(file.names, 0)} ({bad.size} such cells in all); drop these rows or fill the cells before "
-            "reading"
+            f"{file.source}: expected a finite number in every cell; got {shown(cells.texts[bad[0]])} in "
+            f"{cells.place(int(bad[0]))}, {column_label(file.names, 0)} ({bad.size} such cells in all); drop these "
+            "rows or fill the cells before reading"
         )
     return values

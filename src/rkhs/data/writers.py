@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import atomic_path
+from rkhs._core.files import as_path, atomic_path
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, check_unique_names
 from rkhs.data.parquet import import_pandas
 from rkhs.data.text import csv_line
@@ -52,7 +53,7 @@ def write_codes(
     MissingExtraError
         If parquet is asked for without the extra ``tables``.
     """
-    target = Path(path)
+    target = as_path(path)
     extension = target.suffix.lower()
     if extension not in _EXTENSIONS:
         raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
@@ -80,7 +81,7 @@ def write_codes(
 
 def _check_codes(codes: Any) -> np.ndarray:
     try:
-        array = np.asarray(codes)
+        array = read_values(codes, "codes")
     except (TypeError, ValueError) as error:
         raise InputError(
             f"`codes` must be an array of shape (n, p); got a {type(codes).__name__} that is none ({error}); "

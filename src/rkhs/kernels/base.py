@@ -325,6 +325,14 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
     if isinstance(X, Tensor):
         if X.dtype.is_complex:
             raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")
+        if X.layout != torch.strided:
+            raise InputError(f"{reader} reads dense tensors; got layout {X.layout}. Pass X.to_dense()")
+        if X.requires_grad and torch.is_grad_enabled():
+            raise InputError(
+                f"{reader} records no gradients; got a tensor that asks for them. Pass X.detach(), and take gradients "
+                "from pullback or cross_pullback"
+            )
+        X = X.detach()
         tensor = X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
     else:
         if hasattr(X, "toarray"):
@@ -334,6 +342,7 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
             array = np.asarray(plain)
         except ValueError:  # rows of different lengths
             array = np.empty(0, dtype=object)
+        array = _numbers_of(array) if array.dtype == object else array
         if array.dtype.kind not in "biuf":
             raise InputError(
                 f"{reader} reads numbers; got dtype {array.dtype}. "
@@ -354,3 +363,13 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
             f"{reader} reads finite numbers; got NaN or infinity in row {row}. Fill or drop such rows first"
         )
     return tensor
+
+
+def _numbers_of(array: np.ndarray) -> np.ndarray:
+    """Numbers that stand in an array of objects, as in frames with columns of several types; else the array itself."""
+    if not array.size or any(isinstance(value, (str, bytes)) for value in array.ravel()):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return array

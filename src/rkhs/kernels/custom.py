@@ -230,7 +230,7 @@ class FromFunction(Kernel):
         value = self.function(x, y)
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
                 f"the function of FromFunction must return a number for two items; got {value!r:.60} for items "
                 f"{i} and {j}. Use vectorized=True for a function of two lists"

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import read_numbers, tensor_like
 from rkhs._core.errors import InputError
 from rkhs.losses.base import Loss
 
@@ -52,7 +52,8 @@ class MaximumMargin(Loss):
     def _directions(self, R: Tensor) -> tuple[Tensor, Tensor]:
         if self.targets is None:
             raise InputError("MaximumMargin.targets must be given before the loss is evaluated; call bind(Y)")
-        Z = tensor_like(self.targets, R)
+        given = self.targets
+        Z = tensor_like(given if isinstance(given, Tensor) else read_numbers(given, "MaximumMargin.targets"), R)
         if Z.shape != R.shape:
             raise InputError(
                 f"MaximumMargin.targets must have the shape {tuple(R.shape)} of the rows; got {tuple(Z.shape)}"

@@ -18,7 +18,7 @@ from tests.reliability.fuzz import values
 from tests.reliability.fuzz.case import Case
 from tests.reliability.fuzz.containers import choose, held, refused
 from tests.reliability.fuzz.functions import SMILES
-from tests.reliability.fuzz.schemas import HOSTILE
+from tests.reliability.fuzz.schemas import HOSTILE, hostile_value
 
 TOKENS = [
     b"nan", b"NaN", b"inf", b"-inf", b"1e999", b"1e-400", b"\x00", b'"', b"'", b",", b";", b"\t", b"\r", b"\n", b"\r\n",
@@ -37,7 +37,8 @@ def _table_text(case: Case, X: np.ndarray, delimiter: str, header: bool, index: 
 def _csv(case: Case, folder: Path) -> Path:
     X = values.tame(case, int(case.rng.integers(3, 9)), 3)
     path = folder / "table.csv"
-    path.write_text(_table_text(case, X, ",", case.chance(0.7), case.chance(0.3)))
+    header = case.chance(0.7)
+    path.write_text(_table_text(case, X, ",", header, header and case.chance(0.4)))
     return path
 
 
@@ -184,6 +185,23 @@ def _columns(found: Any) -> list[np.ndarray]:
     return [X] if numeric else list(series)
 
 
+OPTIONS = "columns index_column smiles_column gram key header delimiter encoding on_error fingerprint radius n_bits"
+
+
+def _with_hostile_option(case: Case, path: Path) -> None:
+    name = case.one_of(OPTIONS.split())
+    value = hostile_value(case, name)
+    words = rf"{name}|header|columns?\b|numbers|SMILES|Gram"
+    told = f"{name}={value!r:.50}"
+    whole = case.call(f"read with {told}", data.read_table, path, may_name=words, **{name: value})
+    parts = case.call(
+        f"chunks with {told}", lambda: list(data.read_chunks(path, rows=4, **{name: value})), may_name=words
+    )
+    if whole.answered and parts.answered:
+        found = np.concatenate([part.X for part in parts.value])
+        case.agree(f"chunks with {told}", found, whole.value.X)
+
+
 def reader_walk(case: Case, name: str) -> None:
     """A whole file is read, and a damaged one is read or refused by its name."""
     make, read, _ = FORMATS[name]
@@ -193,6 +211,8 @@ def reader_walk(case: Case, name: str) -> None:
     case.call(f"read {path.name} as str", read, str(path))
     if name in ("csv", "tsv", "npy", "npz", "parquet") and whole.answered:
         _same_numbers(case, path, whole.value)
+        for _ in range(3):
+            _with_hostile_option(case, path)
     target = (
         path if name != "graphs" else case.folder / f"SET_{case.one_of(['A', 'graph_indicator', 'node_labels'])}.txt"
     )
@@ -210,7 +230,7 @@ def reader_walk(case: Case, name: str) -> None:
     target.unlink()
     case.call("read a file that is not there", read, path, must_name=re.escape(target.name) + "|SET|folder")
     for bad in (case.folder, 3, None, "", b"table.csv"):
-        case.call(f"read {type(bad).__name__}", read, bad, finite=False, may_name="path|file|folder|name|read")
+        case.call(f"read {type(bad).__name__}", read, bad, finite=False, may_name="path|file|folder|name|read|expected")
 
 
 def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
@@ -233,6 +253,14 @@ def _same_numbers(case: Case, path: Path, whole: data.Dataset) -> None:
         found = case.call(f"read with {label}", data.read_table, other)
         if case.expect(found.error is None, f"a table with {label} is refused: {found.error}") and found.answered:
             case.agree(f"a table with {label}", found.value.X, whole.X)
+    if whole.row_names is None:
+        rows = text.rstrip("\n").split("\n")[whole.column_names is not None :]
+        other.write_text("\n".join(f"r{i},{row}" for i, row in enumerate(rows)))
+        found = case.call("read names of rows alone", data.read_table, other, must_name="header")
+        case.expect(found.error is not None, "a first row of a name and numbers is read without asking what it is")
+        found = case.call("read names of rows alone", lambda: data.read_table(other, header=False))
+        if case.expect(found.error is None, f"names of rows alone: {found.error}"):
+            case.agree("a table with names of rows", found.value.X, whole.X)
     other.write_text(text.replace(",", ";"))
     found = case.call("read with semicolons", lambda: data.read_table(other, delimiter=";"))
     if found.answered:

@@ -21,6 +21,7 @@ READS = (
     r"reads|rows?\b|items?\b|values|array|dtype|must|at least|kernel|series|graph|peaks|bags?|cannot|is a|have|"
     r"rescale|numbers"
 )
+RECORDING = {"tensor with gradient"}  # refused, as kernels record none: see _gradients
 
 
 def walk(case: Case, kind: type[Kernel]) -> None:
@@ -53,14 +54,15 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
     own = case.call("k(X)", kernel, X, may_name=READS)
     cross = case.call("k(Y, X)", kernel, Y, X, may_name=READS) if kernel.domain == "vectors" else own
     if not own.answered:
-        for name in choose(case, 3):
+        for name in choose(case, 3, RECORDING):
             given, meant = held(case, X, name)
             if meant.shape == X.shape and np.array_equal(meant, X):
                 twin = case.call(f"k({name})", kernel, given, may_name=READS)
                 case.expect(not (twin.good and twin.error is None), f"k(X) is refused and k({name}) is not")
         return
     _definitions(case, kernel, X, own)
-    for name in choose(case, 6):
+    _gradients(case, kernel, X, own)
+    for name in choose(case, 6, RECORDING):
         given, meant = held(case, X, name)
         _same(case, f"k({name})", lambda A: kernel(A), given, meant)
         if kernel.domain == "vectors" and cross.answered:
@@ -73,6 +75,17 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
     case.call(f"k.diag({name})", kernel.diag, bad, may_name=READS)
     if kernel.domain == "vectors":
         case.call(f"k(X, {name})", kernel, X, bad, may_name=READS)
+
+
+def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
+    """A tensor that asks for gradients is refused, and is read where nobody asks for them."""
+    given = torch.from_numpy(X.copy()).requires_grad_()
+    refusal = case.call("k(tensor with gradient)", kernel, given, must_name="detach")
+    case.expect(refusal.error is not None, "k(tensor with gradient) gives values without their gradients")
+    with torch.no_grad():
+        found = case.call("k(tensor with gradient) without recording", kernel, given)
+    if found.answered:
+        case.agree("k(tensor with gradient) without recording", found.value, own.value, rtol=1e-12)
 
 
 def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray) -> None:
