@@ -33,95 +33,97 @@ _LOO_DEFECT = 0.5  # with a chosen ridge the codes are shrunk on purpose
 class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Layers of kernel PCA, each on the codes of the one below, trained end to end with orthogonal codes.
 
-    Minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training items
-    with ``H^T H = I``; ``K_0`` is the Gram matrix of the data, ``K_l`` that of the codes ``H_l``. One layer is kernel
-    PCA.
+    It minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training
+    items, with ``H^T H = I``. ``K_0`` is the Gram matrix of the data, ``K_l`` that of the codes ``H_l``. With one layer
+    this is kernel PCA.
 
     Parameters
     ----------
     n_components : int or tuple of int, default=(4, 2)
         Number of codes of each layer; an int means one layer. Their sum is at most n, or n - 1 when centred.
     kernel : str, Kernel or callable, default="gaussian"
-        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n) and every other method rows of kernel
+        Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
     decoder_kernel : str, Kernel or tuple, default="gaussian"
-        Acts on codes: one, or one for each of the layers 2..L. Bandwidths by a rule are resolved on the codes of
-        layer-wise kernel PCA. Linear and polynomial kernels see orthogonal codes almost as nothing.
+        Kernel of the codes: one, or one for each of the layers 2 to L. A bandwidth by a rule is computed from the codes
+        of layer-wise kernel PCA. Linear and polynomial kernels are nearly constant on orthogonal codes, so they are of
+        little use here.
     eta : float or tuple of float, default=1.0
         Inverse weight of each layer. A common factor changes nothing; the paper's ``gamma`` is ``eta[0] / eta[1]``.
     center : bool, default=True
-        Centre every Gram matrix. Off is the paper: one code is then spent on the constant vector.
+        Centre every Gram matrix. The paper does not; one code is then the constant vector.
     code_scale : {"sqrt_n", "unit"}, default="sqrt_n"
-        Code kernels act on ``sqrt(n) H_l``, whose entries are of order one, or on ``H_l`` (paper), whose Gram matrix is
-        constant to a few digits for the bandwidths of the paper.
+        What the kernels of codes read. ``"sqrt_n"``: ``sqrt(n) H_l``, whose entries are of order one. ``"unit"``:
+        ``H_l`` as in the paper; with its bandwidths all kernel values are then nearly equal.
     constraint : {"joint", "per_layer"}, default="joint"
         Orthogonality of all codes together (paper), or within each layer only.
     out_of_sample : {"ridge", "block", "paper"}, default="ridge"
-        How new items are encoded. ``"ridge"``: kernel ridge regression on the codes of the training items;
-        ``"block"``: ``M_l^-1 H_l^T k`` with ``M_l = H_l^T K H_l``, exact for one layer; ``"paper"``: ``H_l^T k /
-        (multiplier eta)``, off by a factor in each component, for reproduction only.
+        How new items are encoded. ``"ridge"``: kernel ridge regression of the training codes; ``"block"``: ``M_l^-1
+        H_l^T k`` with ``M_l = H_l^T K H_l``, exact for one layer. ``"paper"``: ``H_l^T k / (multiplier eta)``, which is
+        wrong by a factor in each component and is here to repeat the paper.
     ridge : "loo" or float, default="loo"
-        Of ``out_of_sample="ridge"``, relative to the mean of the diagonal of the Gram matrix. ``"loo"``: for each layer
-        that of seven values with the least leave-one-out error. ``1e-8`` interpolates the codes of the training items,
-        but the codes of new items then explode from the third layer on.
+        Ridge of ``out_of_sample="ridge"``, relative to the mean of the diagonal of the Gram matrix. ``"loo"``: for each
+        layer, the one of seven values with the least leave-one-out error. A tiny value such as ``1e-8`` makes codes of
+        new items very large from the third layer on.
     multiplier : float or tuple of float, default=1.0
-        The paper's ``lambda``; read by ``out_of_sample="paper"`` only, training does not depend on it.
+        The paper's ``lambda``. Only ``out_of_sample="paper"`` reads it; training does not depend on it.
     preimage : {"ridge", "fixed_point"}, default="ridge"
         How :meth:`inverse_transform`, and :meth:`denoise` from layer 2 on, return to vectors: kernel ridge regression
         from codes to inputs, or pre-images layer by layer.
     bandwidths : {"fixed", "joint"}, default="fixed"
-        ``"joint"`` minimises the objective over the bandwidths too, each within a factor ten of its start. Without the
-        box, and without centring, the minimum is a spurious one: with an infinite bandwidth every Gram matrix is all
-        ones and the objective reaches its lower bound whatever the data. Off for that reason.
+        ``"joint"`` minimises the objective over the bandwidths too, each within a factor ten of its start. Without this
+        limit, and without centring, an infinite bandwidth would be optimal for any data. ``"fixed"`` keeps the
+        bandwidths.
     solver : str or Solver, default="subspace"
         ``"subspace"``, ``"riemannian_lbfgs"``, ``"riemannian_cg"``, ``"projected_gradient"``, ``"cayley_adam"``,
         ``"penalty_lbfgs"``, ``"penalty_adam"``, or an object of :mod:`rkhs.solvers` that keeps orthonormal columns.
     init : {"kpca", "random"}, default="kpca"
-        Start from layer-wise kernel PCA, each layer orthogonal to those below: deterministic. Or from random codes.
+        Start from layer-wise kernel PCA, each layer orthogonal to those below, or from random codes.
     n_init : int, default=1
         Number of starts; the first is ``init``, the others are random. The lowest objective wins.
     canonical : bool, default=True
         Rotate the codes of each layer onto its principal axes, by decreasing eigenvalue, with fixed signs. The
-        objective does not see the rotation (for rotation-invariant code kernels), axis-aligned metrics do.
+        objective does not change (for code kernels that are invariant to rotation). Metrics that compare single axes do
+        change.
     max_iter : int, default=1000
         Largest number of iterations of a solver given by name.
     tol : float, default=1e-6
         Such a solver stops when the norm of the Riemannian gradient is at most ``tol * max(1, |objective|)``.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How Gram matrices are kept: whole; or that of the data as features of the items (:mod:`rkhs.features`) and those
-        of codes not at all: they stay exact and are computed again tile by tile, in ``O(n)`` memory and ``O(n^2 S)``
-        time. Encoders and :meth:`inverse_transform` then work in features too, with landmarks among items and codes.
-        For ``out_of_sample="ridge"`` and ``bandwidths="fixed"``.
+        How Gram matrices are kept. ``"dense"`` keeps them whole; the others keep features of the items
+        (:mod:`rkhs.features`) and compute the exact Gram matrices of codes tile by tile, in ``O(n)`` memory and ``O(n^2
+        S)`` time. They need ``out_of_sample="ridge"`` and ``bandwidths="fixed"``.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     random_state : int, RandomState or None, default=None
-        Of the random starts.
+        Seed of the random starts.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. The results have the dtype of the training data.
+        Precision of the computation. Results have the dtype of the training data.
     verbose : int, default=0
         Above 0, show progress on standard error.
 
     Attributes
     ----------
     codes_ : ndarray of shape (n, S)
-        Codes of the training items, all layers side by side; orthonormal columns under the joint constraint.
+        Codes of the training items, all layers side by side. The columns are orthonormal under the joint constraint.
     layer_codes_ : list of ndarray of shape (n, s_l)
         Codes of every layer.
     layer_values_ : list of ndarray of shape (s_l,)
         Diagonal of ``H_l^T K_(l-1) H_l``: the variance that each code carries.
     in_sample_defect_ : ndarray of shape (L,)
-        ``||H_l(X) - H_l|| / ||H_l||`` of encoding the training items as if they were new. A warning above 0.1, or 0.5
-        for ``ridge="loo"``, which shrinks the codes to what can be predicted.
+        ``||H_l(X) - H_l|| / ||H_l||``: how far the codes are off if the training items are encoded as new items.
+        ``fit`` warns above 0.1, or above 0.5 for ``ridge="loo"``, which shrinks the codes.
     ridge_, leave_one_out_error_ : ndarray of shape (L,)
         Ridge of each layer, and the error of predicting each code from the other items, as a share of its norm (NaN
         without a ridge).
     kernel_, decoder_kernels_ : Kernel or tuple of Kernel
-        Resolved: every bandwidth a number.
+        The kernel with a number for every bandwidth.
     dual_coefs_, intercepts_ : list of ndarray of shapes (n, s_l) and (s_l,)
-        Codes of a layer are ``k(x, X) dual_coef + intercept``; in finite features raw features for ``k(x, X)``.
+        Codes of a layer are ``k(x, X) dual_coef + intercept``. With landmarks or random features, raw features stand in
+        place of ``k(x, X)``.
     announced_bytes_ : int
-        Memory that a fit in finite features was expected to take.
+        Memory in bytes that a fit with landmarks or random features was expected to take.
     infeasibility_ : float
         ``||H^T H - I||``.
     objective_, n_iter_, n_evaluations_, converged_, reason_, history_
@@ -130,12 +132,12 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     Raises
     ------
     InputError
-        For parameters out of range and data that cannot be used; the message names the argument.
+        If a parameter is out of range or the data cannot be used. The message names the argument.
 
     Notes
     -----
-    One evaluation costs ``O(n^2 S)``; the encoder of each layer ``n^3 / 3`` once. ``y`` is ignored. The paper
-    literally: ``DeepRKM((10, 5), kernel=Gaussian(0.01), decoder_kernel=Gaussian(0.01), center=False,
+    One evaluation costs ``O(n^2 S)``, the encoder of each layer ``n^3 / 3`` once. ``fit`` ignores ``y``. The model of
+    the paper itself is ``DeepRKM((10, 5), kernel=Gaussian(0.01), decoder_kernel=Gaussian(0.01), center=False,
     code_scale="unit", out_of_sample="paper", canonical=False)`` for ``sigma^2 = 50``, with ``init="random"`` and the
     solver of one's choice, and ``denoise(X, weighting="paper")``.
 

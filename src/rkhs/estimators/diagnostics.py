@@ -30,13 +30,13 @@ class Diagnostics:
     Parameters
     ----------
     training_error : float or None
-        Of the training items with their own codes.
+        Error of the training items with their own codes.
     leave_one_out_error : float or None
-        Each training item coded and rebuilt by the model without it, the codes of the others as they are: an estimate
-        of the held-out error, with refined codes if the model refines.
+        Error if each training item is coded and rebuilt by the model without it, with the codes of the others
+        unchanged. It estimates the held-out error, with refined codes if the model refines.
     held_out_error, plain_error : float or None
-        Of the items that were given, with refined codes if the model refines, and without. If none were given,
-        ``held_out_error`` is what ``reg="auto"`` measured when it chose.
+        Errors of the items ``X``: with refined codes if the model refines, and without. Without ``X``,
+        ``held_out_error`` is what ``reg="auto"`` measured.
     effective_rank : float
         ``(sum_j v_j)^2 / sum_j v_j^2`` for the variances ``v`` of the principal axes of the codes: how many components
         count.
@@ -52,7 +52,7 @@ class Diagnostics:
         Median of ``k(x, x') / sqrt(k(x, x) k(x', x'))`` over pairs: near one or zero the bandwidth is off.
     converged : bool or None
     warnings : tuple of str
-        What should be known before the model is used; empty for most.
+        Sentences that name a problem of the model. Usually empty.
 
     Raises
     ------

@@ -23,31 +23,31 @@ __all__ = ["FunctionalKernelRegressor"]
 class FunctionalKernelRegressor(DualRegressor):
     """Regression of curves on curves, ``K(x, x') = k(x, x') A`` with a compact operator ``A`` on ``L2``.
 
-    Output curves are seen through the ``n_basis`` leading eigenfunctions of ``A`` (the approximate dual): the machine
-    minimises ``1/n sum_i loss(P y_i - h(x_i)) + reg/2 ||h||^2`` with ``P`` the projection on them, exactly and with a
-    duality gap. The loss reads the ``L2`` norm of a whole curve, so a spoilt curve is one outlier.
+    It minimises ``1/n sum_i loss(P y_i - h(x_i)) + reg/2 ||h||^2``. ``P`` is the projection on the ``n_basis`` leading
+    eigenfunctions of ``A`` (the approximate dual problem). The minimum is exact and has a duality gap. The loss reads
+    the ``L2`` norm of a whole curve, so a wrong curve is one outlier.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="functional_laplacian"
-        On input curves: ``"functional_laplacian"``, ``"functional_gaussian"`` (median bandwidth, quadrature on
-        ``input_times``), any kernel on vectors, or ``"precomputed"``.
+        Kernel of the input curves: ``"functional_laplacian"``, ``"functional_gaussian"`` (median bandwidth, quadrature
+        on ``input_times``), any kernel on vectors, or ``"precomputed"``.
     input_times, output_times : array of shape (T,), default=None
-        Strictly increasing times of the columns of X and of Y; None: the grid of the data if they carry one
-        (scikit-fda's FDataGrid), else equally spaced on [0, 1].
+        Strictly increasing times of the columns of X and of Y. None: the grid of the data if they have one
+        (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
     basis : str or Kernel, default="fourier"
         ``"fourier"``, ``"cosine_sine"``, ``"empirical"`` or a kernel on times; see
         :func:`rkhs.outputs.basis_functions`.
     n_basis : int, default=None
-        Number of functions (``"cosine_sine"``: of pairs); None: 15, or the number of times if that is smaller.
+        Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"
         As in :class:`OperatorKernelRegressor`, in units of the L2 norm of curves.
     reg : float, default=1e-3
     center : bool, default=True
         Subtract the mean output curve and add it back.
     convention : {"orthonormal", "reference"}, default="orthonormal"
-        ``"reference"`` reproduces the published figure: ``basis="cosine_sine"``, plain means in place of quadrature, no
-        centring, whatever the other parameters say.
+        ``"reference"`` repeats the published figure. It means ``basis="cosine_sine"``, plain means in place of
+        quadrature and no centring, whatever the other parameters say.
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
         Relative duality gap.
@@ -69,7 +69,7 @@ class FunctionalKernelRegressor(DualRegressor):
     Raises
     ------
     InputError
-        For parameters out of range, grids that do not fit, and data that cannot be used.
+        If a parameter is out of range, a grid does not fit, or the data cannot be used.
 
     References
     ----------

@@ -18,24 +18,24 @@ __all__ = ["GramTransformer"]
 class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Gram matrix of a kernel as a step of a Pipeline, before any estimator with ``kernel="precomputed"``.
 
-    ``fit_transform(X)`` gives ``k(x_i, x_j)``, ``transform(X_new)`` gives ``k(z_i, x_j)``, the rows that support vector
-    machines, kernel ridge regression, spectral clustering and others expect. The training items fix the bandwidths.
+    ``fit_transform(X)`` gives ``k(x_i, x_j)``, and ``transform(X_new)`` gives ``k(z_i, x_j)``. Support vector machines,
+    kernel ridge regression and spectral clustering read such rows. The training items determine the bandwidths.
 
     Parameters
     ----------
     kernel : str, Kernel or callable, default="gaussian"
         On vectors or on any objects.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a training Gram matrix that has negative eigenvalues: ``fit_transform`` sets them to zero and
-        warns, or fit refuses. Rows that ``transform`` gives are kernel values as they are.
+        What to do with a training Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an
+        error. ``transform`` always gives the kernel values as they are.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. The result has the dtype of the training data.
+        Precision of the computation. The result has the dtype of the training data.
 
     Attributes
     ----------
     kernel_ : Kernel
-        Resolved: every bandwidth a number.
+        The kernel with a number for every bandwidth.
     n_features_in_, feature_names_in_
         As in scikit-learn (not for objects).
 

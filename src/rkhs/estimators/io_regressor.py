@@ -34,27 +34,28 @@ __all__ = ["InputOutputKernelRegressor"]
 class InputOutputKernelRegressor(KernelEstimator):
     """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
 
-    Fits ``h`` with ``1/n sum_i loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2`` and predicts the candidate ``z`` whose feature
-    ``phi(z)`` is nearest to ``h(x)``. Only Gram matrices are used on both sides.
+    It minimises ``1/n sum_i loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2`` over ``h``. It predicts the candidate ``z`` whose
+    feature ``phi(z)`` is nearest to ``h(x)``. Inputs and outputs enter by Gram matrices only.
 
     Parameters
     ----------
     kernel : str, Kernel, OperatorKernel, or list of pairs (kernel, operator), default="gaussian"
-        Acts on the inputs; ``"precomputed"`` as in :class:`OperatorKernelRegressor`.
+        Kernel of the inputs; ``"precomputed"`` as in :class:`OperatorKernelRegressor`.
     output_kernel : str, Kernel or callable, default="linear"
-        Acts on the outputs; ``"precomputed"``: fit takes their Gram matrix, and candidates are rows of kernel values
-        with the training outputs.
+        Kernel of the outputs. With ``"precomputed"``, ``fit`` takes their Gram matrix, and candidates are rows of
+        kernel values with the training outputs.
     operator : None or "covariance", default=None
-        The identity, or the empirical covariance of the output features (which keeps their span, assumption 3).
+        None is the identity. ``"covariance"`` is the empirical covariance of the output features, which keeps their
+        span (assumption 3 of the paper).
     loss : str or Loss, default="squared"
         As in :class:`OperatorKernelRegressor`, in units of the output features (1 for a normalised kernel).
     reg : float, default=1e-3
     center : bool, default=True
         Subtract the mean of the output features and add it back.
     decoding : {"auto", "candidates", "labels"}, default="auto"
-        How :meth:`predict` works without candidates: search the training outputs, or, for a linear kernel on vectors of
-        zeros and ones, compare the predicted vector with one half, which is the nearest of all ``2^q`` label vectors.
-        ``"auto"`` takes labels where it can.
+        How :meth:`predict` works without candidates. ``"candidates"`` searches the training outputs; ``"labels"``
+        compares the predicted vector with one half, for a linear kernel on vectors of zeros and ones. ``"auto"`` takes
+        labels where it can.
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
         Relative duality gap.
@@ -81,7 +82,7 @@ class InputOutputKernelRegressor(KernelEstimator):
     Raises
     ------
     InputError
-        For parameters out of range, data that cannot be used, and empty candidate sets.
+        If a parameter is out of range, the data cannot be used, or a set of candidates is empty.
 
     Notes
     -----

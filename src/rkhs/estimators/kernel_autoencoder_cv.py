@@ -28,9 +28,9 @@ __all__ = ["KernelAutoencoderCV"]
 class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     """A :class:`KernelAutoencoder` with parameters chosen by cross-validation, and the whole curve of errors.
 
-    Every fold walks down the path of regularisers, each fit started at the one before it; the best setting is then
-    fitted to all rows. ``KernelAutoencoder(reg="auto")``, its default for vectors, makes one such choice among few
-    settings on one part of few rows, at the price of about two fits.
+    In every fold the regularisers are fitted from strong to weak, and each fit starts at the one before it. The best
+    setting is then fitted to all rows. ``KernelAutoencoder(reg="auto")`` makes a similar choice among fewer settings,
+    for the price of about two fits.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         As in :class:`KernelAutoencoder`: kernels that are given make ``"auto"`` ``"kernel"``.
     kernels, decoder_kernels : sequence, default=None
         Kernels that are compared in place of ``kernel`` and ``decoder_kernel``, such as ``[Gaussian("2*median"),
-        Gaussian("8*median")]``; every pair with every regulariser.
+        Gaussian("8*median")]``. Every pair is compared with every regulariser.
     regs : sequence of float or of tuple of float, default=None
-        Path of regularisers, the strongest first: numbers, or one number a layer, encoder first. None: those of
-        ``reg="auto"``.
+        Regularisers, the strongest first: numbers, or tuples with one number for each layer, encoder first. None: those
+        of ``reg="auto"``.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; a number means folds of shuffled rows, always the same.
+        As in scikit-learn. A number means that many folds of shuffled rows, always the same.
     center, scale : bool, default=True
     loss : str or Loss, default="squared"
     refine : bool, default=True
@@ -74,19 +74,19 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     held_out_error_ : float or None
         That error as a share of the variance; None with ``scale=False``.
     at_edge_ : dict
-        ``{"reg": "weakest"}`` or ``"strongest"`` if the path ended while the error still fell clearly, which an
-        ``EdgeWarning`` says too if ``regs`` were given.
+        ``{"reg": "weakest"}`` or ``"strongest"`` if the path ended while the error still fell clearly, with an
+        ``EdgeWarning`` if ``regs`` were given.
     codes_, kernel_, decoder_kernels_, objective_, ...
         As in :class:`KernelAutoencoder`, of the fit to all rows, which ``estimator_`` is.
 
     Raises
     ------
     InputError
-        For parameters out of range and data that cannot be used; the message names the argument.
+        If a parameter is out of range or the data cannot be used. The message names the argument.
 
     Notes
     -----
-    Costs less than ``folds * settings`` fits: those along a path take few iterations.
+    The cost is less than ``folds * settings`` fits, because each fit starts at the one before it.
 
     References
     ----------

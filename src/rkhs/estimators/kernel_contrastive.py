@@ -25,57 +25,56 @@ __all__ = ["KernelContrastive"]
 
 
 class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """Codes ``z(x) = W* phi(x)`` learned from pairs of alike and unlike items.
+    """Codes ``z(x) = W* phi(x)``, learned from pairs of similar and of different items.
 
-    ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``:
-    ``-2 z_i . z_i^+ + (z_i . z_i^-)^2`` plus ``reg ||W||^2``. Where an anchor has several positives or negatives the
-    terms are averaged. Both have closed forms but for the spectral loss with one negative an anchor.
+    ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``: ``-2 z_i . z_i^+ +
+    (z_i . z_i^-)^2`` plus ``reg ||W||^2``. An anchor is one item of the sum, a positive an item that is similar to
+    it, a negative one that is not. The terms of several positives or negatives are averaged. Both losses have closed
+    forms, except the spectral loss with one negative for each anchor.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimension of the codes.
     kernel : str, Kernel or callable, default="gaussian"
-        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n) and transform rows of kernel values with
-        the training items (m, n).
+        Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``transform`` kernel
+        values with the training items (m, n).
     loss : {"simple", "spectral"}, default="simple"
     pairs : {"neighbors", "augment", "class"}, default="neighbors"
-        Where positives come from: the nearest other items in the feature space (any data); random views by
-        ``augment`` (not for Gram matrices); other items of the same class, the only mode that reads ``y`` (-1 =
+        Where positives come from. ``"neighbors"``: the nearest other items in the feature space; ``"augment"``: random
+        views made by ``augment``, not for Gram matrices. ``"class"``: other items of the same class in ``y`` (-1 means
         unlabelled; a class of one row is skipped with a warning).
     n_neighbors : int, default=5
-        Positives an anchor for ``pairs="neighbors"``; at most n - 1 are used.
+        Positives of each anchor for ``pairs="neighbors"``; at most n - 1 are used.
     augment : str, Augmentation or callable, default=None
         For ``pairs="augment"``: a name or object of :mod:`rkhs.augment`, or a function ``f(X, rng)``.
     n_views : int, default=1
-        Positives an anchor for ``pairs="augment"``.
+        Positives of each anchor for ``pairs="augment"``.
     negatives : {"pool", "given", "permutation"}, default="pool"
-        ``"pool"``: all training items (simple) or all anchors and positives (spectral); ``"given"``: the
-        paper's loss of one negative an anchor, those of ``fit(negatives=)`` or else a random cycle, which
+        ``"pool"``: all training items (simple loss) or all anchors and positives (spectral loss). ``"given"``: one
+        negative for each anchor as in the paper, from ``fit(negatives=)`` or else from a random cycle, which
         ``"permutation"`` names too. ``fit(negatives=)`` overrides all.
     reg : float or "auto", default="auto"
-        Of the spectral loss. ``"auto"`` lies inside the useful window ``lambda_bounds_``: for the pool one hundredth of
-        the value at which the last component vanishes; else half way from the lower bound to that value, moved up if
-        the loss is unbounded there.
+        Regulariser of the spectral loss. ``"auto"`` takes a value inside ``lambda_bounds_``: for the pool one hundredth
+        of the value at which the last component vanishes. Otherwise it is half way from the lower bound to that value,
+        or higher if the loss is unbounded there.
     strict : bool, default=False
-        Simple loss: take the leading components whatever the sign of their eigenvalues, as the theorem is printed.
-        Otherwise components without a positive eigenvalue are zero columns, with a warning.
+        Simple loss: take the leading components whatever the sign of their eigenvalues, as the theorem of the paper
+        says. If False, components without a positive eigenvalue are zero columns, with a warning.
     max_iter : int, default=1000
         Largest number of iterations, for the one case without a closed form.
     tol : float, default=1e-7
         Relative tolerance of these iterations.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How the Gram matrix of the points is kept: whole, or as their features (:mod:`rkhs.features`; landmarks are
-        training items). Every loss then needs the features only and costs ``O(N m^2)``; ``strict=True`` needs
-        ``"dense"``. Neighbours take ``O(n^2)`` time and no memory: exact kernel values of vectors, tile by tile; for
-        objects those of the features.
+        How the Gram matrix is kept: whole, or as features of the points (:mod:`rkhs.features`), which cost ``O(N
+        m^2)``. Finding neighbours still takes ``O(n^2)`` time, but no n x n matrix. ``strict=True`` needs ``"dense"``.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     random_state : int, RandomState or None, default=None
-        Of the views and of the permutation.
+        Seed of the views and of the permutation.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. The results have the dtype of the training data.
+        Precision of the computation. Results have the dtype of the training data.
     verbose : int, default=0
         Above 0, show progress on standard error.
 
@@ -86,23 +85,25 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     n_components_ : int
         Components that are not zero.
     eigenvalues_ : ndarray of shape (n_components,) or None
-        Of the closed forms; None without one. Simple loss: ``objective_`` is minus the sum of the positive ones.
+        Eigenvalues of the closed form; None without one. For the simple loss, ``objective_`` is minus the sum of the
+        positive ones.
     lambda_bounds_ : tuple of float, or None
-        Spectral loss: unbounded below under the first ``reg``, minimised by zero from the second on.
+        For the spectral loss, two values of ``reg``. Below the first one the loss is unbounded; from the second one on,
+        zero is its minimum.
     reg_ : float or None
         The regulariser that was used.
     representer_holds_ : bool
-        Whether every optimum lies in the span of the data: Theorem 1 (penalty) or the condition of Theorem 2
-        (orthonormality: as many positive eigenvalues as components).
+        Whether every optimum lies in the span of the data, by theorem 1 (penalty) or by the condition of theorem 2 (as
+        many positive eigenvalues as components).
     dual_coef_ : ndarray of shape (N, n_components)
-        Codes are ``k(x, points) dual_coef_``; the points are the training items and all views and given vectors. In
-        finite features: raw features of ``x`` in place of ``k(x, points)``, those of the landmarks for Nystroem.
+        Codes are ``k(x, points) dual_coef_``. The points are the training items and all views and given vectors. With
+        landmarks or random features, the raw features of ``x`` stand in place of ``k(x, points)``.
     map_norm_ : float
         Hilbert-Schmidt norm of ``W``, for :mod:`rkhs.metrics.bounds`.
     kernel_ : Kernel
-        Resolved: every bandwidth a number.
+        The kernel with a number for every bandwidth.
     announced_bytes_ : int
-        Memory that a fit in finite features was expected to take.
+        Memory in bytes that a fit with landmarks or random features was expected to take.
     objective_ : float
         The loss: a sum over anchors, except a mean for the spectral loss with the pool.
     n_iter_, n_evaluations_, converged_, reason_, history_
@@ -111,11 +112,11 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     Raises
     ------
     InputError
-        For parameters out of range, data and pairs that cannot be used, and a ``reg`` at which the loss is unbounded.
+        If a parameter is out of range, data or pairs cannot be used, or the loss is unbounded at ``reg``.
 
     Notes
     -----
-    ``y`` is ignored unless ``pairs="class"``, so that a Pipeline that hands over labels changes nothing. With ``N``
+    ``fit`` ignores ``y`` unless ``pairs="class"``, so the estimator works in pipelines that pass labels. With ``N``
     points fit costs ``O(N^3)`` and transform ``O(m N (d + n_components))``.
 
     References

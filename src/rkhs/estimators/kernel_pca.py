@@ -41,53 +41,54 @@ class KernelPCA(FittedPCA):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
-    features. Largest eigenpairs come from a Lanczos iteration whatever their number, so that ten components cost no
-    more than nine.
+    features. A Lanczos iteration finds the largest eigenpairs, whatever their number.
 
     Parameters
     ----------
     n_components : int, float or None, default=2
-        Number of components; a share in (0, 1): as many as explain that share of the variance; None: all of positive
-        variance.
+        Number of components. A number in (0, 1): as many components as explain that share of the variance. None: all
+        with positive variance.
     kernel : str, Kernel or callable, default="gaussian"
-        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n) and every other method rows of kernel
+        Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
     center : bool, default=True
-        Centre the features. Off: eigenvectors of the second moment.
+        Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
-        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance: ``Huber(kappa)`` is robust to outliers,
-        ``EpsilonInsensitive(epsilon)`` sparse; parameters in units of the features. Not convex. By name (``"huber"``)
-        kappa is the median norm of the codes of the squared loss, epsilon half of it.
+        Maximise ``sum_i w_i loss(z(x_i))`` in place of the variance; this problem is not convex. ``Huber(kappa)`` is
+        robust to outliers and ``EpsilonInsensitive(epsilon)`` is sparse, with parameters in units of the features. For
+        a name such as ``"huber"``, kappa is the median norm of the codes of the squared loss, and epsilon half of it.
     preimage : {"ridge", "fixed_point", "nearest"}, default="ridge"
-        How ``inverse_transform`` returns to vectors: a kernel ridge regression from the codes to the inputs; the
-        vector whose feature is nearest to the projection (fixed point for the Gaussian kernel, gradient descent for
-        other differentiable ones); the nearest training vector.
+        How ``inverse_transform`` returns to vectors. ``"ridge"``: kernel ridge regression from codes to inputs;
+        ``"nearest"``: the nearest training vector. ``"fixed_point"``: the vector whose feature is nearest to the
+        projection, by a fixed point for the Gaussian kernel and by gradient descent for others.
     decoder_kernel : str, Kernel or "auto", default="auto"
-        Of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
+        Kernel of the ridge regression, on codes. ``"auto"``: ``Matern(1.5, "median") + 0.1 Linear("mean_norm")``.
     reg : float or "auto", default=1e-5
-        Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"``: the one of least
-        leave-one-out error among 1e-8, 10^-7.5, ..., 1, at the price of one eigendecomposition (dense storage only).
+        Regulariser of the ridge regression, relative to the variance of the inputs. ``"auto"`` takes the value of least
+        leave-one-out error among 1e-8, 10^-7.5, ..., 1. It costs one eigendecomposition and needs dense storage.
     n_init, random_state : int and (int, RandomState or None), default=1 and None
         Starts of a loss that is not squared; the first is kernel PCA, the others are random.
     storage : {"dense", "blocked"}, Nystroem or RandomFeatures, default="dense"
-        How the Gram matrix is kept: whole; recomputed tile by tile, exact in O(n) memory; in the span of ``m``
-        landmarks or random features (:mod:`rkhs.features`), linear in n and reading files block by block.
+        How the Gram matrix is kept. ``"dense"`` keeps it whole; ``"blocked"`` computes it again tile by tile, exactly
+        and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
+        files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes the blocks of rows, with finite features or ``"blocked"`` as ``storage``: a Dask cluster, threads
-        or one thread, all with the same bits. None: threads where there are several blocks.
+        Who computes the blocks of rows if ``storage`` is not dense: one thread, several, or a Dask cluster. None:
+        threads if there are several blocks. The model has the same bits with each of them.
     address : str or distributed.Client, default=None
-        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``; None starts workers on this machine.
+        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``. None starts workers on this machine.
     n_jobs : int, default=None
-        Threads, or worker processes to start; None: as many as torch uses, or one worker a core; -1: every core.
+        Number of threads, or of workers to start. None: as many as torch uses, or one worker for each core; -1: every
+        core.
     checkpoint : str, path or Checkpoint, default=None
-        File that keeps what the fit has computed; a fit that was cut off goes on from it when it is called again with
-        the same data and parameters, and ends with the same bits. It is deleted in the end, unless it is a
-        :class:`rkhs.engines.Checkpoint`. A file that holds something else is refused and left as it is.
+        File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
+        and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
+        file with other content is refused.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. The results have the dtype of the training data.
+        Precision of the computation. Results have the dtype of the training data.
 
     Attributes
     ----------
@@ -100,31 +101,31 @@ class KernelPCA(FittedPCA):
     dual_coef_ : ndarray of shape (n, p)
         Codes are ``k(x, X) dual_coef_ + intercept_``.
     intercept_ : ndarray of shape (p,)
-        In finite features: ``raw features of x`` in place of ``k(x, X)``, those of the landmarks for Nystroem.
+        With landmarks or random features, the raw features of ``x`` stand in place of ``k(x, X)``.
     n_components_ : int
     reg_ : float
-        Of the ridge regression, where there is one.
+        Regulariser of the ridge regression, if there is one.
     at_edge_ : dict or None
         ``{"reg": "weakest"}`` or ``"strongest"`` if ``reg="auto"`` chose an end of its path and the error was still
-        clearly falling there, which an ``EdgeWarning`` says too.
+        falling there. An ``EdgeWarning`` says it too.
     announced_bytes_ : int
-        Memory that the fit was expected to take.
+        Memory in bytes that the fit was expected to take.
     kernel_ : Kernel
-        Resolved: every bandwidth a number.
+        The kernel with a number for every bandwidth.
     n_iter_ : int
-        1 for the squared loss: the solution is closed.
+        1 for the squared loss, which has a closed form.
     loss_, support_, objective_, stationarity_
-        Other losses: the loss with numbers for its parameters, rows with a non-zero dual variable, minus the mean loss,
-        and zero at a stationary point.
+        For other losses: the loss with numbers for its parameters; rows with a non-zero dual variable; minus the mean
+        loss; a number that is zero at a stationary point.
 
     Raises
     ------
     InputError
-        For parameters out of range and data that cannot be used; the message names the argument.
+        If a parameter is out of range or the data cannot be used. The message names the argument.
 
     Notes
     -----
-    Fit costs ``O(n^2 (d + 10 p))``, and ``n^3 / 3`` more for the ridge pre-image. ``y`` is ignored.
+    Fit costs ``O(n^2 (d + 10 p))``, and ``n^3 / 3`` more for the ridge pre-image. ``fit`` ignores ``y``.
 
     References
     ----------

@@ -21,43 +21,43 @@ __all__ = ["OperatorKernelRegressor"]
 class OperatorKernelRegressor(DualRegressor):
     """Regression of vectors in the space of an operator-valued kernel ``K(x, x') = sum_t k_t(x, x') A_t``.
 
-    Minimises ``1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` by its dual: ridge, epsilon-insensitive ridge,
-    vector-valued support vector regression, Huber regression, and any other convex loss of the residual. ``gap_``
-    bounds how far ``objective_`` is from the optimum.
+    It minimises ``1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` by its dual problem. The losses include ridge,
+    epsilon-insensitive ridge, vector-valued support vector regression, Huber regression, and any other convex loss.
+    ``gap_`` bounds how far ``objective_`` is from the optimum.
 
     Parameters
     ----------
     kernel : str, Kernel, OperatorKernel, or list of pairs (kernel, operator), default="gaussian"
-        Acts on the inputs. ``"precomputed"``: fit takes the Gram matrix (n, n), predict rows of kernel values (m, n). A
-        list of pairs, or ``Separable(k1, A1) + Separable(k2, A2)``, is a sum.
+        Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``predict`` kernel values
+        (m, n). A list of pairs, or ``Separable(k1, A1) + Separable(k2, A2)``, is a sum.
     operator : None, "covariance" or array of shape (q, q), default=None
-        ``A`` for one kernel: the identity; the empirical covariance of the outputs, learned in fit; a positive
-        semi-definite matrix.
+        ``A`` of a single kernel. None is the identity; ``"covariance"`` is the empirical covariance of the outputs; a
+        matrix must be positive semi-definite.
     loss : str or Loss, default="squared"
         ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object such as
-        ``Huber(0.5)``. Its parameters are in units of the outputs; those of the names are chosen: the median norm of
-        the leave-one-out residuals of the squared loss with this ``reg``, in closed form (epsilon: half of it).
-        ``center`` then subtracts the mean of the rows whose residual is within three times that median.
+        ``Huber(0.5)``, with parameters in units of the outputs. For a name, kappa is the median norm of the
+        leave-one-out residuals of the squared loss, and epsilon half of it. ``center`` then leaves out rows whose
+        residual is above three times that median.
     reg : float, default=1e-3
         Regulariser. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
     center : bool, default=True
-        Subtract the mean of the outputs and add it back. Off is literally the machine of the paper.
+        Subtract the mean of the outputs and add it back. The machine of the paper does not.
     solver : str or GapSolver, default="auto"
-        ``"auto"``: closed forms for the squared loss, else ``"admm"`` (one kernel) or ``"fista"`` (sums). Also
-        ``"block_coordinate"`` and ``"proximal_gradient"``, the algorithm of the paper.
+        ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums). The
+        others are ``"block_coordinate"`` and ``"proximal_gradient"``, the algorithm of the paper.
     tol : float, default=1e-6
-        Relative duality gap: stop at ``tol`` times the objective of ``h = 0``.
+        The solver stops when the duality gap is at most ``tol`` times the objective of ``h = 0``.
     max_iter : int, default=None
         Largest number of iterations; None: the solver's own.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
-        The Gram matrix whole, or ridge regression in the span of ``m`` landmarks or random features
-        (:mod:`rkhs.features`), linear in n: squared loss, one kernel without an operator; ``gap_`` is zero, and
-        certificates sample by sample are not computed.
+        How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
+        linear in n. The latter need the squared loss and one kernel without an operator. ``gap_`` is then zero, and
+        there are no certificates of single samples.
     psd : {"clip", "raise"}, default="clip"
-        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or refuse.
+        What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
     dtype : {"float64", "float32"}, default="float64"
-        Of the computation. Predictions have the dtype of the training inputs.
+        Precision of the computation. Predictions have the dtype of the training inputs.
     verbose : int, default=0
         Above 0, show progress on standard error.
 
@@ -66,15 +66,15 @@ class OperatorKernelRegressor(DualRegressor):
     dual_coef_ : ndarray of shape (n, r)
         ``h(x) = sum_t k_t(x, X) dual_coef_ A_t`` in the coordinates of ``output_``.
     kernel_ : OperatorKernel
-        Resolved: every bandwidth a number, every operator a matrix in these coordinates.
+        The kernel with a number for every bandwidth, and a matrix in these coordinates for every operator.
     loss_ : Loss
-        With numbers for its parameters.
+        The loss with numbers for its parameters.
     objective_, gap_ : float
         Objective, and a bound of its distance from the optimum.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Samples with a non-zero dual variable; samples where the loss is linear.
     certificates_, kkt_residuals_ : ndarray of shape (n,)
-        Parts of the gap sample by sample (their mean is ``gap_``), and distances from the optimality conditions.
+        The part of the gap of each sample (their mean is ``gap_``), and its distance from the optimality conditions.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
     n_features_in_, feature_names_in_
@@ -83,11 +83,12 @@ class OperatorKernelRegressor(DualRegressor):
     Raises
     ------
     InputError
-        For parameters out of range and data that cannot be used; the message names the argument.
+        If a parameter is out of range or the data cannot be used. The message names the argument.
 
     Notes
     -----
-    Fit costs one eigendecomposition, ``O(n^3)``, and ``O(n^2 r)`` an iteration; memory is about three n x n matrices.
+    Fit costs one eigendecomposition, ``O(n^3)``, and ``O(n^2 r)`` for each iteration. Memory is about three n x n
+    matrices.
 
     References
     ----------

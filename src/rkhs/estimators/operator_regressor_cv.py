@@ -34,8 +34,8 @@ _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstimator):
     """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
-    For each bandwidth one Gram matrix is made, for each fold one eigendecomposition, and all regularisers and loss
-    parameters are solved in one batch: nothing is fitted from scratch.
+    It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold. All regularisers and loss
+    parameters are then solved together.
 
     Parameters
     ----------
@@ -46,14 +46,15 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     regs : sequence of float, default=None
         None: 1e-6, 1e-5, ..., 10.
     epsilons, kappas : sequence of float, default=None
-        Parameters of the epsilon-insensitive losses, or of the Huber loss. None: shares 0.03, 0.1, 0.3, 0.6 and 1 of
-        the root mean squared norm of the centred outputs.
+        Parameters of the epsilon-insensitive losses, or of the Huber loss. None: the root mean squared norm of the
+        centred outputs times 0.03, 0.1, 0.3, 0.6 and 1.
     gammas : sequence of float or str, default=None
-        Bandwidths of the kernel, which must have one; None: the kernel as it is.
+        Bandwidths of the kernel, which must have one. None: the kernel as it is.
     cv : int, splitter or iterable, default=5
         As in scikit-learn.
     criterion : {"squared", "norm"}, default="squared"
-        Held-out error that is minimised: mean squared norm, or mean norm (less moved by outliers), of the residuals.
+        Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
+        change less.
     center : bool, default=True
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
@@ -78,14 +79,14 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         What the third axis means.
     at_edge_ : dict
         ``{"reg": "last"}`` and the like for a choice at the end of ``regs`` or ``gammas`` towards which the error was
-        still clearly falling, which an ``EdgeWarning`` says too.
+        still clearly falling, with an ``EdgeWarning``.
     estimator_ : OperatorKernelRegressor
         Fitted on all data with the chosen parameters.
 
     Raises
     ------
     InputError
-        For parameters out of range, and for data that cannot be used.
+        If a parameter is out of range or the data cannot be used.
 
     References
     ----------

@@ -48,11 +48,11 @@ class RobustFit:
     model : KernelAutoencoder
         Fitted to the inliers alone, which may be all items.
     inliers : ndarray of shape (n,), bool
-        Items in the fit: those with a score of at most one; all, if the others are at most one in twenty and do no harm
-        (the errors of the inliers grow by less than 5 % with them).
+        Items in the fit: those with a score of at most one. All items are in the fit if the others are at most one in
+        twenty and change the errors of the inliers by less than 5 %.
     outlier_score : ndarray of shape (n,)
-        Root of the error of each item by a model without it, over the largest that an inlier may have: above 1 for the
-        outliers.
+        Root of the error of each item by a model without it, divided by the largest root that an inlier may have.
+        Outliers have scores above 1.
     threshold : float
         That largest root, in the units of the data.
     n_rounds : int
@@ -117,13 +117,12 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
 
     Notes
     -----
-    Bad rows may be a quarter of all. With a tenth of them bad, in three ways, the error is that of the model of the
-    clean rows to a few percent, and without bad rows that of the usual fit (``./dev bench robust``). A tight group of
-    bad items near the middle is not seen. The time is that of two to eight fits.
+    At most a quarter of the rows may be bad. A tight group of bad items near the middle is not found. The time is that
+    of two to eight fits. ``./dev bench robust`` measures the errors, and ``docs/user/outliers.md`` shows them.
 
     References
     ----------
-    Rousseeuw and Van Driessen (1999); Laforgue et al. (2020), section 4.2, for losses that bend instead.
+    Rousseeuw and Van Driessen (1999), for rounds; Laforgue et al. (2020), section 4.2, for robust losses.
 
     Examples
     --------
