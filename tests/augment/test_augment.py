@@ -96,6 +96,14 @@ def test_dropout_only_clears_bits() -> None:
     assert 0.7 < view.sum() / X.sum() < 0.9
 
 
+def test_a_function_that_writes_where_it_should_not_changes_no_data() -> None:
+    X, items = np.ones((4, 2)), [np.ones(2), np.ones(2)]
+    assert (augmented(lambda rows, rng: np.multiply(rows, 0.0, out=rows), X, 0, 0) == 0.0).all()
+    augmented(lambda arrays, rng: [np.multiply(one, 0.0, out=one) for one in arrays], items, 0, 0)
+    assert (X == 1.0).all()
+    assert all((one == 1.0).all() for one in items)
+
+
 def test_lists_and_functions() -> None:
     assert augmented(lambda items, rng: [s.upper() for s in items], ["a", "b"], 0, 0) == ["A", "B"]
     with pytest.raises(InputError, match="list of 2 items"):

@@ -37,6 +37,8 @@ def test_tangent_is_an_orthogonal_projection_on_the_tangent_space(blocks):
     for start, stop in [(0, 5)] if blocks is None else [(0, 3), (3, 5)]:
         block = H[:, start:stop].mT @ D[:, start:stop]
         assert (block + block.mT).abs().max() < 1e-13
+    turn = H @ torch.block_diag(*((A[:w, :w] - A[:w, :w].mT) for w in blocks or (5,)))  # tangent: H times a skew matrix
+    assert torch.dist(S.tangent(H, turn), turn) < 1e-13
 
 
 @pytest.mark.parametrize(("name", "blocks"), CASES)

@@ -192,3 +192,5 @@ def test_positive_part() -> None:
     assert torch.allclose(clipped, D.clamp_min(0.0), atol=1e-14)
     with pytest.raises(InputError, match=r"^K must be positive semi-definite; its smallest eigenvalue is -2\.50e-01"):
         positive_part(D, psd="raise", name="K")
+    with pytest.warns(NotPositiveSemidefiniteWarning, match=r"-1\.00e-06 times"):
+        positive_part(torch.diag(torch.tensor([1.0, -1e-6], dtype=torch.float64)), psd="clip", name="K")

@@ -63,8 +63,10 @@ def test_the_default_path_is_that_of_auto_and_open_ends_are_said() -> None:
     model = KernelAutoencoderCV(2, cv=2).fit(X)
     np.testing.assert_array_equal(model.regs_, KernelAutoencoder(2).fit(X).candidates_)
     assert model.at_edge_ == {}
-    with pytest.warns(EdgeWarning, match="weakest"):
-        short = KernelAutoencoderCV(2, regs=[100.0, 10.0, 0.1], cv=2, linear_part="kernel").fit(X)
+    options = {"regs": [10.0, 1e-2, 1e-8], "cv": 2, "linear_part": "kernel", "refine": False}
+    with pytest.warns(EdgeWarning, match="weakest"):  # of the second kernel: the first can do nothing
+        short = KernelAutoencoderCV(2, kernels=[Gaussian(1e3), Gaussian(0.3)], **options).fit(X)
+    assert (short.best_index_, short.at_edge_) == (5, {"reg": "weakest"})
     assert any("weakest" in sentence for sentence in diagnose(short).warnings)
 
 

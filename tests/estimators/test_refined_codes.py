@@ -77,6 +77,13 @@ def test_training_codes_stay_and_new_ones_are_rebuilt_better(options: dict[str, 
     assert (model.reconstruction_error(new) <= plain.reconstruction_error(new) + 1e-9).all()
 
 
+def test_nothing_of_an_earlier_fit_is_used() -> None:
+    X, new = table(0), table(1)
+    again = KernelAutoencoder(2, reg=1e-3).fit(table(2)).set_params(refine=False).fit(X).set_params(refine=True)
+    fresh = KernelAutoencoder(2, reg=1e-3, refine=False).fit(X).set_params(refine=True)
+    np.testing.assert_array_equal(again.transform(new), fresh.transform(new))
+
+
 def test_gram_input_gives_the_codes_of_its_kernel() -> None:
     X, new, kernel = table(0), table(1), Gaussian(0.3)
     explicit = KernelAutoencoder(2, kernel=kernel, output_kernel="same").fit(X)

@@ -311,9 +311,9 @@ def test_memory_is_announced_and_refused_before_it_is_taken(monkeypatch: pytest.
     assert model.announced_bytes_ >= 8 * 240**2
     there = available_bytes()
     assert there > 2**20
-    check_memory(Estimate("a fit", there // 2, "half"), "Never.")
-    with pytest.raises(InputError, match=r"a fit needs about .* \(all\); there are .*at most 60%. Use less."):
-        check_memory(Estimate("a fit", there, "all"), "Use less.")
+    check_memory(Estimate("a fit", 60, "a share"), "Never.", available=100)
+    with pytest.raises(InputError, match=r"a fit needs about .* \(more\); there are .*at most 60%. Use less."):
+        check_memory(Estimate("a fit", 61, "more"), "Use less.", available=100)
     monkeypatch.setattr("rkhs._core.memory.available_bytes", lambda: 2**25)
     for estimator in (KernelPCA(2), KernelAutoencoder(2)):
         with pytest.raises(InputError, match=r"n=240 rows with storage='dense' needs about .* Use storage=Nystroem"):

@@ -32,6 +32,13 @@ def test_classes_and_numbers_are_told_apart() -> None:
     assert max(row.mean for row in found.rows if row.method == RAW and row.head == "neighbours") > 0.3
 
 
+def test_columns_are_scaled_by_the_training_rows_alone() -> None:
+    train, test = np.arange(40), np.arange(40, 60)
+    inside, outside = comparison._parts(X, train, test, "table")
+    np.testing.assert_allclose(inside, (X[:40] - X[:40].mean(0)) / X[:40].std(0))
+    np.testing.assert_allclose(outside, (X[40:] - X[:40].mean(0)) / X[:40].std(0))
+
+
 @pytest.mark.slow
 def test_a_gram_matrix_is_scored_as_its_vectors_are() -> None:
     spread = X / X.std(0)

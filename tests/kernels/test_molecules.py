@@ -29,6 +29,14 @@ def minmax(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.where(high > 0, low / np.maximum(high, 1e-300), 1.0)
 
 
+def test_items_without_anything_are_like_each_other_and_like_nothing_else() -> None:
+    X = np.zeros((5, 4))
+    X[3:] = [[0.5, 1.0, 0.0, 2.0], [1.5, 0.0, 0.0, 2.0]]  # no whole numbers: nothing is packed
+    for K in (Tanimoto()(X), Tanimoto()(X, X.copy())):
+        np.testing.assert_array_equal(K[:3, :3], np.ones((3, 3)))
+        np.testing.assert_array_equal(K[:3, 3:], np.zeros((3, 2)))
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("top", [1, 5, 64])
 def test_packed_counts_are_minima_over_maxima(top: int, threads: int) -> None:

@@ -129,6 +129,7 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
     np.testing.assert_allclose(offsets(residuals)[0][:, 1], X[:, 0])
     ranks = plots.RankDisplay.from_ranking(pca.decode(pca.codes_[:4], X).indices, np.arange(4)).plot()
     assert ranks.ranks.shape == (4,)
+    np.testing.assert_array_equal(plots.RankDisplay.from_ranking([[0, 2, 1], [2, 1, 0]], [1, 2]).ranks, [3, 1])
     assert ranks.ax_.lines[0].get_ydata()[-1] == 1.0  # type: ignore[index]
     support = plots.SupportDisplay.from_estimator(model).plot()
     np.testing.assert_allclose(support.lengths, np.linalg.norm(model.dual_coef_, axis=1))

@@ -85,6 +85,15 @@ def test_reason_gradient_at_the_minimum() -> None:
     assert (solution.reason, solution.n_iter, solution.n_evaluations) == (Reason.GRADIENT, 1, 1)
 
 
+def test_no_stop_where_the_gradient_is_larger_than_asked() -> None:
+    problem = Quadratic(0)
+    start = problem.solution + 1e-5
+    before = float(problem.value_and_grad(start)[1].norm())
+    assert 1e-6 < before < 1e-3
+    after = float(problem.value_and_grad(LBFGS(tol=1e-7).solve(problem, start).point)[1].norm())
+    assert after < 0.1 * before
+
+
 def test_reason_decrease() -> None:
     # Down to zero the gradient rule asks for more and more, the decrease rule does not.
     solution = LBFGS(500, 0.9).solve(Quadratic(0, condition=1e8, shift=1e-6), torch.ones(20, dtype=torch.float64))

@@ -1,0 +1,458 @@
+"""Sixty small mistakes, of the kind that people make, over all folders of the library.
+
+Each replaces a text that stands exactly once in its file; ``tests`` are the quick tests around it. Who changes such a
+line changes its entry here: ``test_mutations`` says which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is done wrong, in which file below ``src/rkhs``, and which files below ``tests`` look there."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+_KERNELS = ("contracts/test_kernels.py", "contracts/test_kernel_gradients.py")
+
+MISTAKES = (
+    # ---------------------------------------------------------------- _core
+    Mistake(
+        "a sign: the total mean is taken off twice",
+        "_core/linalg.py",
+        ".sub_(means[None, :]).add_(total)",
+        ".sub_(means[None, :]).sub_(total)",
+        ("core/test_linalg.py", "contracts/test_grams.py"),
+    ),
+    Mistake(
+        "a tolerance too lax: indefinite Gram matrices pass",
+        "_core/linalg.py",
+        "if smallest >= -1e-8 * largest:",
+        "if smallest >= -1e-2 * largest:",
+        ("core/test_linalg.py", "estimators/test_gram_transformer.py"),
+    ),
+    Mistake(
+        "a missing copy: what is kept shares memory with the caller",
+        "_core/ownership.py",
+        'copied = array.copy(order="K")',
+        "copied = array",
+        ("contracts/test_ownership.py",),
+    ),
+    Mistake(
+        "a private file becomes readable for all when it is written again",
+        "_core/files.py",
+        "                _keep_access(temporary, old)",
+        "                os.chmod(temporary, 0o644)",
+        ("core/test_files.py", "core/test_safe_writing.py"),
+    ),
+    Mistake(
+        "a check switched off: names twice in the header of a model file",
+        "_core/containers.py",
+        "if len(table) != len(pairs):",
+        "if len(table) > len(pairs):",
+        ("core/test_containers.py",),
+    ),
+    Mistake(
+        "a dropped factor: a fit may ask for all memory",
+        "_core/memory.py",
+        "if estimate.n_bytes > SHARE * there:",
+        "if estimate.n_bytes > there:",
+        ("estimators/test_storage.py",),
+    ),
+    # ---------------------------------------------------------------- kernels
+    Mistake(
+        "a wrong factor in the slope of the Matern kernel",
+        "kernels/radial.py",
+        "            return E.mul_(-1.5 * g2)",
+        "            return E.mul_(-3.0 * g2)",
+        _KERNELS,
+    ),
+    Mistake(
+        "a transpose left out when tiles are mirrored",
+        "kernels/distances.py",
+        "K[far, near] = values.mT",
+        "K[far, near] = values.reshape(values.mT.shape)",
+        ("kernels/test_blocked_pullbacks.py", *_KERNELS),
+    ),
+    Mistake(
+        "substrings run over the end of a text into the next",
+        "kernels/strings.py",
+        "inside = self.owners[:count] == self.owners[width - 1 :]",
+        "inside = self.owners[:count] == self.owners[:count]",
+        ("kernels/test_sequences.py",),
+    ),
+    Mistake(
+        "a dropped term: alignments without the diagonal step",
+        "kernels/warping.py",
+        "add_((up - top).exp_()).add_((corner - top).exp_())",
+        "add_((up - top).exp_())",
+        ("kernels/test_series.py",),
+    ),
+    Mistake(
+        "the product rule leaves out the factors before",
+        "kernels/combine.py",
+        "others = [value for i, value in enumerate(values) if i != index]",
+        "others = [value for i, value in enumerate(values) if i > index]",
+        ("contracts/test_kernel_gradients.py",),
+    ),
+    Mistake(
+        "an off-by-one: the lower of two middle values is the weighted median",
+        "kernels/medians.py",
+        "upper = int(torch.searchsorted(cumulative, half + slack))",
+        "upper = int(torch.searchsorted(cumulative, half - slack))",
+        ("kernels/test_medians.py",),
+    ),
+    Mistake(
+        "two empty sets are unlike",
+        "kernels/discrete.py",
+        "K[empty_a[:, None], empty_b] = 1.0",
+        "K[empty_a[:, None], empty_b] = 0.0",
+        ("kernels/test_molecules.py", *_KERNELS),
+    ),
+    Mistake(
+        "an off-by-one: the last round of relabelling is left out",
+        "kernels/graphs.py",
+        "for depth in range(1, self.n_iter + 1):",
+        "for depth in range(1, self.n_iter):",
+        ("kernels/test_graphs.py",),
+    ),
+    # ---------------------------------------------------------------- losses and constraints
+    Mistake(
+        "a dropped 1/2: the linear part of a loss does not meet its square",
+        "losses/canonical.py",
+        "linear = cap * t - 0.5 * c * cap * cap",
+        "linear = cap * t - c * cap * cap",
+        ("contracts/test_losses.py",),
+    ),
+    Mistake(
+        "a swapped operation: the slope of a convolution is the larger one",
+        "losses/convolution.py",
+        "return min(first.largest_slope, second.largest_slope)",
+        "return max(first.largest_slope, second.largest_slope)",
+        ("contracts/test_losses.py",),
+    ),
+    Mistake(
+        "a forgotten divisor in the derivative of a projection",
+        "constraints/sphere.py",
+        "return self.tangent(Y / norms, G) / norms",
+        "return self.tangent(Y / norms, G)",
+        ("contracts/test_constraints.py",),
+    ),
+    Mistake(
+        "a matrix not made symmetric: directions leave the tangent space",
+        "constraints/stiefel.py",
+        "return torch.addmm(G, H, A + A.mT, alpha=-0.5)",
+        "return torch.addmm(G, H, A + A, alpha=-0.5)",
+        ("contracts/test_constraints_stiefel.py",),
+    ),
+    # ---------------------------------------------------------------- features and grams
+    Mistake(
+        "a transposed triangle: features are not what was whitened",
+        "features/nystroem.py",
+        "return tensor_like(self.triangle, B).mT @ B",
+        "return tensor_like(self.triangle, B) @ B",
+        ("features/test_features.py",),
+    ),
+    Mistake(
+        "a dropped n in the leverage scores",
+        "features/sampling.py",
+        "- (half * half).sum(0)) / (n * reg)",
+        "- (half * half).sum(0)) / reg",
+        ("features/test_features.py",),
+    ),
+    Mistake(
+        "a skipped centring",
+        "grams/factored.py",
+        "(self._F - w @ self._F if center else self._F)",
+        "self._F",
+        ("contracts/test_grams.py",),
+    ),
+    Mistake(
+        "a dropped weight: the mean after the product is the plain one",
+        "grams/blocked.py",
+        "U = U - mean @ U",
+        "U = U - U.mean(0)",
+        ("contracts/test_grams.py", "engines/test_blocked.py"),
+    ),
+    # ---------------------------------------------------------------- solvers
+    Mistake(
+        "a tolerance too lax: the solver stops early",
+        "solvers/lbfgs.py",
+        "if measure <= self.tol * abs(value):",
+        "if measure <= 1e4 * self.tol * abs(value):",
+        ("solvers/test_lbfgs.py",),
+    ),
+    Mistake(
+        "a forgotten power in the correction of the bias",
+        "solvers/adam.py",
+        "scale = (second / (1.0 - beta2**iteration))",
+        "scale = (second / (1.0 - beta2))",
+        ("solvers/test_first_order.py",),
+    ),
+    Mistake(
+        "a check switched off: any solver takes a constrained problem",
+        "solvers/base.py",
+        "if constraint is not None and not self.keeps(constraint):",
+        "if constraint is None and not self.keeps(constraint):",
+        ("contracts/test_solvers.py", "solvers/test_lbfgs.py", "solvers/test_stiefel_solvers.py"),
+    ),
+    Mistake(
+        "a sign: the leave-one-out weight of a row grows",
+        "solvers/direct.py",
+        "tau = tau * (1.0 - 1.0 / problem.totals)",
+        "tau = tau * (1.0 + 1.0 / problem.totals)",
+        ("estimators/test_functional_regressor.py", "problems/test_dual.py", "solvers/test_gap_solvers.py"),
+    ),
+    Mistake(
+        "a forgotten 2: the penalty has another gradient than value",
+        "solvers/penalty.py",
+        "G.addmm_(H, defect, alpha=2.0 * self.mu)",
+        "G.addmm_(H, defect, alpha=self.mu)",
+        ("solvers/test_stiefel_solvers.py",),
+    ),
+    # ---------------------------------------------------------------- problems
+    Mistake(
+        "a dropped 1/2 in the price of a hidden layer",
+        "problems/autoencoder.py",
+        "value += 0.5 * reg * float((Phi * (codes[layer])).sum())",
+        "value += reg * float((Phi * (codes[layer])).sum())",
+        ("problems/test_autoencoder.py",),
+    ),
+    Mistake(
+        "a dropped weight in the last layer",
+        "problems/decoder.py",
+        "K.diagonal().add_(n * reg if weights is None else reg / weights)",
+        "K.diagonal().add_(n * reg)",
+        ("problems/test_autoencoder.py",),
+    ),
+    Mistake(
+        "a dropped inner derivative: the scale of the codes",
+        "problems/drkm.py",
+        "below.pullback(T).mul_(-0.5 / eta * self.scale)",
+        "below.pullback(T).mul_(-0.5 / eta)",
+        ("problems/test_drkm.py",),
+    ),
+    Mistake(
+        "a dropped 1/2 in the dual objective",
+        "problems/dual.py",
+        "return losses.sum(1) / totals + 0.5 * self.regs * norms",
+        "return losses.sum(1) / totals + self.regs * norms",
+        ("problems/test_dual.py",),
+    ),
+    Mistake(
+        "the diagonal is counted twice when a triangle is mirrored",
+        "problems/feature_sums.py",
+        "return upper + np.triu(upper, 1).T",
+        "return upper + np.triu(upper).T",
+        ("problems/test_feature_sums.py",),
+    ),
+    Mistake(
+        "an item counts itself among the others of its group",
+        "problems/pairs.py",
+        "return (sums[self.groups] - A).div_((counts[self.groups] - 1)",
+        "return (sums[self.groups] - A).div_((counts[self.groups])",
+        ("problems/test_contrastive.py", "estimators/test_contrastive_storage.py"),
+    ),
+    # ---------------------------------------------------------------- estimators
+    Mistake(
+        "of several starts under a constraint the worst is kept",
+        "estimators/constrained_parts.py",
+        "if best is None or solution.value < best.value:",
+        "if best is None or solution.value > best.value:",
+        ("estimators/test_constrained_autoencoder.py",),
+    ),
+    Mistake(
+        "the second look at the edge of the data is switched off",
+        "estimators/robust_fit.py",
+        "if settled and not looked_again and not found.all() and done < rounds:",
+        "if settled and looked_again and not found.all() and done < rounds:",
+        ("estimators/test_robust_fit.py",),
+    ),
+    Mistake(
+        "a dropped n in the eigenvalues",
+        "estimators/kernel_pca.py",
+        "self.eigenvalues_ = self.explained_variance_ * n",
+        "self.eigenvalues_ = self.explained_variance_",
+        ("estimators/test_kernel_pca.py",),
+    ),
+    Mistake(
+        "a distance without what lies outside the components",
+        "estimators/fitted_pca.py",
+        "(scores * scores).sum(1)[None, :] + outside[None, :]",
+        "(scores * scores).sum(1)[None, :]",
+        ("estimators/test_kernel_pca.py", "estimators/test_preimages.py"),
+    ),
+    Mistake(
+        "a sign: the farthest candidate is predicted",
+        "estimators/io_regressor.py",
+        "return -self._finite(self._distances(U, candidates, diag))",
+        "return self._finite(self._distances(U, candidates, diag))",
+        ("estimators/test_io_regressor.py",),
+    ),
+    Mistake(
+        "a sign in the codes of a left-out item",
+        "estimators/left_out.py",
+        "left_out = codes - a * power[:, None]",
+        "left_out = codes + a * power[:, None]",
+        ("estimators/test_diagnostics.py",),
+    ),
+    Mistake(
+        "the wrong stretch of the path is looked at for open ends",
+        "estimators/kernel_autoencoder_cv.py",
+        "open_ends(mean[self.best_index_ // size * size :][:size], spread)",
+        "open_ends(mean[:size], spread)",
+        ("estimators/test_kernel_autoencoder_cv.py",),
+    ),
+    Mistake(
+        "a cache not dropped: rows of the model before are used",
+        "estimators/refined_codes.py",
+        "model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None",
+        "model.encoder_triangle_, model.encoder_pivots_ = None, None\n"
+        "    model._cache_encoder = getattr(model, '_cache_encoder', None)",
+        ("estimators/test_refined_codes.py",),
+    ),
+    Mistake(
+        "a dropped weight: held-out rows of weight zero count",
+        "estimators/operator_regressor_cv.py",
+        "left = weights[b] / weights[b].sum()",
+        "left = torch.ones_like(weights[b]) / torch.ones_like(weights[b]).sum()",
+        ("estimators/test_operator_regressor.py", "contracts/test_scikit_learn_checks.py"),
+    ),
+    # ---------------------------------------------------------------- outputs, metrics, selection
+    Mistake(
+        "a forgotten share: weights of a pre-image no longer add up to one",
+        "outputs/rkhs.py",
+        "return full + (1.0 - full.sum(1, keepdim=True)) * tensor_like(self.mean, U)",
+        "return full + tensor_like(self.mean, U)",
+        ("estimators/test_io_regressor.py", "contracts/test_estimators.py"),
+    ),
+    Mistake(
+        "an integral without its weights",
+        "outputs/functional.py",
+        "tensor_like(self.functions * self.weights, Y).mT",
+        "tensor_like(self.functions, Y).mT",
+        ("estimators/test_functional_regressor.py",),
+    ),
+    Mistake(
+        "> for >=: a tie ranks before the truth",
+        "metrics/ranking.py",
+        "ranks[i] = np.count_nonzero(values >= values[true])",
+        "ranks[i] = np.count_nonzero(values > values[true]) + 1",
+        ("metrics/test_ranking.py",),
+    ),
+    Mistake(
+        "a gap that is not divided by the entropy",
+        "metrics/disentanglement.py",
+        "return float((_gap(information) / entropy).mean())",
+        "return float(_gap(information).mean())",
+        ("metrics/test_disentanglement.py",),
+    ),
+    Mistake(
+        "an off-by-one: the last end of a path is never open",
+        "selection/edges.py",
+        "0 < place < len(known) - 1:",
+        "0 < place < len(known):",
+        ("selection/test_selection.py",),
+    ),
+    # ---------------------------------------------------------------- engines and persistence
+    Mistake(
+        "rows of a part of a file from the start of the file",
+        "engines/rows.py",
+        "return np.array(table[self._first + start : self._first + stop])",
+        "return np.array(table[start:stop])",
+        ("engines/test_plan.py", "engines/test_blocked.py", "estimators/test_streamed.py"),
+    ),
+    Mistake(
+        "half a record stays in the journal and hides those after it",
+        "engines/journal.py",
+        "        self._file.truncate(end)",
+        "        self._file.seek(end)",
+        ("estimators/test_journals.py", "engines/test_plan.py"),
+    ),
+    Mistake(
+        "a resumed sum begins again and keeps what it had",
+        "engines/base.py",
+        'return int(content["done"]), TreeSum(nodes)',
+        "return 0, TreeSum(nodes)",
+        ("estimators/test_journals.py", "engines/test_plan.py"),
+    ),
+    Mistake(
+        "a limit switched off: a small file may take any memory",
+        "persistence.py",
+        "return _build(container, limit - container.n_bytes)",
+        "return _build(container, 2**62)",
+        ("test_hostile_files.py", "test_persistence.py"),
+    ),
+    # ---------------------------------------------------------------- data and command line
+    Mistake(
+        "row names from the wrong column",
+        "data/text.py",
+        "index_cells.append(row.cells[index].strip())",
+        "index_cells.append(row.cells[0].strip())",
+        ("data/test_readers.py", "data/test_formats.py"),
+    ),
+    Mistake(
+        "row names of molecules that were left out",
+        "data/molecule_files.py",
+        "tuple(row_names[i] for i in kept)",
+        "row_names[: len(kept)]",
+        ("data/test_formats.py",),
+    ),
+    Mistake(
+        "a check switched off: any file may be replaced by a model",
+        "cli/outputs.py",
+        'return not start or b"rkhs-model " in start',
+        "return True",
+        ("cli/test_outputs.py",),
+    ),
+    Mistake(
+        "an option that is read and not used",
+        "cli/fit.py",
+        'given["random_state"] = args.seed',
+        'given["random_state"] = 0',
+        ("cli/test_commands.py", "cli/test_expressions.py"),
+    ),
+    Mistake(
+        "columns by position where the model knows their names",
+        "cli/inputs.py",
+        'return read_items(path, kind=args.kind, **{**_options(args), "columns": names})',
+        "return read_input(args, path)",
+        ("cli/test_commands.py", "cli/test_kinds.py"),
+    ),
+    # ---------------------------------------------------------------- evaluation, plots, augment, testing
+    Mistake(
+        "a left-out item votes for itself",
+        "evaluation/few_labels.py",
+        "hits = [_accuracy(Z[rows != i], y[rows != i], ",
+        "hits = [_accuracy(Z, y, ",
+        ("evaluation/test_few_labels.py",),
+    ),
+    Mistake(
+        "a training part scaled by all rows",
+        "evaluation/comparison.py",
+        "scaler = StandardScaler().fit(items[train])",
+        "scaler = StandardScaler().fit(items)",
+        ("evaluation/test_comparison.py",),
+    ),
+    Mistake(
+        "an off-by-one in the ranks that are drawn",
+        "plots/predictions.py",
+        "return cls(found.argmax(1) + 1, order.shape[1])",
+        "return cls(found.argmax(1).clip(1), order.shape[1])",
+        ("plots/test_displays.py",),
+    ),
+    Mistake(
+        "a missing copy: an augmentation of the user writes into the data",
+        "augment/base.py",
+        "view = as_augmentation(augment)(own(X), rng)",
+        "view = as_augmentation(augment)(X, rng)",
+        ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),
+    ),
+)

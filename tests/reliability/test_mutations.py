@@ -1,0 +1,49 @@
+"""The list of mistakes keeps up with the code; ``python -m tests.reliability.mutations`` runs it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.reliability.mistakes import MISTAKES
+from tests.reliability.mutations import PACKAGE, ROOT, verdict
+
+# Ways to use the library, and what it promises to others: no mathematics and no files of users.
+LEFT_OUT = {"reproduce", "testing"}
+
+
+def test_every_mistake_can_still_be_made() -> None:
+    wrong = []
+    for mistake in MISTAKES:
+        text = (PACKAGE / mistake.file).read_text()
+        if text.count(mistake.old) != 1:
+            wrong.append(f"{mistake.file} holds {text.count(mistake.old)} times, not once: {mistake.old}")
+        changed = ast.dump(ast.parse(text.replace(mistake.old, mistake.new)))
+        assert changed != ast.dump(ast.parse(text)), f"{mistake.file}: nothing changes"
+    lines = "\n".join(wrong)
+    assert not lines, f"these lines were changed: change their entries in tests/reliability/mistakes.py too\n{lines}"
+
+
+def test_sixty_mistakes_in_all_folders() -> None:
+    assert len({mistake.what for mistake in MISTAKES}) == len(MISTAKES) == 60
+    folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert folders - {mistake.file.split("/")[0] for mistake in MISTAKES} == LEFT_OUT
+    missing = [name for mistake in MISTAKES for name in mistake.tests if not (ROOT / "tests" / name).exists()]
+    assert not missing
+
+
+def test_only_a_failing_test_is_a_catch() -> None:
+    assert verdict({"code": 1, "failed": "test_a", "seen": True}) == ""
+    assert verdict({"code": 0, "failed": "", "seen": True}) == "survived"
+    assert "not reached" in verdict({"code": 1, "failed": "test_a", "seen": False})
+    assert "no verdict" in verdict({"code": 4, "failed": "", "seen": True})
+
+
+@pytest.mark.slow
+def test_a_mistake_is_caught() -> None:
+    command = [sys.executable, "-m", "tests.reliability.mutations", "--only", "divided by the entropy"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines()[-1] == "R19: 1 of 1 caught"
