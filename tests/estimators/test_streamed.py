@@ -136,3 +136,17 @@ def test_what_is_no_model_is_named(model: Any, tmp_path: Path) -> None:
         decoding_quality(KernelPCA(2).fit(X), X, ks=5)
     with pytest.raises(InputError, match="X must be an array; got what NumPy cannot read"):
         encode_to_parquet(KernelPCA(2).fit(X), [[1.0], [1.0, 2.0]], tmp_path / "codes")
+
+
+def test_a_folder_that_cannot_be_one_is_refused_by_its_argument(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="parquet needs the extra `tables`")
+    X = data()
+    model = KernelPCA(2).fit(X)
+    (tmp_path / "file").write_text("mine")
+    for bad in (tmp_path / "file", tmp_path / "file" / "below", 3, None, b"codes"):
+        with pytest.raises(InputError, match="`folder` must be"):
+            encode_to_parquet(model, X, bad)
+    assert (tmp_path / "file").read_text() == "mine"
+    (tmp_path / "_rkhs.json").write_text("[1, ")
+    with pytest.raises(InputError, match="holds codes of another model"):
+        encode_to_parquet(model, X, tmp_path)

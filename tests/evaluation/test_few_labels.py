@@ -132,7 +132,14 @@ def test_every_method_runs_on_circles() -> None:
     ("change", "message"),
     [
         ({"y": np.zeros(150)}, "at least two classes"),
-        ({"y": 3}, "y hold n labels"),
+        ({"y": 3}, "y must hold one label a row"),
+        ({"y": [1, "a", None] * 50}, "y must hold one label a row"),
+        ({"seed": []}, "seed must be an integer from 0 to 2147483"),
+        ({"gammas": 3}, "gammas must be a sequence of numbers"),
+        ({"gammas": (0.0,)}, "gammas must be > 0"),
+        ({"splits": 3}, "splits must be a sequence of numbers"),
+        ({"grids": 3}, "grids must be a dict of pairs"),
+        ({"grids": {"pca": 3}}, "grids must be a dict of pairs"),
         ({"methods": 3}, "methods must be a dict of estimators"),
         ({"kernels": 3}, "kernels must be a sequence of names"),
         ({"kernels": ("cubic",)}, "kernels must be of 'Gaussian'.* got 'cubic'"),
@@ -140,10 +147,10 @@ def test_every_method_runs_on_circles() -> None:
         ({"unlabelled": 0.9, "labelled": 0.09}, "must leave at least 3 test rows"),
         ({"grids": {"pca": ("n_components", (1,))}}, "methods without a kernel.* got 'pca': 'n_components'"),
         ({"grids": {"net": ("weight_decay", (1.0,))}}, "got 'net': 'weight_decay'"),
-        ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", ())}}, "at least one value"),
+        ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", ())}}, "at least one"),
         ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", (0.0,))}}, "weight_decay of 'd' must be > 0"),
         ({"n_splits": 0}, "n_splits must be an integer >= 1"),
-        ({"splits": ()}, "splits must hold at least one number"),
+        ({"splits": ()}, "splits must be a sequence of numbers, at least one"),
         ({"splits": (-1,)}, "splits must be an integer >= 0"),
     ],
 )
@@ -151,3 +158,9 @@ def test_errors(change: dict[str, Any], message: str) -> None:
     arguments = {"y": Y, "methods": {"pca": KernelPCA(2, kernel=Gaussian(1.0))}, **change}
     with pytest.raises(InputError, match=message):
         few_labels(X, **arguments)
+
+
+@pytest.mark.parametrize("named", [{"split": ()}, {"split": -1}, {"seed": [0.1]}, {"y": -1e-3}, {"y": [[1], [2]]}])
+def test_arguments_of_a_split_are_named(named: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"^{next(iter(named))} must"):
+        split_rows(**{"y": Y, "split": 0, **named})

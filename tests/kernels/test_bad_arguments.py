@@ -24,6 +24,7 @@ from rkhs.kernels import (
     Linear,
     Matern,
     MinMax,
+    MixedTable,
     Normalized,
     Polynomial,
     Precomputed,
@@ -88,8 +89,8 @@ CASES: list[tuple[Any, Any, str]] = [
     (Polynomial(2, 1.0, -1.0), X, "Polynomial.offset must be >= 0; got -1.0"),
     (ArcCosine(2), X, "ArcCosine.order must be 0 or 1; got 2"),
     (ArcCosine("1"), X, "ArcCosine.order must be 0 or 1; got '1'"),
-    (ArcCosine(1, 0), X, "ArcCosine.depth must be an integer >= 1; got 0"),
-    (NTK(1.5), X, "NTK.depth must be an integer >= 1; got 1.5"),
+    (ArcCosine(1, 0), X, "ArcCosine.depth must be an integer from 1 to 10000; got 0"),
+    (NTK(1.5), X, "NTK.depth must be an integer from 1 to 10000; got 1.5"),
     (NTK(1, "yes"), X, "NTK.bias must be True or False; got 'yes'"),
     (MinMax(), -X, "MinMax reads numbers >= 0; got -1 in row 0. Shift the columns to be non-negative, or use Tanimoto"),
     (Scaled(Linear(), 0.0), X, "Scaled.scale must be > 0; got 0.0"),
@@ -217,3 +218,15 @@ def test_numbers_among_objects_are_numbers() -> None:
 def test_what_holds_no_items_is_refused(bad: Any) -> None:
     with pytest.raises(InputError, match="X must be a list of objects"):
         FromFunction(lambda x, y: 1.0)(bad)
+
+
+@pytest.mark.parametrize("kernel", [NTK(10**8), ArcCosine(depth=10_001)])
+def test_a_depth_that_would_take_minutes_is_refused(kernel: Any) -> None:
+    with pytest.raises(InputError, match=r"depth must be an integer from 1 to 10000; got"):
+        kernel(X)
+
+
+def test_a_table_of_no_known_cell_in_a_row_has_an_answer() -> None:
+    kernel = MixedTable().resolve(MixedTable().read([(1.0, "a"), (2.0, "b"), (None, None)]))
+    K = np.asarray(kernel([(None, None)], [(1.0, "a"), (None, None)]))
+    assert np.isfinite(K).all()

@@ -10,7 +10,7 @@ import numpy as np
 
 from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
-from rkhs._core.files import atomic_path
+from rkhs._core.files import as_path, atomic_path
 from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.long_fits import data_fingerprint
 
@@ -78,8 +78,7 @@ def encode_to_parquet(
     check_methods(model, "model", ("transform",))
     rows = as_rows(X)
     blocks = row_blocks(rows.shape[0], block_size)
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    place = _make_folder(folder)
     _check_manifest(place, fingerprint(data_fingerprint(rows), model.transform(rows.read(0, 1)), block_size))
     missing = [block for block in blocks if not _file(place, block).exists()]
     running = make_engine(engine, address=address, n_jobs=n_jobs)
@@ -95,6 +94,17 @@ def encode_to_parquet(
     return rows.shape[0]
 
 
+def _make_folder(folder: Any) -> Path:
+    place = as_path(folder, "folder")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"`folder` must be a folder, or a name where one can be made; got {str(folder)!r} ({error}); name another"
+        ) from error
+    return place
+
+
 def _file(folder: Path, block: Block) -> Path:
     return folder / f"part-{block.index:08d}.parquet"
 
@@ -103,7 +113,11 @@ def _check_manifest(folder: Path, task: str) -> None:
     """Write what the files of a folder hold, or check it."""
     path = folder / _MANIFEST
     if path.exists():
-        if json.loads(path.read_text()).get("task") == task:
+        try:
+            known = json.loads(path.read_text())
+        except (OSError, ValueError):  # it is damaged, or of something else
+            known = None
+        if known == {"task": task}:
             return
         raise InputError(
             f"{str(folder)!r} holds codes of another model, other rows or another block size; choose another folder, "

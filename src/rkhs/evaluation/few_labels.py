@@ -14,8 +14,8 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs._core.arrays import read_numbers, read_values
-from rkhs._core.checks import check_count, check_list, check_number
-from rkhs._core.errors import CollapseWarning, InputError, JitterWarning
+from rkhs._core.checks import check_count, check_list, check_number, check_numbers
+from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
@@ -25,6 +25,7 @@ __all__ = ["GAMMAS", "FewLabelRow", "choose_on_labels", "few_label_methods", "fe
 
 GAMMAS = tuple(float(g) for g in np.logspace(-2.0, 2.0, 15))
 """Bandwidths that are tried: 15 logarithmic steps from 0.01 to 100."""
+_MOST_SEEDS = 2**31 // 1000  # a seed begins a thousand states of scikit-learn's generator
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,9 @@ def split_rows(
     """
     first = check_number(unlabelled, "unlabelled", above=0.0, at_most=0.95)
     second = check_number(labelled, "labelled", above=0.0, at_most=0.95)
-    y = np.asarray(y)  # a series would look rows up by their labels
+    y = _labels(y)
+    split = check_count(split, "split", at_least=0, at_most=2**31)
+    seed = check_count(seed, "seed", at_least=0, at_most=_MOST_SEEDS)
     n, classes = len(y), len(np.unique(y))
     counts = round(first * n), max(round(second * n), classes)
     if sum(counts) + classes > n:
@@ -182,6 +185,18 @@ def split_rows(
     part = StratifiedShuffleSplit(1, train_size=counts[0], test_size=len(rest) - counts[0], random_state=state)
     hidden, test = next(part.split(np.zeros(len(rest)), y[rest]))
     return rest[hidden], chosen, rest[test]
+
+
+def _labels(y: Any) -> np.ndarray:
+    """One label a row, which can be sorted."""
+    labels = read_values(y, "y")
+    try:
+        np.unique(labels)
+    except TypeError:  # labels of several kinds
+        labels = np.empty((0, 0))
+    if labels.ndim != 1 or labels.dtype.kind not in "biufUSO":
+        raise InputError(f"y must hold one label a row, all of a kind; got {shown(y)}")
+    return labels
 
 
 def few_labels(
@@ -252,8 +267,8 @@ def few_labels(
     >>> [(row.method, row.kernel) for row in rows]
     [('raw features', 'none'), ('kernel PCA', 'linear')]
     """
-    X, y = read_numbers(X, "X", shape="(n, d)"), read_values(y, "y")
-    if y.ndim != 1 or y.dtype.kind not in "biufUSO" or len(X) != len(y) or len(set(y.tolist())) < 2:
+    X, y = read_numbers(X, "X", shape="(n, d)"), _labels(y)
+    if len(X) != len(y) or len(np.unique(y)) < 2:
         raise InputError(
             f"X must be an array (n, d) and y hold n labels of at least two classes; got {X.shape}, {y.shape}"
         )
@@ -261,13 +276,17 @@ def few_labels(
     if unknown:
         raise InputError(f"kernels must be of {', '.join(map(repr, _KERNELS))}; got {unknown[0]!r}")
     check_count(n_splits, "n_splits")
-    if splits is not None and not len(splits):
-        raise InputError("splits must hold at least one number; got none; leave it out for the first n_splits")
+    seed = check_count(seed, "seed", at_least=0, at_most=_MOST_SEEDS)
+    gammas = check_numbers(gammas, "gammas", above=0.0)
     methods = few_label_methods(random_state=seed) if methods is None else methods
     if not isinstance(methods, Mapping) or not all(hasattr(one, "get_params") for one in methods.values()):
         raise InputError(f"methods must be a dict of estimators by name; got {methods!r}")
-    grids = _checked_grids(grids or {}, methods)
-    numbers = range(n_splits) if splits is None else [check_count(s, "splits", at_least=0) for s in splits]
+    grids = _checked_grids({} if grids is None else grids, methods)
+    numbers = (
+        range(n_splits)
+        if splits is None
+        else [check_count(s, "splits", at_least=0) for s in check_list(splits, "splits")]
+    )
     parts = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in numbers]
     k = check_count(n_neighbors, "n_neighbors")
     raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in parts)
@@ -289,14 +308,19 @@ def _checked_grids(
     grids: Mapping[str, tuple[str, Sequence[float]]], methods: Mapping[str, Any]
 ) -> dict[str, tuple[str, tuple[float, ...]]]:
     result = {}
+    if not isinstance(grids, Mapping) or any(
+        not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in grids.values()
+    ):
+        raise InputError(
+            f"grids must be a dict of pairs (parameter, values) by the name of a method; got {shown(grids)}"
+        )
     for method, (parameter, values) in grids.items():
         known = methods[method].get_params(deep=False) if method in methods else {}
         if parameter not in known or "kernel" in known:
             raise InputError(
                 f"grids must name methods without a kernel and a parameter of theirs; got {method!r}: {parameter!r}"
             )
-        if not len(values):
-            raise InputError(f"grids[{method!r}] must hold at least one value; got none")
+        values = check_list(values, f"grids[{method!r}]")
         # Also the estimator's own value: it decides between equals, on a logarithmic scale.
         for value in (*values, known[parameter]):
             check_number(value, f"{parameter} of {method!r}", above=0.0)

@@ -230,7 +230,7 @@ def _spread(value: float) -> float:
 
 def _is_missing(values: np.ndarray) -> np.ndarray:
     if values.dtype == object:
-        return np.array([value is None for value in values])
+        return np.array([value is None for value in values], dtype=bool)
     return np.isnan(values)
 
 

@@ -23,6 +23,7 @@ from rkhs.kernels.base import VectorKernel
 __all__ = ["NTK", "ArcCosine"]
 
 _ROWS = 256
+_DEEPEST = 10_000  # the time grows with it, and kernels of deeper networks hardly tell directions apart
 
 
 def _kappa_0(u: Tensor) -> Tensor:
@@ -63,7 +64,7 @@ class _Angular(VectorKernel):
     def resolve(self, X: Any, weights: Tensor | None = None) -> _Angular:
         """Check the parameters; nothing depends on data."""
         name = type(self).__name__
-        check_count(self.depth, f"{name}.depth")
+        check_count(self.depth, f"{name}.depth", at_most=_DEEPEST)
         if not isinstance(self.bias, bool):
             raise InputError(f"{name}.bias must be True or False; got {self.bias!r}")
         return self
@@ -162,7 +163,7 @@ class ArcCosine(_Angular):
     order : {0, 1}, default=1
         Order 0 jumps in slope where points coincide and cannot act on codes.
     depth : int, default=1
-        Number of hidden layers.
+        Number of hidden layers, at most 10,000.
     bias : bool, default=False
         Append a constant coordinate 1 to every vector.
 
@@ -253,7 +254,7 @@ class NTK(_Angular):
     Parameters
     ----------
     depth : int, default=1
-        Number of hidden layers.
+        Number of hidden layers, at most 10,000.
     bias : bool, default=False
         Append a constant coordinate 1 to every vector.
 

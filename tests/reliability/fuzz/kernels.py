@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import torch
 
 from rkhs import OperatorKernelRegressor
+from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, MinMax, Precomputed, Separable, Tanimoto
+from tests.contracts import kernel_examples
 from tests.contracts.kernel_examples import EXAMPLES, INDEFINITE
 from tests.reliability.fuzz import values
 from tests.reliability.fuzz.case import Answer, Case
@@ -145,10 +148,24 @@ def _on_objects(case: Case, kernel: Kernel) -> None:
     if cross.answered:
         _rows(case, kernel, items, more, np.asarray(cross.value), more)
     bad = [*items, hostile_item(case)]
-    case.call("k(with a hostile item)", kernel, bad, may_name=READS)
-    case.call("k.diag(with a hostile item)", kernel.diag, bad, may_name=READS)
+    case.call("k(with a hostile item)", _fairly(kernel), bad, may_name=READS)
+    case.call("k.diag(with a hostile item)", _fairly(kernel.diag), bad, may_name=READS)
     name, given = refused(case, np.ones((3, 2)))
-    case.call(f"k({name})", kernel, given, may_name=READS)
+    case.call(f"k({name})", _fairly(kernel), given, may_name=READS)
+
+
+def _fairly(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What a function of the user raises by itself is the user's: only the library's own errors are judged."""
+
+    def call(items: Any) -> Any:
+        try:
+            return function(items)
+        except Exception as error:
+            if traceback.extract_tb(error.__traceback__)[-1].filename == kernel_examples.__file__:
+                raise InputError(f"the function cannot read these items: {error}") from error
+            raise
+
+    return call
 
 
 def raw_items_like(case: Case, kernel: Kernel, items: list[Any]) -> list[Any]:
