@@ -394,8 +394,8 @@ MISTAKES = (
     Mistake(
         "row names from the wrong column",
         "data/text.py",
-        "index_cells.append(row.cells[index].strip())",
-        "index_cells.append(row.cells[0].strip())",
+        "index_cells.add(row, index)",
+        "index_cells.add(row, 0)",
         ("data/test_readers.py", "data/test_formats.py"),
     ),
     Mistake(
