@@ -93,10 +93,6 @@ def as_augmentation(augment: Any) -> Callable[[Any, np.random.Generator], Any]:
     ------
     InputError
         For another name or type.
-
-    References
-    ----------
-    The class of each name.
     """
     from rkhs.augment.images import RandomCrop, RandomFlip, RandomShift
     from rkhs.augment.vectors import BitDropout, GaussianNoise, TimeWarp

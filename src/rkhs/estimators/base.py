@@ -73,10 +73,6 @@ class KernelEstimator(BaseEstimator):
     """Base of the estimators: one kernel on the inputs, and the data in the form that it reads.
 
     A subclass has the parameters ``kernel``, ``psd``, ``device`` and ``dtype``.
-
-    References
-    ----------
-    ``docs/design.md``, data flow.
     """
 
     kernel: Any

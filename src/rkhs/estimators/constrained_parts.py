@@ -109,7 +109,8 @@ def renormalized(estimator: Any, codes: Tensor) -> Tensor:
 
     References
     ----------
-    ``docs/papers/representation_learning.md``: codes are not of unit norm away from the training items.
+    Esser et al. (2024): ``docs/papers/representation_learning.md``: codes are not of unit norm away from the training
+    items.
     """
     sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
     return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes

@@ -102,10 +102,6 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     -----
     Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective; fifteen with refined codes.
 
-    References
-    ----------
-    See :class:`Diagnostics`.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

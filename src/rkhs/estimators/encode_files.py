@@ -65,10 +65,6 @@ def encode_to_parquet(
     Notes
     -----
     Memory: a few blocks, and their kernel values with the model's supports.
-
-    References
-    ----------
-    ``docs/user/cluster.md``.
     """
     try:
         import pyarrow as pa

@@ -226,10 +226,6 @@ def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bo
     ------
     InputError
         If there are no targets or they have more axes; ValueError for other lengths, NaN or infinity.
-
-    References
-    ----------
-    ``docs/design.md``, data flow.
     """
     if y is None:
         raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
@@ -261,10 +257,6 @@ def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> Tenso
     ------
     InputError
         For weights that are negative or all zero.
-
-    References
-    ----------
-    ``docs/design.md``, data flow.
     """
     estimator._kept_rows = None
     kept, weights = estimator._read_weights(sample_weight, n)

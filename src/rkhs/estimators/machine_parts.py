@@ -146,7 +146,7 @@ def choose_solver(solver: Any, problem: DualProblem, tol: Any, max_iter: Any) ->
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
     if isinstance(solver, GapSolver):
         return solver
@@ -194,10 +194,6 @@ def settings_of(regs: Any, losses: Any, default_reg: Any, default_loss: Loss) ->
     ------
     InputError
         If a list is empty or holds something else.
-
-    References
-    ----------
-    ``docs/design.md``.
     """
     many_regs = [default_reg] if regs is None else list(np.atleast_1d(regs))
     many_losses: Sequence[Any] = [default_loss] if losses is None else list(losses)

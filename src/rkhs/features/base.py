@@ -31,10 +31,6 @@ class FeatureMap(Configurable):
 
     ``F = raw W`` with a cheap part ``raw`` that is evaluated tile by tile and a small matrix ``W`` of shape
     (width, dim) that is only ever applied to parameters, so that the n x width block is never multiplied by it.
-
-    References
-    ----------
-    ``docs/design.md``, idea 4.
     """
 
     @property
@@ -176,10 +172,6 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
 
     A subclass has the parameters ``m``, ``kernel`` and ``random_state`` and gives :meth:`build`.
-
-    References
-    ----------
-    ``docs/design.md``, ideas 4 and 10.
     """
 
     m: int

@@ -12,12 +12,7 @@ __all__ = ["Gram"]
 
 
 class Gram(ABC):
-    """A positive semi-definite matrix that one can multiply by, whatever its storage.
-
-    References
-    ----------
-    ``docs/design.md``, central abstractions.
-    """
+    """A positive semi-definite matrix that one can multiply by, whatever its storage."""
 
     @property
     @abstractmethod

@@ -23,10 +23,6 @@ class Dense(Gram):
     ------
     InputError
         From :meth:`factor`, never for a positive semi-definite matrix.
-
-    References
-    ----------
-    ``docs/design.md``, idea 9.
     """
 
     def __init__(self, K: Tensor) -> None:

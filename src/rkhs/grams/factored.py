@@ -25,10 +25,6 @@ class Factored(Gram):
     ------
     InputError
         If ``F`` is not a matrix.
-
-    References
-    ----------
-    ``docs/design.md``, ideas 4 and 9.
     """
 
     def __init__(self, F: Tensor) -> None:

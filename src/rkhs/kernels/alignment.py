@@ -144,10 +144,6 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     InputError
         For matrices of different sizes, or other weights.
 
-    References
-    ----------
-    As :func:`alignment_weights`.
-
     Examples
     --------
     >>> import numpy as np

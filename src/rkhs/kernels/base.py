@@ -288,12 +288,7 @@ def _terms(kernel: Kernel, kind: type[Sum] | type[Product]) -> tuple[Kernel, ...
 
 
 class VectorKernel(Kernel):
-    """A kernel on the rows of a real matrix.
-
-    References
-    ----------
-    Same as :class:`Kernel`.
-    """
+    """A kernel on the rows of a real matrix."""
 
     domain = "vectors"
 

@@ -111,10 +111,6 @@ class GammaKernel(SklearnKernel):
         All but its ``gamma`` counts.
     gamma : float, default=1.0
     gamma_bounds : tuple of two float or "fixed", default=(1e-5, 1e5)
-
-    References
-    ----------
-    As :class:`SklearnKernel`.
     """
 
     def __init__(self, template: Kernel, gamma: float = 1.0, gamma_bounds: Any = (1e-5, 1e5)) -> None:
@@ -149,10 +145,6 @@ class ScaleKernel(SklearnKernel):
         All but its ``scale`` counts.
     scale : float, default=1.0
     scale_bounds : tuple of two float or "fixed", default=(1e-5, 1e5)
-
-    References
-    ----------
-    As :class:`SklearnKernel`.
     """
 
     def __init__(self, template: Linear, scale: float = 1.0, scale_bounds: Any = (1e-5, 1e5)) -> None:
@@ -222,10 +214,6 @@ class FixedKernel(SklearnKernel):
     Parameters
     ----------
     template : Kernel
-
-    References
-    ----------
-    As :class:`SklearnKernel`.
     """
 
     def __init__(self, template: Kernel) -> None:
@@ -257,10 +245,6 @@ def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
     ------
     InputError
         If a hyper-parameter is not yet a number (``gamma="median"``).
-
-    References
-    ----------
-    As :class:`SklearnKernel`.
     """
     if isinstance(kernel, (Sum, Product)):
         join = process.Sum if isinstance(kernel, Sum) else process.Product
@@ -288,10 +272,6 @@ def from_process(kernel: process.Kernel) -> Kernel | None:
     -------
     Kernel or None
         None for a kernel that is scikit-learn's in some part.
-
-    References
-    ----------
-    As :class:`SklearnKernel`.
     """
     if isinstance(kernel, SklearnKernel):
         return kernel.kernel

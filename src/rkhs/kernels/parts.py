@@ -120,10 +120,6 @@ class ObjectKernel(Kernel):
 
     A subclass gives ``_read_item`` (one object to texts, numbers and arrays, so that model files can hold it; what it
     returns it must also accept), ``_features`` and ``_from_features``.
-
-    References
-    ----------
-    ``docs/user/objects.md``.
     """
 
     def read(self, X: Any) -> list[Any]:

@@ -185,12 +185,7 @@ class Radial(Stationary):
 
 
 class RadialDistance(Radial):
-    """``k = f(r)`` with ``r`` the distance: several of them can share its square root.
-
-    References
-    ----------
-    As :class:`Radial`.
-    """
+    """``k = f(r)`` with ``r`` the distance: several of them can share its square root."""
 
     @abstractmethod
     def _profile_at(self, r: Tensor) -> Tensor:

@@ -87,8 +87,8 @@ def kernel_from_name(name: str) -> Kernel:
     InputError
         For another name, listing all of them.
 
-    References
-    ----------
+    Notes
+    -----
     The names are scikit-learn's (``sklearn.metrics.pairwise.KERNEL_PARAMS``) where it has the kernel.
 
     Examples
@@ -123,10 +123,6 @@ def as_kernel(kernel: Any) -> Kernel:
     ------
     InputError
         For an unknown name or anything else.
-
-    References
-    ----------
-    As :func:`kernel_from_name`.
 
     Examples
     --------

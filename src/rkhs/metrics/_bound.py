@@ -26,10 +26,6 @@ class Bound:
     ------
     InputError
         If a term is not finite.
-
-    References
-    ----------
-    The function that returned it.
     """
 
     terms: dict[str, float]

@@ -17,10 +17,6 @@ class OutputSpace(Configurable):
     Targets are centred (``center=True``) and divided by the root of their total variance (``scale=True``); problems and
     solvers see the coordinates only. The class method ``fit`` of a subclass returns the space and the coordinates of
     the training targets; the space itself is a handful of arrays, so that a fitted model can be stored.
-
-    References
-    ----------
-    ``docs/design.md``, idea 2.
     """
 
     factor: float

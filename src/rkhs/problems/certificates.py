@@ -35,7 +35,7 @@ class SampleReport:
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
 
     gaps: Tensor
@@ -59,7 +59,7 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
     W = points.permute(0, 2, 3, 1).contiguous()
     _, gaps, _ = problem.certificates(W)

@@ -260,7 +260,7 @@ def dual_problem(
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
     many_regs = list(regs) if isinstance(regs, (list, tuple, np.ndarray)) else [regs]
     many_losses = [losses] if isinstance(losses, Loss) else list(losses)

@@ -41,7 +41,7 @@ def jittered_factor(K: Tensor) -> Factor:
 
     References
     ----------
-    ``docs/papers/representation_learning.md``: the model of the kernel ``k + delta 1[x = x']``.
+    Esser et al. (2024): ``docs/papers/representation_learning.md``: the model of the kernel ``k + delta 1[x = x']``.
     """
     delta = max(_DELTA, 10.0 * torch.finfo(K.dtype).eps) * float(K.diagonal().mean())
     L, _ = cholesky(K, name="the Gram matrix of the encoder", jitter=delta)

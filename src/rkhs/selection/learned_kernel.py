@@ -49,10 +49,6 @@ class LearnedKernel:
     ------
     InputError
         From :func:`learn_kernel`.
-
-    References
-    ----------
-    See :func:`learn_kernel`.
     """
 
     kernel: Kernel

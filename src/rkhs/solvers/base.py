@@ -55,12 +55,7 @@ def check_options(solver: Configurable) -> None:
 
 
 class Solver(Configurable):
-    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep.
-
-    References
-    ----------
-    ``docs/design.md``, central abstractions.
-    """
+    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep."""
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad,)
     """Protocols that a problem must meet."""

@@ -97,7 +97,7 @@ class GapSolver(Solver):
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)

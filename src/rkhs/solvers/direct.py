@@ -28,7 +28,7 @@ class Direct(GapSolver):
 
     References
     ----------
-    ``docs/papers/duality_robust_losses.md``.
+    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
 
     Examples
     --------
