@@ -90,9 +90,8 @@ def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
 def _diagnosis(model: Any) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
     from rkhs.estimators import diagnose
-    from rkhs.estimators.tiles import support_size
 
-    n = max(len(model.codes_), support_size(model))
+    n = max(len(model.codes_), model._map.width)
     if n > _MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
     found = diagnose(model)

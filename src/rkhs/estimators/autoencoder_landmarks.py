@@ -34,7 +34,7 @@ from rkhs.estimators.storage import (
     read_row_weights,
     read_rows,
 )
-from rkhs.features import Features, LandmarkMap, RandomFeatures
+from rkhs.features import Features, RandomFeatures
 from rkhs.features.base import sample_rows
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
@@ -147,9 +147,8 @@ def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> 
 def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
     """Features of the kernel as targets, in coordinates of the span of the landmarks."""
     features = source.features
-    assert isinstance(features, LandmarkMap)
-    L = torch.as_tensor(features.triangle)
-    K = L @ L.mT
+    K = features.kept_raw()
+    assert K is not None
     center = bool(model.center)
     gram_mean = moments.raw_mean if center else torch.zeros_like(moments.raw_mean)
     total = float(moments.mean @ moments.mean) if center else 0.0
@@ -164,10 +163,9 @@ def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tupl
 
 def _anchors(model: Any, source: Source) -> Tensor:
     """Raw features of the anchors: the landmarks, or as many training rows, once each, for random features."""
-    features = source.features
-    if isinstance(features, LandmarkMap):
-        L = torch.as_tensor(features.triangle)
-        return L @ L.mT
+    raw = source.features.kept_raw()
+    if raw is not None:
+        return raw
     chosen = positive_rows(source.n, model.storage.m, source.weights, np.random.RandomState(0))
     rows = np.unique(gather_rows(source.rows, chosen)[:, : source.columns], axis=0)
     return source.evaluated.raw(torch.from_numpy(rows)).to(torch.float64)
@@ -341,9 +339,8 @@ def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     model.codes_ = model._to_output(to_outside(model, codes))
     model._warn_of_rounding(source.diag, model.encoder_coefs_[0], codes)
     model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
-    landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
     gram = source.kernel.domain == "gram"
-    model.support_items_ = None if gram else landmarks
+    model.support_items_ = source.features.kept
     model.target_items_ = None
     model.train_diag_ = source.kernel._diag(data).cpu().numpy() if gram else None
     return layer.value + 0.5 * problem.reg[0] * float((V * V).sum())

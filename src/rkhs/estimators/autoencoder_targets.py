@@ -91,7 +91,7 @@ def target_spread(model: Any, items: Any, diag: Any = None) -> Tensor:
 def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:
     predicted = model.output_.decode(U)
     if candidates is None:
-        stored = getattr(model, "map_", None) is None and model.support_items_ is not None
+        stored = model._map.whole and model.support_items_ is not None
         if not stored or not model._own_targets or model._noisy:
             raise InputError("candidates must be given: this model keeps no training targets to choose from")
         goal = model._support()

@@ -30,6 +30,7 @@ from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
 from rkhs.estimators.digits import check_digits, warn_of_rounding
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
+from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
 from rkhs.kernels.registry import as_kernel
@@ -248,8 +249,21 @@ class KernelEstimator(BaseEstimator):
 
     def _cross_gram(self, items: Any) -> Tensor:
         """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""
-        features = getattr(self, "map_", None)
-        return self.kernel_._gram(items, self._support()) if features is None else features.raw(items)
+        return self._map.raw(items)
+
+    @property
+    def _map(self) -> FeatureMap:
+        """What new items are read through."""
+        features: FeatureMap | None = getattr(self, "map_", None)
+        if features is not None:
+            return features
+        items = self.support_items_
+        return WholeMap(self.kernel_, items, self._n_kept if items is None else len(items))
+
+    @property
+    def _n_kept(self) -> int:
+        """Number of training items of positive weight."""
+        return int(self._n_training if self._kept_rows is None else len(self._kept_rows))
 
     def _support(self) -> Any:
         """The training items in the form that the kernel reads."""
@@ -260,7 +274,7 @@ class KernelEstimator(BaseEstimator):
 
     def _own_items(self) -> Any:
         """The training items as candidates."""
-        if getattr(self, "map_", None) is not None:
+        if not self._map.whole:
             raise InputError("candidates must be given: a model in finite features keeps no training items")
         return self._support()
 

@@ -17,7 +17,7 @@ from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.digits import refuse_identical
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
-from rkhs.features import FeatureMap, Features, LandmarkMap
+from rkhs.features import FeatureMap, Features
 from rkhs.kernels.base import Kernel
 from rkhs.problems.pairs import Pairs
 
@@ -264,8 +264,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             self._store_support(builder.points)
         else:
             coefficients = self.map_.whiten(coefficients)
-            landmarks = self.map_.landmarks if isinstance(self.map_, LandmarkMap) else None
-            self.support_items_ = None if kernel.domain == "gram" else landmarks
+            self.support_items_ = self.map_.kept
         self.dual_coef_ = coefficients.cpu().numpy()
         self._warn_of_rounding(largest, coefficients, fitted)
         self._record(solution)

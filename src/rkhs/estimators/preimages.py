@@ -90,7 +90,7 @@ class PreimageMixin(KernelEstimator):
                 f"preimages makes vectors; the features of this model are of {kernel.domain}. Use decode, which ranks "
                 "candidates"
             )
-        if getattr(self, "map_", None) is not None:
+        if not self._map.whole:
             raise InputError(
                 "preimages needs all training items, which this storage does not keep; use storage='dense'"
             )

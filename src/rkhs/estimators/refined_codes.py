@@ -36,7 +36,7 @@ ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; wit
 
 def can_refine(model: Any) -> bool:
     """Whether codes can be refined: exact, one hidden layer, no operator or constraint, own targets."""
-    exact = getattr(model, "map_", None) is None and len(model.layer_codes_) == 1
+    exact = model._map.whole and len(model.layer_codes_) == 1
     plain = exact and model.constraint == "none" and model.noise_std == 0.0
     identity = model.operators is None or model.operators[0] is None
     gram = model.kernel_.domain == "gram"

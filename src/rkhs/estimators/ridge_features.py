@@ -15,7 +15,7 @@ from rkhs.estimators.base import take
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.estimators.pca_features import fit_euclidean
 from rkhs.estimators.storage import announce_features, make_data_engine, open_source, read_row_weights
-from rkhs.features import Features, LandmarkMap
+from rkhs.features import Features
 from rkhs.kernels.operator_valued import Separable
 from rkhs.losses import Squared, as_loss
 from rkhs.problems.feature_sums import Sweep, block_ridge
@@ -41,8 +41,7 @@ def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: A
     announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
     source = open_source(model, storage, kernel, data, weights, Y)
     model.map_, model.kernel_ = source.features, Separable(source.kernel)
-    landmarks = source.features.landmarks if isinstance(source.features, LandmarkMap) else None
-    model.support_items_ = None if kernel.domain == "gram" else landmarks
+    model.support_items_ = source.features.kept
     passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
     model.output_ = fit_euclidean(passes, source, center=bool(model.center), scale=False)
     sweep: Sweep = replace(source.sweep(model), space=model.output_)

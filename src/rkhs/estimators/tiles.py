@@ -51,7 +51,7 @@ def encode_tiles(model: Any, X: Any, function: Callable[[Any], Tensor]) -> np.nd
     ndarray of shape (m, ...)
     """
     check_is_fitted(model)
-    step = tile_rows(support_size(model))
+    step = tile_rows(model._map.width)
     if model.kernel_.domain == "vectors" and is_stream(X):
         rows = as_rows(X)
         note_columns(model, rows, X, reset=False)
@@ -60,15 +60,6 @@ def encode_tiles(model: Any, X: Any, function: Callable[[Any], Tensor]) -> np.nd
     if len(items) <= step:
         return model._to_output(function(items))
     return np.concatenate([model._to_output(function(items[tile])) for tile in tiles(len(items), step)])
-
-
-def support_size(model: Any) -> int:
-    """How many kernel values a new item needs."""
-    features = getattr(model, "map_", None)
-    if features is not None:
-        return int(features.width)
-    support = model.support_items_
-    return int(model._n_training if support is None else len(support))
 
 
 def transform_rows(rows: Any, function: Callable[[np.ndarray], np.ndarray], step: int) -> np.ndarray:
@@ -125,7 +116,7 @@ def transform_file(
         raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
     rows, options = as_rows(source), {} if layer is None else {"layer": layer}
     note_columns(model, rows, None, reset=False)
-    n, step, clock = rows.shape[0], tile_rows(support_size(model)), time.perf_counter()
+    n, step, clock = rows.shape[0], tile_rows(model._map.width), time.perf_counter()
     width = 0
     # Written in order, not through a memory map: on a full disk a map ends the process without a word.
     with atomic_path(path) as temporary, open(temporary, "wb") as handle:

@@ -9,6 +9,7 @@ from rkhs.features.nystroem import LandmarkMap, Nystroem
 from rkhs.features.random_features import RandomFeatures
 from rkhs.features.sampling import leverage_scores, sample_landmarks
 from rkhs.features.sketch import MinHashMap
+from rkhs.features.whole import WholeMap
 
 __all__ = [
     "ArcCosineMap",
@@ -21,6 +22,7 @@ __all__ = [
     "MinHashMap",
     "Nystroem",
     "RandomFeatures",
+    "WholeMap",
     "leverage_scores",
     "sample_landmarks",
 ]

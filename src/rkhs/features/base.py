@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -32,6 +32,22 @@ class FeatureMap(Configurable):
     ``F = raw W`` with a cheap part ``raw`` that is evaluated tile by tile and a small matrix ``W`` of shape
     (width, dim) that is only ever applied to parameters, so that the n x width block is never multiplied by it.
     """
+
+    whole: ClassVar[bool] = False
+    """Whether raw features are kernel values with all training items, so that results in their span are exact."""
+
+    @property
+    def kept(self) -> Any:
+        """Training items that raw features are kernel values with, in the form that files hold; None where none are."""
+        return None
+
+    def support(self, like: Tensor) -> Any:
+        """:attr:`kept` in the form that the kernel reads, vectors with the dtype and on the device of a tensor."""
+        raise InputError(f"{type(self).__name__} keeps no training items; use storage='dense' or Nystroem(m)")
+
+    def kept_raw(self) -> Tensor | None:
+        """Raw features of the kept items, shape (width, width), in float64; None where none are known."""
+        return None
 
     @property
     @abstractmethod

@@ -52,11 +52,21 @@ class LandmarkMap(FeatureMap):
         """Number of landmarks."""
         return len(self.landmarks)
 
+    @property
+    def kept(self) -> Any:
+        """The landmarks; None for columns of a Gram matrix, which are no items."""
+        return None if self.kernel.domain == "gram" else self.landmarks
+
     def support(self, like: Tensor) -> Any:
         """The landmarks in the form that the kernel reads."""
         if self.kernel.domain == "vectors":
             return tensor_like(self.landmarks, like)
         return self.landmarks
+
+    def kept_raw(self) -> Tensor:
+        """Gram matrix of the landmarks."""
+        L = torch.as_tensor(self.triangle)
+        return L @ L.mT
 
     def raw(self, items: Any) -> Tensor:
         """Kernel values with the landmarks."""
