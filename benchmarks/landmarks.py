@@ -23,10 +23,11 @@ from rkhs.engines import Serial, as_rows, row_blocks, thread_limit
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.outputs import Euclidean
-from rkhs.problems.feature_sums import Sweep
-from rkhs.problems.landmark_autoencoder import Data, LandmarkAutoencoder
+from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.protocols import Monitor
 from rkhs.solvers import LBFGS
+from rkhs.spaces.passes import Data
+from rkhs.spaces.sums import Sweep
 
 ENCODER, DECODER, REG, BLOCK = Gaussian(1 / 50), Gaussian(1 / 10), (1e-4, 1e-3), 4096
 LOG2E = math.log2(math.e)
@@ -51,7 +52,7 @@ def build(n: int, m: int) -> tuple[LandmarkAutoencoder, Tensor]:
 
 def bare_pass(X: np.ndarray, C: Tensor, B: Tensor, A: Tensor, coef: Tensor, gemm: bool, tile: int) -> None:
     """The products, exp2 calls and float64 sums of one value and gradient in tiles of so many rows, nothing else."""
-    from rkhs.problems.feature_sums import upper_product
+    from rkhs.spaces.sums import upper_product
 
     n, m = len(X), len(C)
     a, d, p = len(A), X.shape[1], A.shape[1]

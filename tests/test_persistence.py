@@ -6,6 +6,7 @@ import pickle
 import struct
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs.features import WholeMap
 from rkhs.persistence import FORMAT, read_model, registry
 
 X = np.random.default_rng(3).normal(size=(24, 3))
@@ -127,15 +129,19 @@ class Letters(kernels.Kernel):
         raise AssertionError
 
 
-def with_state(**state: Any) -> rkhs.KernelPCA:
-    model = rkhs.KernelPCA(2).fit(X)
-    vars(model).update(state)
+def with_parts(items: Any = None, kernel: Any = None, **params: Any) -> rkhs.KernelPCA:
+    """A fitted model that keeps other items, or has another kernel."""
+    model = rkhs.KernelPCA(2).fit(X).set_params(**params)
+    inner = model.model_
+    if items is not None:
+        inner = replace(inner, encoder=replace(inner.encoder, map=WholeMap(inner.kernel, items, len(items))))
+    model.model_ = inner if kernel is None else replace(inner, kernel=kernel)
     return model
 
 
 def test_items_that_are_texts_or_arrays_come_back(tmp_path: Path) -> None:
     for items in (["ab", "ba", ""], ["ab"] * 30, [np.ones(2), np.ones(3)], [np.ones((i, 2)) for i in range(9)]):
-        rkhs.save(with_state(support_items_=items), tmp_path / "m")
+        rkhs.save(with_parts(items), tmp_path / "m")
         back = rkhs.load(tmp_path / "m").support_items_
         assert [np.asarray(item).tolist() for item in back] == [np.asarray(item).tolist() for item in items]
 
@@ -143,10 +149,10 @@ def test_items_that_are_texts_or_arrays_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (with_state(support_items_=[{1, 2}]), r"got a set \(support_items_\[0\]\)"),
-        (with_state(kernel=lambda a, b: 1.0), r"Python functions cannot be stored.*\(kernel\)"),
-        (with_state(kernel_=kernels.FromFunction(max)), r"Python function.*kernel_\.\w+"),
-        (with_state(kernel_=Letters()), r"objects of rkhs only; got .*Letters"),
+        (with_parts([{1, 2}]), r"got a set \(support_items_\[0\]\)"),
+        (with_parts(decoder_kernel=lambda a, b: 1.0), r"Python functions cannot be stored.*\(decoder_kernel\)"),
+        (with_parts(kernel=kernels.FromFunction(max)), r"Python function.*kernel_\.\w+"),
+        (with_parts(kernel=Letters()), r"objects of rkhs only; got .*Letters"),
         ("model", "estimators of rkhs; got a str"),
     ],
     ids=["sets", "function", "kernel of a function", "own class", "no estimator"],

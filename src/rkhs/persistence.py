@@ -175,6 +175,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     params = estimator.get_params(deep=False)
     # Names that begin with _cache are by convention of this library what can be computed again.
     state = {k: v for k, v in vars(estimator).items() if k not in params and not k.startswith("_cache")}
+    if "model_" in state:  # a value of its own, whose parts files of format 1 know by name
+        state |= state.pop("model_").state()
     content = {
         "class": name,
         "library": _library_version(),
@@ -279,11 +281,16 @@ def _build(container: Container, max_bytes: int) -> ModelFile:
     cls = _find_class(content["class"])
     params = {key: decode(value) for key, value in content["params"].items()}
     estimator = cls(**params)
-    for key, value in content["state"].items():
+    for key in content["state"]:
         # An attribute must not take the place of a method or of a parameter.
         if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
             raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
-        setattr(estimator, key, decode(value))
+    state = {key: decode(value) for key, value in content["state"].items()}
+    model = getattr(cls, "_model_class", None)
+    if model is not None:
+        state["model_"] = model.take_state(state)
+    for key, value in state.items():
+        setattr(estimator, key, value)
     check_is_fitted(estimator)
     notes = decode(content["notes"])
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)

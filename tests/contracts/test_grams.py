@@ -11,8 +11,8 @@ import torch
 import rkhs.grams
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
-from rkhs.grams import Blocked, Dense, Factored, Gram
-from rkhs.kernels import Linear
+from rkhs.grams import Blocked, Dense, Gram
+from rkhs.kernels import Gaussian, Linear
 
 N = 23
 
@@ -23,7 +23,6 @@ def features(rank: int, seed: int) -> torch.Tensor:
 
 MAKERS = {
     Dense: lambda F: Dense(F @ F.mT),
-    Factored: Factored,
     Blocked: lambda F: Blocked(Linear(), F, max_bytes=8 * N * 5),
 }
 
@@ -84,3 +83,18 @@ def test_norm_bound_holds(pair: tuple[Gram, torch.Tensor]) -> None:
     gram, K = pair
     largest = float(torch.linalg.eigvalsh(K)[-1])
     assert largest <= gram.norm_bound() <= N * largest
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_systems_of_a_matrix_of_codes_in_the_same_storage(pair: tuple[Gram, torch.Tensor], weighted: bool) -> None:
+    gram, _ = pair
+    Z, B = features(2, 5), features(3, 6)
+    ridge = torch.linspace(0.5, 2.0, N, dtype=torch.float64) if weighted else 0.7
+    kernel = gram.resolve(Gaussian("median"), Z, None)
+    assert isinstance(kernel.gamma, float)
+    other = gram.like(kernel, Z)
+    assert type(other) is type(gram)
+    K = torch.as_tensor(kernel(Z))
+    torch.testing.assert_close(other.matmul(B), K @ B)
+    system = K + torch.as_tensor(ridge, dtype=torch.float64) * torch.eye(N, dtype=torch.float64)
+    torch.testing.assert_close(system @ other.solve(B, ridge), B, rtol=1e-8, atol=1e-8)

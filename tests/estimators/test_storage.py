@@ -74,10 +74,10 @@ def test_blocked_components_need_no_large_tile(X: np.ndarray) -> None:
     torch.testing.assert_close(K / 240 @ vectors, vectors * values, rtol=1e-7, atol=1e-9)
     B = torch.randn(240, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     ridge = torch.linspace(0.1, 1.0, 240, dtype=torch.float64)
-    solution, sweeps = gram.solve(B, ridge, rank=100)
+    solution, sweeps = gram.conjugate_gradients(B, ridge, rank=100)
     torch.testing.assert_close(solution, torch.linalg.solve(K + torch.diag(ridge), B), rtol=1e-7, atol=1e-8)
     assert sweeps < 15
-    assert gram.solve(B, 0.1, rank=1)[1] > 2 * sweeps  # what the preconditioner is for
+    assert gram.conjugate_gradients(B, 0.1, rank=1)[1] > 2 * sweeps  # what the preconditioner is for
 
 
 def test_partial_fit_is_fit(X: np.ndarray) -> None:

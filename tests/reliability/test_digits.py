@@ -24,13 +24,13 @@ from rkhs import (
 )
 from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.estimators.base import rank
-from rkhs.estimators.digits import check_digits
 from rkhs.estimators.drkm_features import ridge_features
 from rkhs.estimators.drkm_parts import encoder_coefs, ridge_coefs
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear, Polynomial, Precomputed
 from rkhs.protocols import Reason
 from rkhs.solvers import Subspace
+from rkhs.spaces.digits import check_digits
 from tests.solvers.test_stiefel_solvers import problem
 
 RNG = np.random.default_rng(3)

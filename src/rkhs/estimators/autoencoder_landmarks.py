@@ -22,27 +22,26 @@ from rkhs.estimators.base import take
 from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.long_fits import recorded
-from rkhs.estimators.pca_features import fit_euclidean
-from rkhs.estimators.storage import (
-    BLOCK,
-    Source,
-    announce_features,
-    gather_rows,
-    make_data_engine,
-    open_source,
-    positive_rows,
-    read_row_weights,
-    read_rows,
-)
+from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
 from rkhs.features import Features, RandomFeatures
 from rkhs.features.base import sample_rows
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
-from rkhs.problems.landmark_autoencoder import Data, FeatureMoments, LandmarkAutoencoder
+from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.problems.start import best_scale, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, MiniBatch
+from rkhs.spaces import (
+    BLOCK,
+    Data,
+    FeatureMoments,
+    Source,
+    fit_euclidean,
+    gather_rows,
+    open_source,
+    positive_rows,
+)
 
 __all__ = ["fit_landmarks"]
 
@@ -65,7 +64,7 @@ def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_we
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else storage.m
     outputs = storage.m if settings.features else columns if goal is None else goal.shape[1]
     announce_features(model, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
-    source = open_source(model, storage, kernel, data, weights, goal)
+    source = open_source(model._options, storage, kernel, data, weights, goal)
     settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
     model.kernel_, model.map_, model.reg_ = source.kernel, source.features, settings.reg
     engine = make_data_engine(model, source.blocks)
@@ -129,7 +128,7 @@ def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> 
     """The reduced objective on all rows, and the total variance of the targets."""
     progress = _progress(model, len(source.blocks))
     passes = Data(engine.place(source.rows), source.blocks, engine, progress, model._journal)
-    sweep = replace(source.sweep(model), kernel=settings.decoder_kernels[0])
+    sweep = replace(source.sweep(model._options), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
     space: RKHS | Euclidean

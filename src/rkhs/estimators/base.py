@@ -28,12 +28,12 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
-from rkhs.estimators.digits import check_digits, warn_of_rounding
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
 from rkhs.kernels.registry import as_kernel
+from rkhs.spaces.digits import check_digits, warn_of_rounding
 
 if TYPE_CHECKING:
     from rkhs.kernels.operator_valued import OperatorKernel
@@ -338,7 +338,7 @@ class KernelEstimator(BaseEstimator):
         return array
 
     def _warn_of_rounding(self, largest: float, coefs: Any, results: Tensor | float) -> None:
-        """Warn where rounding takes digits of results; see :func:`~rkhs.estimators.digits.warn_of_rounding`."""
+        """Warn where rounding takes digits of results; see :func:`~rkhs.spaces.digits.warn_of_rounding`."""
         warn_of_rounding(self, largest, coefs, results)
 
     def _record(self, solution: Solution) -> None:

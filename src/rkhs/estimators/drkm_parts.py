@@ -17,7 +17,6 @@ from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
-from rkhs.estimators.digits import refuse_identical
 from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
@@ -33,6 +32,7 @@ from rkhs.solvers import (
     Solver,
     Subspace,
 )
+from rkhs.spaces.digits import refuse_identical
 
 SOLVERS = (
     "subspace",

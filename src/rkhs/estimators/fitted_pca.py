@@ -8,14 +8,17 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import Ranking, rank
+from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.tiles import encode_tiles
-from rkhs.problems.preimage import Preimage
-from rkhs.solvers.preimage import PreimageDescent
+from rkhs.features import FeatureMap
+from rkhs.kernels.base import Kernel
+from rkhs.models import ComponentsModel
+from rkhs.outputs import Euclidean
 
 __all__ = ["FittedPCA"]
 
@@ -29,6 +32,24 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
     """
 
     preimage: str
+    model_: ComponentsModel
+    _model_class = ComponentsModel
+
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)
+    codes_ = Fitted[np.ndarray]("codes")
+    n_components_ = Fitted[int]("width")
+    explained_variance_ = Fitted[np.ndarray]("variances")
+    explained_variance_ratio_ = Fitted[np.ndarray]("shares")
+    eigenvalues_ = Fitted[np.ndarray]("eigenvalues")
+    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
+    intercept_ = Fitted[np.ndarray]("encoder.shift")
+    train_diag_ = Fitted[np.ndarray]("diagonal")
+    decoder_kernel_ = Fitted[Kernel]("back.kernel")
+    decoder_coef_ = Fitted[np.ndarray]("back.coefficients", optional=True)
+    output_ = Fitted[Euclidean]("back.output", optional=True)
+    reg_ = Fitted[float]("back.reg")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -37,7 +58,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components_)
+        return self.n_components_
 
     def transform(self, X: Any) -> Any:
         """Encode items.
@@ -51,17 +72,10 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         ndarray of shape (m, p)
             A tensor if ``X`` is one.
         """
-        return give_back(encode_tiles(self, X, lambda items: self._scores(self._cross_gram(items))), X)
-
-    def _scores(self, K: Tensor) -> Tensor:
-        return K @ to_tensor(self.dual_coef_, **self._options) + to_tensor(self.intercept_, **self._options)
+        return give_back(encode_tiles(self, X, self.model_.encode), X)
 
     def _feature_weights(self, codes: Tensor) -> Tensor:
-        """Weights on the training features of the projections with the given codes, shape (m, n)."""
-        W = codes @ to_tensor(self.dual_coef_, **self._options).mT
-        if self.mean_weights_ is None:
-            return W
-        return W + to_tensor(self.mean_weights_, **self._options)
+        return self.model_.weights(codes)
 
     def inverse_transform(self, codes: Any) -> Any:
         """Return to the input space.
@@ -77,28 +91,19 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
             projection is ``sum_i b_i phi(x_i)``.
         """
         Z = self._read_codes(codes)
-        if self.kernel_.domain != "vectors":
-            result = self._feature_weights(Z)
-        elif self.preimage == "ridge":
-            result = self._ridge_preimage(Z)
-        else:
-            result = self._feature_preimage(Z)
+        result = self._vectors(Z) if self.kernel_.domain == "vectors" else self.model_.weights(Z)
         return give_back(self._to_output(result), codes)
 
-    def _ridge_preimage(self, Z: Tensor) -> Tensor:
-        if getattr(self, "decoder_coef_", None) is None:
+    def _vectors(self, Z: Tensor) -> Tensor:
+        """Vectors of codes, by the way that ``preimage`` names."""
+        if self.preimage != "ridge":
+            return self.model_.nearest_features(Z, descend=self.preimage == "fixed_point")
+        if self.model_.back is None:
             raise InputError(
-                "this model has no ridge pre-image: partial_fit keeps no training items to fit it on; use "
-                "preimage='nearest' or 'fixed_point'"
+                "this model has no ridge pre-image: partial_fit keeps no training items to fit it on, and no other "
+                "preimage= needs one; use preimage='nearest' or 'fixed_point', or fit with preimage='ridge'"
             )
-        anchors = getattr(self, "anchor_codes_", None)
-        K = self.decoder_kernel_._gram(Z, to_tensor(self.codes_ if anchors is None else anchors, **self._options))
-        return self.output_.decode(K @ to_tensor(self.decoder_coef_, **self._options))
-
-    def _feature_preimage(self, Z: Tensor) -> Tensor:
-        problem = Preimage(self.kernel_, self._support(), self._feature_weights(Z))
-        start = problem.X[problem.nearest()]
-        return start if self.preimage == "nearest" else PreimageDescent().solve(problem, start)
+        return self.model_.back.targets(Z)
 
     def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
         """Rank candidates by the distance of their features to the projections with the given codes.
@@ -131,16 +136,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         else:
             items = self._own_items() if candidates is None else self._read_new(candidates)
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
-        scores = self._scores(K)
-        outside = self._centred_norms(K, diagonal) - (scores * scores).sum(1)
-        D = (Z * Z).sum(1)[:, None] - 2.0 * Z @ scores.mT + (scores * scores).sum(1)[None, :] + outside[None, :]
-        return rank(D.clamp_min(0.0), n_best)
-
-    def _centred_norms(self, K: Tensor, diagonal: Tensor) -> Tensor:
-        """``||phi(x) - mean||^2`` from rows of kernel values and ``k(x, x)``, shape (m,)."""
-        if self.mean_weights_ is None:
-            return diagonal
-        return diagonal - 2.0 * K @ to_tensor(self.mean_weights_, **self._options) + self.total_
+        return rank(self.model_.distances(Z, K, diagonal), n_best)
 
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -163,15 +159,13 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         vectors = self.kernel_.domain == "vectors"
         if space == "input" and not vectors:
             raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        K = self._cross_gram(items)
-        Z = self._scores(K)
+        raw = self._cross_gram(items)
         if vectors and space != "feature":
-            back = self._ridge_preimage(Z) if self.preimage == "ridge" else self._feature_preimage(Z)
-            errors = ((items - back) ** 2).sum(1)
+            errors = ((items - self._vectors(self.model_.encoder.of(raw))) ** 2).sum(1)
         else:
             gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
-            errors = (self._centred_norms(K, diagonal) - (Z * Z).sum(1)).clamp_min(0.0)
+            diagonal = self._gram_diagonal(diag, raw) if gram else self.kernel_._diag(items)
+            errors = self.model_.errors(raw, diagonal)
         return self._finite(errors)
 
     def score(self, X: Any, y: Any = None) -> float:

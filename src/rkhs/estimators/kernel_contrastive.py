@@ -14,12 +14,12 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.digits import refuse_identical
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Features
 from rkhs.kernels.base import Kernel
 from rkhs.problems.pairs import Pairs
+from rkhs.spaces.digits import refuse_identical
 
 __all__ = ["KernelContrastive"]
 

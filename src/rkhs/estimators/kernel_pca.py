@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.utils.metaestimators import available_if
-from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import fix_signs, solve_positive
 from rkhs.engines import Engine, Journal, Threads
 from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.digits import check_row_digits
 from rkhs.estimators.fitted_pca import FittedPCA
 from rkhs.estimators.long_fits import long_fit
-from rkhs.estimators.pca_features import fit_features, partial_fit_features, takes_more_rows
-from rkhs.estimators.robust_pca import fit_robust
-from rkhs.estimators.storage import announce_dense, as_storage, check_blocked, resolve_thinned
+from rkhs.estimators.pca_features import add_rows, open_features, takes_more_rows
+from rkhs.estimators.robust_pca import robust_components
+from rkhs.estimators.storage import announce_dense, as_storage, check_blocked
 from rkhs.features import Features
-from rkhs.grams import Blocked, Dense, Gram
+from rkhs.features.base import resolve_thinned
+from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.radial import Matern
 from rkhs.kernels.registry import as_kernel
-from rkhs.losses import Loss
-from rkhs.outputs import Euclidean
+from rkhs.losses import Loss, Squared, as_loss
+from rkhs.models import CodeRegression, ComponentsModel
 from rkhs.selection import ridge_path
+from rkhs.spaces import Components, Space, WholeSpace
+from rkhs.spaces.digits import check_row_digits
 
 __all__ = ["KernelPCA"]
 
@@ -142,19 +143,11 @@ class KernelPCA(FittedPCA):
     True
     """
 
-    codes_: np.ndarray
-    explained_variance_: np.ndarray
-    explained_variance_ratio_: np.ndarray
-    eigenvalues_: np.ndarray
-    dual_coef_: np.ndarray
-    intercept_: np.ndarray
-    n_components_: int
-    reg_: float
-    kernel_: Kernel
     loss_: Loss
     support_: np.ndarray
     stationarity_: float
     at_edge_: dict[str, str] | None
+    moments_: tuple[np.ndarray, np.ndarray, float] | None  # of the features of all rows, by partial_fit
     _engine: Engine | None  # of a fit that is under way
     _journal: Journal | None
 
@@ -215,42 +208,75 @@ class KernelPCA(FittedPCA):
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
         """Fit within what the engine and the checkpoint need."""
-        kernel = self._kernel_for(X)
         self._check_parameters()
+        self.moments_ = self.at_edge_ = None
+        space = self._open(X, sample_weight)
+        found = space.principal(self.n_components, center=self.center)
+        found = self._with_loss(space, found)
+        self.model_ = self._model(space, found)
+        warn_of_edges(self)
+        return self
+
+    def _open(self, X: Any, sample_weight: Any) -> Space:
+        """The space of the storage that was asked for, on the training items."""
+        kernel = self._kernel_for(X)
         storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
-        self.anchor_codes_, self.map_, self.moments_ = None, None, None
         if isinstance(storage, Features):
-            fit_features(self, storage, X, sample_weight)
-            return self
+            return open_features(self, storage, kernel, X, sample_weight)
         items = self._read_training(X, kernel, at_least=1)
-        n_given = len(items)
-        kept, weights = self._read_weights(sample_weight, n_given)
-        items = take(items, kept, square=kernel.domain == "gram")
+        self._n_training = len(items)
+        self._kept_rows, weights = self._read_weights(sample_weight, self._n_training)
+        items = take(items, self._kept_rows, square=kernel.domain == "gram")
         n = len(items)
         if not isinstance(self.n_components, float) and self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=n, why=" (the number of samples)")
-        self._kept_rows, self._n_training = kept, n_given
-        self.n_iter_ = 1
         if storage == "blocked":
             check_blocked(self, kernel, n)
-            self.kernel_ = resolve_thinned(kernel, items, weights)
-            check_row_digits(self.kernel_, items)
-            gram: Gram = self._blocked(self.kernel_, items)
-            self._fit_components(gram, weights)
-        else:
-            announce_dense(self, n, 2.6)
-            self.kernel_ = kernel.resolve(items, weights)
-            K = self._training_gram(self.kernel_, items)
-            gram = Dense(K)
-            self._fit_components(gram, weights)
-            fit_robust(self, K, weights)
-            del K
-        self.train_diag_ = gram.diag().cpu().numpy().copy()
-        del gram
-        self._store_support(items)
-        if kernel.domain == "vectors":
-            self._fit_ridge(items, weights, blocked=storage == "blocked")
-        return self
+            resolved = resolve_thinned(kernel, items, weights)
+            check_row_digits(resolved, items)
+            return WholeSpace(self._blocked(resolved, items), resolved, items, weights)
+        announce_dense(self, n, 2.6)
+        resolved = kernel.resolve(items, weights)
+        return WholeSpace(Dense(self._training_gram(resolved, items)), resolved, items, weights)
+
+    def _with_loss(self, space: Space, found: Components) -> Components:
+        """The components of the loss; those of the squared one are found."""
+        loss = as_loss(self.loss)
+        self.n_iter_ = 1
+        if isinstance(loss, Squared):
+            self._warn_of_rounding(space.size, found.coefficients, float(found.variances[0]) ** 0.5)
+            return found
+        assert isinstance(space, WholeSpace)
+        result = robust_components(
+            space, found, loss, center=self.center, n_init=self.n_init, random_state=self.random_state
+        )
+        self.loss_, self.support_ = result.loss, result.support.cpu().numpy()
+        self.stationarity_ = result.stationarity
+        self._record(result.solution)
+        return result.found
+
+    def _model(self, space: Space, found: Components) -> ComponentsModel:
+        """What is kept of a space and its components."""
+        diagonal = space.diagonal()
+        codes = self._to_output(found.scores)
+        model = ComponentsModel.of(space.kernel, space.map, found, codes, space.n, diagonal)
+        if space.kernel.domain != "vectors" or self.preimage != "ridge":
+            return model
+        return replace(model, back=self._way_back(space, found, codes))
+
+    def _way_back(self, space: Space, found: Components, codes: np.ndarray) -> CodeRegression:
+        """Kernel ridge regression from the codes, as they are kept, to the inputs."""
+        found = replace(found, scores=to_tensor(codes, **self._options))
+        with naming("decoder_kernel"):
+            kernel = space.resolve_on_codes(self._decoder_kernel(), found)
+        targets, reg = space.targets(), self.reg
+        if isinstance(reg, str):
+            assert targets.coordinates is not None
+            path = ridge_path(kernel._gram(found.scores), targets.coordinates, _REGS, space.weights)
+            reg, self.at_edge_ = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
+        anchors, coefficients = space.regress(kernel, found, targets, float(reg))
+        kept = codes if anchors is found.scores else anchors.cpu().numpy()
+        return CodeRegression(kernel, kept, coefficients.cpu().numpy(), targets.output, float(reg))
 
     @available_if(takes_more_rows)
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
@@ -272,7 +298,8 @@ class KernelPCA(FittedPCA):
         self._check_parameters()
         storage = as_storage(self.storage, "KernelPCA.partial_fit", ("Nystroem", "RandomFeatures"))
         assert isinstance(storage, Features)
-        partial_fit_features(self, storage, X)
+        self.model_ = add_rows(self, storage, X)
+        self.n_iter_ = 1
         return self
 
     def _check_parameters(self) -> None:
@@ -293,55 +320,6 @@ class KernelPCA(FittedPCA):
         if self.n_components is not None and not isinstance(self.n_components, float):
             check_count(self.n_components, "n_components")
 
-    def _fit_components(self, gram: Gram, weights: Tensor | None) -> None:
-        n, diagonal = gram.shape[0], gram.diag()
-        mean = diagonal.new_full((n,), 1.0 / n) if weights is None else weights
-        root = mean.sqrt()
-        gram_mean = gram.matmul(mean) if self.center else diagonal.new_zeros(n)
-        total = float(gram_mean @ mean)
-        spread = float(diagonal.abs().mean())
-        variance = max(float(mean @ diagonal) - total, 0.0)
-        values, vectors = self._leading(gram, weights, variance)
-        floor = n * torch.finfo(diagonal.dtype).eps * max(float(values[0]), spread)
-        positive = values > floor
-        if self.n_components is None:
-            keep = max(1, int(positive.sum()))
-            values, vectors, positive = values[:keep], vectors[:, :keep], positive[:keep]
-        values = torch.where(positive, values, torch.zeros_like(values))
-        scores = fix_signs(vectors * values.sqrt() / root[:, None])
-        inverse = torch.where(positive, 1.0 / values.clamp_min(1e-300), torch.zeros_like(values))
-        dual = mean[:, None] * scores * inverse  # z = k(x, X) dual + intercept
-        if self.center:  # exactly centred weights, so that the means of new rows drop out
-            dual -= mean[:, None] * dual.sum(0)
-        self.n_components_ = len(values)
-        self.dual_coef_ = dual.cpu().numpy()
-        self.intercept_ = (-(gram_mean @ dual) + total * dual.sum(0)).cpu().numpy()
-        self.codes_ = self._to_output(scores)
-        self._warn_of_rounding(float(diagonal.abs().max()), dual, float(values[0]) ** 0.5)
-        self.explained_variance_ = values.cpu().numpy()
-        self.explained_variance_ratio_ = (
-            self.explained_variance_ / variance if variance > 0.0 else np.zeros(len(values))
-        )
-        self.eigenvalues_ = self.explained_variance_ * n
-        self.mean_weights_ = mean.cpu().numpy() if self.center else None
-        self.gram_mean_, self.total_ = gram_mean.cpu().numpy(), total
-
-    def _leading(self, gram: Gram, weights: Tensor | None, variance: float) -> tuple[Tensor, Tensor]:
-        """As many eigenpairs as were asked for."""
-        n, asked = gram.shape[0], self.n_components
-        if asked is None:
-            return gram.top_eigenpairs(n, weights, center=self.center)
-        if not isinstance(asked, float):
-            return gram.top_eigenpairs(int(asked), weights, center=self.center)
-        k = min(n, 16)
-        while True:
-            values, vectors = gram.top_eigenpairs(k, weights, center=self.center)
-            reached = torch.cumsum(values, 0) >= asked * variance
-            if bool(reached.any()) or k == n:
-                count = int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else n
-                return values[:count], vectors[:, :count]
-            k = min(n, 2 * k)
-
     def _blocked(self, kernel: Kernel, items: Any) -> Blocked:
         """The Gram matrix by tiles, computed by whom the parameters ask for."""
         engine = self._engine
@@ -357,29 +335,3 @@ class KernelPCA(FittedPCA):
         if kernel.domain != "vectors":
             raise InputError(f"decoder_kernel must be a kernel on vectors; got {kernel!r}")
         return kernel
-
-    def _fit_ridge(self, X: Tensor, weights: Tensor | None, *, blocked: bool = False) -> None:
-        """Kernel ridge regression from codes to inputs: ``(K + reg W^-1) Phi = T``."""
-        self.output_, U = Euclidean.fit(X, weights, center=True, scale=True)
-        Z = to_tensor(self.codes_, **self._options)
-        with naming("decoder_kernel"):
-            decoder = self._decoder_kernel()
-            self.decoder_kernel_ = resolve_thinned(decoder, Z, weights) if blocked else decoder.resolve(Z, weights)
-        self.decoder_coef_: np.ndarray | None = None
-        if self.preimage != "ridge":
-            return
-        K = None if blocked else self.decoder_kernel_._gram(Z)
-        self.at_edge_ = None
-        if isinstance(self.reg, str):
-            assert K is not None
-            path = ridge_path(K, U, _REGS, weights)
-            self.reg_, self.at_edge_ = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
-            warn_of_edges(self)
-        else:
-            self.reg_ = float(self.reg)
-        ridge = self.reg_ * len(Z) if weights is None else self.reg_ / weights
-        if K is None:
-            self.decoder_coef_ = self._blocked(self.decoder_kernel_, Z).solve(U, ridge)[0].cpu().numpy()
-            return
-        K.diagonal().add_(ridge)
-        self.decoder_coef_ = solve_positive(K, U, name="the pre-image system K + n reg I").cpu().numpy()

@@ -13,14 +13,13 @@ from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import take
 from rkhs.estimators.machine_parts import read_operator_kernel
-from rkhs.estimators.pca_features import fit_euclidean
-from rkhs.estimators.storage import announce_features, make_data_engine, open_source, read_row_weights
+from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights
 from rkhs.features import Features
 from rkhs.kernels.operator_valued import Separable
 from rkhs.losses import Squared, as_loss
-from rkhs.problems.feature_sums import Sweep, block_ridge
-from rkhs.problems.landmark_autoencoder import Data
 from rkhs.protocols import Reason, Solution
+from rkhs.spaces import Data, fit_euclidean, open_source
+from rkhs.spaces.sums import Sweep, block_ridge
 
 __all__ = ["fit_ridge"]
 
@@ -39,12 +38,12 @@ def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: A
     Y = take(Y, model._kept_rows)
     n, columns = len(data), data.shape[1] if isinstance(data, Tensor) else storage.m
     announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
-    source = open_source(model, storage, kernel, data, weights, Y)
+    source = open_source(model._options, storage, kernel, data, weights, Y)
     model.map_, model.kernel_ = source.features, Separable(source.kernel)
     model.support_items_ = source.features.kept
     passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
     model.output_ = fit_euclidean(passes, source, center=bool(model.center), scale=False)
-    sweep: Sweep = replace(source.sweep(model), space=model.output_)
+    sweep: Sweep = replace(source.sweep(model._options), space=model.output_)
     M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
     M.diagonal().add_(model.reg)
     L, info = torch.linalg.cholesky_ex(M)

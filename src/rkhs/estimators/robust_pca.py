@@ -1,36 +1,74 @@
-"""What a robust or sparse kernel PCA adds to the plain one."""
+"""Components of another loss than the square, from those of kernel PCA."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.estimators.loss_choice import typical_norm
-from rkhs.losses import MaximumMargin, Squared, as_loss
+from rkhs.losses import Loss, MaximumMargin
 from rkhs.problems.robust_pca import RobustPCA
+from rkhs.protocols import Solution
 from rkhs.solvers.linearised import Linearised
+from rkhs.spaces import Components, WholeSpace
 
-__all__ = ["fit_robust"]
+__all__ = ["RobustComponents", "robust_components"]
 
 
-def fit_robust(model: Any, K: Tensor, weights: Tensor | None) -> None:
-    """Replace the components of a fitted kernel PCA by those of its loss, unless that is the squared one.
+@dataclass(frozen=True, eq=False)
+class RobustComponents:
+    """Components of a loss, and what its solver says.
 
     Parameters
     ----------
-    model : KernelPCA
-        With the components of the squared loss, which are the first start.
-    K : Tensor of shape (n, n)
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one.
+    found : Components
+    loss : Loss
+        With numbers for its parameters.
+    support : Tensor of integers
+        Rows with a non-zero dual variable.
+    stationarity : float
+        Zero at a stationary point.
+    solution : Solution
+
+    References
+    ----------
+    Toland (1979); see :class:`~rkhs.problems.robust_pca.RobustPCA`.
+    """
+
+    found: Components
+    loss: Loss
+    support: Tensor
+    stationarity: float
+    solution: Solution
+
+
+def robust_components(
+    space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Any
+) -> RobustComponents:
+    """Maximise the mean loss of the scores in place of their variance.
+
+    Parameters
+    ----------
+    space : WholeSpace
+        With its Gram matrix in memory.
+    first : Components
+        Of the squared loss, the first start.
+    loss : Loss
+    center : bool
+    n_init : int
+        Starts; all but the first are random.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    RobustComponents
 
     Raises
     ------
@@ -39,24 +77,19 @@ def fit_robust(model: Any, K: Tensor, weights: Tensor | None) -> None:
 
     References
     ----------
-    Toland (1979); see :class:`~rkhs.problems.robust_pca.RobustPCA`.
+    Toland (1979).
     """
-    loss = as_loss(model.loss)
-    if isinstance(loss, Squared):
-        return
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the codes alone; got {loss!r}. Use Huber(1.0)")
-    mean = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
+    K, weights, mean, width = space.gram.dense(), space.weights, space.mean_weights, len(first.variances)
     if loss.automatic:
-        first, offset = (to_tensor(a, **model._options) for a in (model.dual_coef_, model.intercept_))
-        loss = loss.resolve(typical_norm(K @ first + offset, weights))
-    model.loss_ = loss
-    F = factorize(center_gram(K, weights) if model.center else K).matrix
+        loss = loss.resolve(typical_norm(K @ first.coefficients + first.shift, weights))
+    F = factorize(center_gram(K, weights) if center else K).matrix
     problem = RobustPCA(F, loss, mean)
-    rng, best = check_seed(model.random_state), None
-    size = min(model.n_components_, F.shape[1])
-    for attempt in range(model.n_init):
-        start = F.mT @ to_tensor(model.dual_coef_[:, :size], **model._options)
+    rng, best = check_seed(random_state), None
+    size = min(width, F.shape[1])
+    for attempt in range(n_init):
+        start = F.mT @ first.coefficients[:, :size]
         if attempt:
             start = torch.as_tensor(rng.standard_normal(start.shape)).to(start)
         tol = max(1e-10, 10.0 * torch.finfo(K.dtype).eps)
@@ -65,20 +98,19 @@ def fit_robust(model: Any, K: Tensor, weights: Tensor | None) -> None:
     assert best is not None
     A = problem.coefficients(best.point)
     A = A @ principal_axes(F @ (F.mT @ A), weights)
-    A = torch.cat([A, A.new_zeros(len(A), model.n_components_ - size)], 1)
+    A = torch.cat([A, A.new_zeros(len(A), width - size)], 1)
     Z = F @ (F.mT @ A)
-    dual = A - mean[:, None] * A.sum(0) if model.center else A
-    gram_mean = to_tensor(model.gram_mean_, **model._options)
-    total = float(np.mean(model.total_))
-    variance = (mean @ (Z * Z)).cpu().numpy()
-    share = float(mean @ (F * F).sum(1))
-    model.dual_coef_ = dual.cpu().numpy()
-    model.intercept_ = (-(gram_mean @ dual) + total * dual.sum(0)).cpu().numpy()
-    model.codes_ = model._to_output(Z)
-    model.explained_variance_, model.eigenvalues_ = variance, variance * len(K)
-    model.explained_variance_ratio_ = variance / share if share > 0.0 else np.zeros_like(variance)
-    model.support_ = (A != 0.0).any(1).nonzero()[:, 0].cpu().numpy()
-    model._record(best)
-    model.stationarity_ = problem.step(best.point)[1]
-    if not len(model.support_) and share > 0.0:
+    dual = A - mean[:, None] * A.sum(0) if center else A
+    total = float(mean @ (F * F).sum(1))
+    found = replace(
+        first,
+        coefficients=dual,
+        shift=-(first.raw_mean @ dual) + first.mean_norm * dual.sum(0),
+        scores=Z,
+        variances=mean @ (Z * Z),
+        total=total,
+    )
+    support = (A != 0.0).any(1).nonzero()[:, 0]
+    if not len(support) and total > 0.0:
         warnings.warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning, stacklevel=3)
+    return RobustComponents(found, loss, support, problem.step(best.point)[1], best)

@@ -290,6 +290,17 @@ def thinned(items: Tensor, count: int = _RESOLVE) -> Tensor:
     return items if n <= count else items[torch.arange(count) * n // count]
 
 
+def resolve_thinned(kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+    """Turn data-dependent parameters into numbers, on 3000 rows at most: a median takes all pairs."""
+    if kernel.domain != "vectors":
+        return kernel.resolve(items, weights)
+    kept = thinned(torch.arange(len(items)))
+    if len(kept) < len(items):
+        items = items[kept]
+        weights = None if weights is None else weights[kept] / weights[kept].sum()
+    return kernel.resolve(items, weights)
+
+
 def pick(items: Any, rows: np.ndarray | None) -> Any:
     """Rows of a tensor or of a list."""
     if rows is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from torch import Tensor
 
 from rkhs._core.linalg import Factor
+from rkhs.kernels.base import Kernel
 
 __all__ = ["Gram"]
 
@@ -58,6 +60,26 @@ class Gram(ABC):
             Descending: the variances of the principal components.
         vectors : Tensor of shape (n, k)
             Orthonormal columns.
+        """
+
+    @abstractmethod
+    def like(self, kernel: Kernel, items: Any) -> Gram:
+        """The Gram matrix of another kernel and other items, such as codes, in the same storage."""
+
+    @abstractmethod
+    def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+        """A kernel with numbers for its bandwidths, from as many pairs of these items as the storage allows."""
+
+    @abstractmethod
+    def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
+        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one an item.
+
+        The matrix may be used up: nothing else can be asked of it afterwards.
+
+        Raises
+        ------
+        InputError
+            If the system is not positive definite, or cannot be solved.
         """
 
     def norm_bound(self) -> float:

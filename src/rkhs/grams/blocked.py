@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, factorize, fix_signs, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
+from rkhs.features.base import resolve_thinned
 from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
 
@@ -135,7 +136,21 @@ class Blocked(Gram):
 
         return block_krylov(product, n, k, self._like)
 
-    def solve(self, B: Tensor, ridge: Tensor | float, *, rank: int = 500, tol: float = 1e-10) -> tuple[Tensor, int]:
+    def like(self, kernel: Kernel, items: Any) -> Blocked:
+        """See :meth:`Gram.like`."""
+        return Blocked(kernel, items, engine=self._engine, journal=self._journal)
+
+    def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+        """From the pairs of 3000 items at most."""
+        return resolve_thinned(kernel, items, weights)
+
+    def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
+        """By :meth:`conjugate_gradients`."""
+        return self.conjugate_gradients(B, ridge)[0]
+
+    def conjugate_gradients(
+        self, B: Tensor, ridge: Tensor | float, *, rank: int = 500, tol: float = 1e-10
+    ) -> tuple[Tensor, int]:
         """Solve ``(K + ridge) X = B`` by conjugate gradients in float64, preconditioned by landmarks.
 
         Parameters

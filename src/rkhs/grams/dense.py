@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
-from rkhs._core.linalg import Factor, center_gram, factorize
+from rkhs._core.linalg import Factor, center_gram, factorize, solve_positive
 from rkhs.grams.base import Gram
+from rkhs.kernels.base import Kernel
 
 __all__ = ["Dense"]
 
@@ -52,6 +55,19 @@ class Dense(Gram):
     def factor(self) -> Factor:
         """Cholesky factor, pivoted where the matrix is not safely positive definite. O(n^3 / 3)."""
         return factorize(self._K)
+
+    def like(self, kernel: Kernel, items: Any) -> Dense:
+        """See :meth:`Gram.like`."""
+        return Dense(kernel._gram(items))
+
+    def resolve(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
+        """From all pairs."""
+        return kernel.resolve(items, weights)
+
+    def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
+        """By a Cholesky factor, which takes the place of the matrix. O(n^3 / 3)."""
+        self._K.diagonal().add_(ridge)
+        return solve_positive(self._K, B, name="the system K + ridge")
 
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
         """Leading eigenpairs; see :meth:`Gram.top_eigenpairs`. O(n^2 k) by Lanczos, which forms no second matrix."""

@@ -12,7 +12,6 @@ which every tile is computed again instead of kept. With all training items as l
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,161 +21,11 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.engines import Block, Engine, Journal, Rows
-from rkhs.features import FeatureMap
-from rkhs.kernels.base import Kernel
-from rkhs.problems.feature_sums import Sweep, block_codes, block_gradient, block_moments, block_normal
+from rkhs.spaces.normal import LastLayer, least_ridge, solve_normal
+from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
+from rkhs.spaces.sums import Sweep, block_gradient, block_moments, block_normal
 
-__all__ = ["FeatureMoments", "LandmarkAutoencoder", "LastLayer", "feature_moments", "solve_normal"]
-
-
-def least_ridge(dtype: torch.dtype, anchors: int) -> float:
-    """What keeps the normal equations positive definite in spite of rounding; 1e-5 of the objective or less."""
-    return max(1e-12, 4.0 * torch.finfo(dtype).eps * anchors**0.5)
-
-
-@dataclass(frozen=True)
-class Data:
-    """Rows, in blocks, and who computes them.
-
-    Parameters
-    ----------
-    rows : Rows
-    blocks : tuple of Block
-    engine : Engine
-    progress : callable, optional
-        Called with the number of blocks done and of all blocks.
-    journal : Journal, optional
-        Keeps the sums, so that a fit that was cut off goes on from them.
-    """
-
-    rows: Rows
-    blocks: tuple[Block, ...]
-    engine: Engine
-    progress: Callable[[int, int], None] | None = None
-    journal: Journal | None = None
-
-    def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
-        """Sum of a block function."""
-        if self.journal is None:
-            return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
-        stage = f"{function.__name__} {sweep.digest()}"
-        return self.engine.sum(
-            function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage, progress=self.progress
-        )
-
-    def codes(self, sweep: Sweep) -> Tensor:
-        """Codes of all rows, shape (n, p)."""
-        parts = self.engine.map(block_codes, self.blocks, self.rows, sweep)
-        out: np.ndarray | None = None
-        for block, part in zip(self.blocks, parts, strict=True):
-            if out is None:
-                out = np.empty((self.blocks[-1].stop, part.shape[1]), part.dtype)
-            out[block.start : block.stop] = part
-        assert out is not None
-        return torch.from_numpy(out)
-
-
-@dataclass(frozen=True)
-class FeatureMoments:
-    """Mean and covariance of whitened features.
-
-    Parameters
-    ----------
-    mean : Tensor of shape (dim,)
-    covariance : Tensor of shape (dim, dim)
-        Around the mean, or around zero.
-    raw_mean : Tensor of shape (width,)
-        Of the raw features.
-    """
-
-    mean: Tensor
-    covariance: Tensor
-    raw_mean: Tensor
-
-
-def feature_moments(features: FeatureMap, first: Any, second: Any, *, center: bool = True) -> FeatureMoments:
-    """Moments of the features from the sums that :func:`~rkhs.problems.feature_sums.block_moments` gives.
-
-    Parameters
-    ----------
-    features : FeatureMap
-    first : array of shape (width,)
-    second : array of shape (width, width)
-    center : bool, default=True
-
-    Returns
-    -------
-    FeatureMoments
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
-    """
-    raw_mean, M = torch.as_tensor(first), torch.as_tensor(second)
-    mean = features.whiten_adjoint(raw_mean[:, None])[:, 0]
-    C = features.whiten_adjoint(features.whiten_adjoint(M).mT.contiguous())
-    C = (C + C.mT) / 2
-    return FeatureMoments(mean, C - torch.outer(mean, mean) if center else C, raw_mean)
-
-
-@dataclass(frozen=True)
-class LastLayer:
-    """The best last layer at given codes.
-
-    Parameters
-    ----------
-    anchors : Tensor of shape (a, p)
-    coefficients : Tensor of shape (a, q)
-    value : float
-        Loss and penalty of the last layer.
-    """
-
-    anchors: Tensor
-    coefficients: Tensor
-    value: float
-
-
-def solve_normal(
-    kernel: Kernel, anchors: Tensor, sums: tuple[np.ndarray, ...], reg: float, ridge: float
-) -> tuple[LastLayer, Tensor]:
-    """Solve the normal equations of the last layer.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    anchors : Tensor of shape (a, p)
-        In float64.
-    sums : tuple of ndarray
-        From :func:`~rkhs.problems.feature_sums.block_normal`.
-    reg : float
-    ridge : float
-        Added to ``reg k(A, A)``, in units of the largest ``k(z, z)``.
-
-    Returns
-    -------
-    LastLayer
-    Tensor of shape (a, a)
-        ``k(A, A)``.
-
-    Raises
-    ------
-    InputError
-        If the system is not positive definite.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), equation 8.
-    """
-    N, c, total = (torch.as_tensor(part) for part in sums)
-    G = kernel._gram(anchors)
-    system = torch.add(N, G, alpha=reg)
-    system.diagonal().add_(ridge * float(G.diagonal().max()))
-    L, info = torch.linalg.cholesky_ex(system)
-    if int(info) != 0:
-        raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
-    C = torch.cholesky_solve(c, L)
-    return LastLayer(anchors, C, 0.5 * (float(total) - float((c * C).sum()))), G
+__all__ = ["LandmarkAutoencoder"]
 
 
 @dataclass(frozen=True, eq=False)

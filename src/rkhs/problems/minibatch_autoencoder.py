@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from rkhs.engines import ArrayRows, Engine, Journal, Rows, row_blocks
-from rkhs.problems.landmark_autoencoder import Data, LandmarkAutoencoder
+from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
+from rkhs.spaces.passes import Data
 
 __all__ = ["Batches", "MiniBatchAutoencoder"]
 

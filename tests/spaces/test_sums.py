@@ -10,7 +10,7 @@ from rkhs.engines import Serial, as_rows, row_blocks
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.outputs import Euclidean
-from rkhs.problems.feature_sums import (
+from rkhs.spaces.sums import (
     Sweep,
     block_codes,
     block_gradient,

@@ -1,0 +1,204 @@
+"""A fitted kernel PCA: codes of items, projections of features, vectors and distances from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs.features import FeatureMap, WholeMap
+from rkhs.kernels.base import Kernel
+from rkhs.models.expansion import CodeRegression, Expansion
+from rkhs.problems.preimage import Preimage
+from rkhs.solvers.preimage import PreimageDescent
+from rkhs.spaces import Components
+
+__all__ = ["ComponentsModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentsModel:
+    """Principal components of features: ``z(x) = <phi(x) - mean, u>``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    encoder : Expansion
+        From items to codes.
+    codes : ndarray of shape (n, p)
+        Of the training items.
+    variances, shares : ndarray of shape (p,)
+        Variances of the components, and their shares of the total.
+    n : int
+        Number of training items.
+    mean : ndarray of shape (w,) or None
+        The mean feature as weights on the kept items; None: features are not centred.
+    mean_norm : float
+        Its squared norm.
+    diagonal : ndarray of shape (n,) or None
+        ``k(x, x)`` of the training items, where new ones have none.
+    back : CodeRegression or None
+        From codes to vectors.
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998); Mika et al. (1999).
+    """
+
+    kernel: Kernel
+    encoder: Expansion
+    codes: np.ndarray
+    variances: np.ndarray
+    shares: np.ndarray
+    n: int
+    mean: np.ndarray | None
+    mean_norm: float
+    diagonal: np.ndarray | None
+    back: CodeRegression | None = None
+
+    @property
+    def map(self) -> FeatureMap:
+        """What items are read through."""
+        return self.encoder.map
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Of the centred Gram matrix: ``n`` times the variances."""
+        return self.variances * self.n
+
+    @property
+    def width(self) -> int:
+        """Number of components."""
+        return len(self.variances)
+
+    def encode(self, items: Any) -> Tensor:
+        """Codes of items, shape (m, p)."""
+        return self.encoder.of(self.map.raw(items))
+
+    def weights(self, Z: Tensor) -> Tensor:
+        """Weights on the kept items of the projections with the given codes, shape (m, w)."""
+        W = self.encoder.weights(Z)
+        return W if self.mean is None else W + tensor_like(self.mean, W)
+
+    def nearest_features(self, Z: Tensor, *, descend: bool) -> Tensor:
+        """Vectors with features near the projections with the given codes, shape (m, d).
+
+        The nearest of the kept items; ``descend`` goes on from there to the nearest vector of all.
+        """
+        problem = Preimage(self.kernel, self.map.support(Z), self.weights(Z))
+        start = problem.X[problem.nearest()]
+        return PreimageDescent().solve(problem, start) if descend else start
+
+    def norms(self, raw: Tensor, diagonal: Tensor) -> Tensor:
+        """``||phi(x) - mean||^2`` from raw features and ``k(x, x)``, shape (m,)."""
+        if self.mean is None:
+            return diagonal
+        return diagonal - 2.0 * raw @ tensor_like(self.mean, raw) + self.mean_norm
+
+    def errors(self, raw: Tensor, diagonal: Tensor) -> Tensor:
+        """Squared distances of features from their projections, shape (m,)."""
+        Z = self.encoder.of(raw)
+        return (self.norms(raw, diagonal) - (Z * Z).sum(1)).clamp_min(0.0)
+
+    def distances(self, Z: Tensor, raw: Tensor, diagonal: Tensor) -> Tensor:
+        """Squared distances of the projections with codes (m, p) to the features of c items, shape (m, c)."""
+        scores = self.encoder.of(raw)
+        outside = self.norms(raw, diagonal) - (scores * scores).sum(1)
+        D = (Z * Z).sum(1)[:, None] - 2.0 * Z @ scores.mT + (scores * scores).sum(1)[None, :] + outside[None, :]
+        return D.clamp_min(0.0)
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        features: FeatureMap,
+        found: Components,
+        codes: np.ndarray,
+        n: int,
+        diagonal: Tensor | None = None,
+    ) -> Self:
+        """The model of components that were found, without a way back to vectors.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        features : FeatureMap
+            Of the space.
+        found : Components
+        codes : ndarray of shape (n, p)
+            Scores in the dtype of the training data.
+        n : int
+            Number of training items.
+        diagonal : Tensor of shape (n,), optional
+
+        Returns
+        -------
+        ComponentsModel
+        """
+        return cls(
+            kernel,
+            Expansion(features, found.coefficients.cpu().numpy(), found.shift.cpu().numpy()),
+            codes,
+            found.variances.cpu().numpy(),
+            found.shares.cpu().numpy(),
+            n,
+            None if found.mean is None else found.mean.cpu().numpy(),
+            found.mean_norm,
+            None if diagonal is None else diagonal.cpu().numpy().copy(),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What model files of format 1 hold, by their names."""
+        back = self.back
+        return {
+            "kernel_": self.kernel,
+            "map_": None if self.map.whole else self.map,
+            "support_items_": self.map.kept,
+            "dual_coef_": self.encoder.coefficients,
+            "intercept_": self.encoder.shift,
+            "codes_": self.codes,
+            "explained_variance_": self.variances,
+            "explained_variance_ratio_": self.shares,
+            "eigenvalues_": self.eigenvalues,
+            "mean_weights_": self.mean,
+            "total_": self.mean_norm,
+            "train_diag_": self.diagonal,
+            "anchor_codes_": None if back is None or back.anchors is self.codes else back.anchors,
+            "decoder_kernel_": None if back is None else back.kernel,
+            "decoder_coef_": None if back is None else back.coefficients,
+            "output_": None if back is None else back.output,
+            "reg_": None if back is None else back.reg,
+            "n_components_": self.width,
+        }
+
+    @classmethod
+    def take_state(cls, state: dict[str, Any]) -> Self:
+        """The model of a file; takes what it needs out of ``state``."""
+        for name in ("gram_mean_", "n_components_"):  # of earlier versions; follows from the others
+            state.pop(name, None)
+        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
+        dual, codes, variances = state.pop("dual_coef_"), state.pop("codes_"), state.pop("explained_variance_")
+        features = WholeMap(kernel, items, len(dual)) if features is None else features
+        values, largest = state.pop("eigenvalues_"), int(np.argmax(variances))
+        n = round(float(values[largest] / variances[largest])) if variances[largest] > 0.0 else len(codes)
+        anchors, coefficients = state.pop("anchor_codes_", None), state.pop("decoder_coef_", None)
+        decoder, output, reg = (state.pop(name, None) for name in ("decoder_kernel_", "output_", "reg_"))
+        back = None
+        if coefficients is not None:
+            back = CodeRegression(decoder, codes if anchors is None else anchors, coefficients, output, reg)
+        return cls(
+            kernel,
+            Expansion(features, dual, state.pop("intercept_")),
+            codes,
+            variances,
+            state.pop("explained_variance_ratio_"),
+            n,
+            state.pop("mean_weights_"),
+            float(np.mean(state.pop("total_"))),
+            state.pop("train_diag_"),
+            back,
+        )

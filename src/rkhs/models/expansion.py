@@ -1,0 +1,81 @@
+"""Functions of items and of codes that a fit leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs.features import FeatureMap
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import Euclidean
+
+__all__ = ["CodeRegression", "Expansion"]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """The function ``raw(x) B + b`` of the raw features of items; with all training items ``k(x, X) B + b``.
+
+    Parameters
+    ----------
+    map : FeatureMap
+        Of width w.
+    coefficients : ndarray of shape (w, p)
+        ``B``.
+    shift : ndarray of shape (p,), optional
+        ``b``.
+
+    References
+    ----------
+    The representer theorem: Scholkopf and Smola (2002), theorem 4.2.
+    """
+
+    map: FeatureMap
+    coefficients: np.ndarray
+    shift: np.ndarray | None = None
+
+    def of(self, raw: Tensor) -> Tensor:
+        """Values at items with the given raw features of shape (m, w), shape (m, p)."""
+        values = raw @ tensor_like(self.coefficients, raw)
+        return values if self.shift is None else values + tensor_like(self.shift, raw)
+
+    def weights(self, Z: Tensor) -> Tensor:
+        """``Z B^T``: the elements with these coordinates as weights on the kept items, shape (m, w)."""
+        return Z @ tensor_like(self.coefficients, Z).mT
+
+
+@dataclass(frozen=True, eq=False)
+class CodeRegression:
+    """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On codes, resolved.
+    anchors : ndarray of shape (a, p)
+        ``A``.
+    coefficients : ndarray of shape (a, r)
+        ``C``.
+    output : Euclidean
+        Turns coordinates into targets.
+    reg : float
+        Regulariser that it was fitted with.
+
+    References
+    ----------
+    Bakir, Weston and Scholkopf (2004), "Learning to find pre-images".
+    """
+
+    kernel: Kernel
+    anchors: np.ndarray
+    coefficients: np.ndarray
+    output: Euclidean
+    reg: float
+
+    def targets(self, Z: Tensor) -> Tensor:
+        """Targets of codes of shape (m, p), shape (m, q)."""
+        K = self.kernel._gram(Z, tensor_like(self.anchors, Z))
+        return self.output.decode(K @ tensor_like(self.coefficients, K))

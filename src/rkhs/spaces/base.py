@@ -1,0 +1,168 @@
+"""What a space of functions on the training items can do for a fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from rkhs.features import FeatureMap
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import Euclidean
+
+__all__ = ["Components", "Space", "Targets", "enough"]
+
+
+class Targets(NamedTuple):
+    """Vectors to return to.
+
+    Parameters
+    ----------
+    output : Euclidean
+        Mean and scale of the training vectors.
+    coordinates : Tensor of shape (n, r) or None
+        Those of the training vectors; None: read from the rows again.
+
+    References
+    ----------
+    ``docs/design.md``, idea 2.
+    """
+
+    output: Euclidean
+    coordinates: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of the features of the training items.
+
+    Parameters
+    ----------
+    coefficients : Tensor of shape (w, p)
+        Scores of items are ``raw coefficients + shift``.
+    shift : Tensor of shape (p,)
+    scores : Tensor of shape (n, p)
+        Of the training items.
+    variances : Tensor of shape (p,)
+        Descending; zero where there is no more than rounding.
+    total : float
+        Variance of all features.
+    mean : Tensor of shape (w,) or None
+        The mean feature as weights on the kept items; None: not centred.
+    raw_mean : Tensor of shape (w,)
+        Mean of the raw features; zero if not centred.
+    mean_norm : float
+        Squared norm of the mean feature.
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998), "Nonlinear component analysis", section 3.
+    """
+
+    coefficients: Tensor
+    shift: Tensor
+    scores: Tensor
+    variances: Tensor
+    total: float
+    mean: Tensor | None
+    raw_mean: Tensor
+    mean_norm: float
+
+    @property
+    def shares(self) -> Tensor:
+        """Shares of the variance, zero if there is none."""
+        return self.variances / self.total if self.total > 0.0 else torch.zeros_like(self.variances)
+
+
+class Space(ABC):
+    """The span of the features of the training items, or of what a storage keeps of them.
+
+    Parameters
+    ----------
+    weights : Tensor of shape (n,), optional
+        Of the training items; sum to one.
+
+    References
+    ----------
+    ``docs/design.md``, ideas 4 and 11.
+    """
+
+    weights: Tensor | None
+
+    @property
+    @abstractmethod
+    def map(self) -> FeatureMap:
+        """What a model keeps to read new items."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """Resolved."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of training items."""
+
+    @property
+    @abstractmethod
+    def size(self) -> float:
+        """``k(x, x)``: the largest, or the mean where it is not known of every item."""
+
+    @abstractmethod
+    def diagonal(self) -> Tensor | None:
+        """``k(x, x)`` of the training items, shape (n,); None where new items have their own."""
+
+    @abstractmethod
+    def principal(self, count: int | float | None, *, center: bool) -> Components:
+        """Leading principal components.
+
+        Parameters
+        ----------
+        count : int, float or None
+            How many; a share in (0, 1): as many as explain that share of the variance; None: all that have a variance.
+        center : bool
+            Of the features, or of their second moment.
+
+        Raises
+        ------
+        InputError
+            If there are not so many.
+        """
+
+    @abstractmethod
+    def targets(self) -> Targets:
+        """The training vectors as targets, centred and scaled."""
+
+    @abstractmethod
+    def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
+        """A kernel with numbers for what depends on the scores of the training items."""
+
+    @abstractmethod
+    def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
+        """Kernel ridge regression from scores to targets.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            On scores, resolved.
+        found : Components
+        targets : Targets
+        reg : float
+            Of the mean squared error.
+
+        Returns
+        -------
+        anchors : Tensor of shape (a, p)
+            Scores that the regression is spread over.
+        coefficients : Tensor of shape (a, r)
+        """
+
+
+def enough(variances: Tensor, share: float, total: float) -> int | None:
+    """How many components explain a share of a variance; None if these do not."""
+    reached = torch.cumsum(variances, 0) >= share * total
+    return int(reached.to(torch.uint8).argmax()) + 1 if bool(reached.any()) else None

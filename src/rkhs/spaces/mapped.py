@@ -1,0 +1,228 @@
+"""The span of finite features, whose rows are read block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_count
+from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.linalg import fix_signs
+from rkhs.features import FeatureMap
+from rkhs.features.base import sample_rows
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import Euclidean
+from rkhs.spaces.base import Components, Space, Targets, enough
+from rkhs.spaces.normal import least_ridge, solve_normal
+from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
+from rkhs.spaces.source import Source
+from rkhs.spaces.sums import Sweep, block_moments, block_normal
+
+__all__ = ["MappedSpace", "feature_components", "fit_euclidean"]
+
+_RESOLVE = 3000  # codes that a bandwidth is resolved on
+
+
+@dataclass(frozen=True, eq=False)
+class MappedSpace(Space):
+    """Functions ``raw(x) B`` of finite features, in passes over the rows.
+
+    Parameters
+    ----------
+    source : Source
+        Rows and features.
+    passes : Data
+        The rows in blocks, and who computes them.
+    sweep : Sweep
+        What every block needs to know.
+    anchors : int
+        Rows that a regression is spread over, if the features keep no items.
+    gram_diagonal : Tensor of shape (n,), optional
+        Of a Gram matrix.
+
+    Raises
+    ------
+    InputError
+        If more components are asked for than there are features.
+
+    References
+    ----------
+    Williams and Seeger (2001); Rahimi and Recht (2007).
+    """
+
+    source: Source
+    passes: Data
+    sweep: Sweep
+    anchors: int
+    gram_diagonal: Tensor | None = None
+
+    @property
+    def weights(self) -> Tensor | None:  # type: ignore[override]
+        """Of the rows; sum to one."""
+        return None if self.source.weights is None else torch.from_numpy(self.source.weights)
+
+    @property
+    def map(self) -> FeatureMap:
+        """Landmarks or random features."""
+        return self.source.features
+
+    @property
+    def kernel(self) -> Kernel:
+        """Resolved."""
+        return self.source.kernel
+
+    @property
+    def n(self) -> int:
+        """Number of rows, those of weight zero included."""
+        return self.source.n
+
+    @property
+    def size(self) -> float:
+        """Mean of ``k(x, x)`` over (a sample of) the rows."""
+        return self.source.diag
+
+    def diagonal(self) -> Tensor | None:
+        """That of a Gram matrix; other items have their own."""
+        return self.gram_diagonal
+
+    def principal(self, count: int | float | None, *, center: bool) -> Components:
+        """Eigenvectors of the covariance of the features; see :meth:`Space.principal`. Two passes over the rows."""
+        moments = feature_moments(self.map, *self.passes.sum(block_moments, self.sweep), center=center)
+        found = feature_components(self.map, moments, self.size, self.n, count, center=center)
+        scores = self.passes.codes(self.sweep.cast(maps=found.coefficients, shift=found.shift))
+        return with_signs(found, scores)
+
+    def targets(self) -> Targets:
+        """Mean and scale of the rows, in two passes."""
+        return Targets(fit_euclidean(self.passes, self.source, center=True, scale=True), None)
+
+    def _sample(self, found: Components) -> np.ndarray | None:
+        return sample_rows(len(found.scores), _RESOLVE, np.random.RandomState(0))
+
+    def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
+        """On 3000 scores at most."""
+        chosen = self._sample(found)
+        part = found.scores if chosen is None else found.scores[torch.as_tensor(chosen)]
+        w = self.source.weights
+        if w is None:
+            return kernel.resolve(part, None)
+        weights = torch.as_tensor(w if chosen is None else w[chosen]).to(part)
+        return kernel.resolve(part, weights / weights.sum())
+
+    def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
+        """Normal equations on the scores of the kept items, or of some rows; see :meth:`Space.regress`. One pass."""
+        anchors = self._anchors(found)
+        sweep = self.sweep.in_double().cast(maps=found.coefficients, shift=found.shift, anchors=anchors)
+        sums = self.passes.sum(block_normal, replace(sweep, kernel=kernel, space=targets.output))
+        layer, _ = solve_normal(kernel, anchors, sums, reg, least_ridge(sweep.dtype, len(anchors)))
+        return anchors, layer.coefficients
+
+    def _anchors(self, found: Components) -> Tensor:
+        raw = self.map.kept_raw()
+        if raw is not None:
+            return raw @ found.coefficients.to(raw) + found.shift.to(raw)
+        rng = np.random.RandomState(0)
+        sample_rows(len(found.scores), _RESOLVE, rng)  # the rows that resolve bandwidths are drawn first
+        chosen = sample_rows(self.n, min(self.anchors, self.n), rng)
+        scores = found.scores.to(torch.float64)
+        return scores if chosen is None else scores[torch.as_tensor(chosen)]
+
+
+def with_signs(found: Components, scores: Tensor) -> Components:
+    """Components with these scores, whose largest entries become positive."""
+    flips = torch.where((fix_signs(scores) * scores).sum(0) < 0.0, -1.0, 1.0).to(torch.float64)
+    coefficients, shift = found.coefficients * flips, found.shift * flips
+    return replace(found, coefficients=coefficients, shift=shift, scores=scores * flips.to(scores))
+
+
+def feature_components(
+    features: FeatureMap, moments: FeatureMoments, diag: float, n: int, count: int | float | None, *, center: bool
+) -> Components:
+    """Principal components from the moments of features, without scores.
+
+    Parameters
+    ----------
+    features : FeatureMap
+    moments : FeatureMoments
+        Around the mean if ``center``.
+    diag : float
+        Mean of ``k(x, x)``.
+    n : int
+        Number of rows.
+    count : int, float or None
+        See :meth:`Space.principal`.
+    center : bool
+
+    Returns
+    -------
+    Components
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
+    """
+    mean = moments.mean if center else torch.zeros_like(moments.mean)
+    norm, width = float(mean @ mean), len(mean)
+    size = width
+    if count is not None and not isinstance(count, float):
+        size = check_count(count, "n_components", at_most=width, why=" (the number of features)")
+    values, vectors = top_eigenpairs(moments.covariance, size)
+    variance = max(diag - norm, float(values.clamp_min(0.0).sum()), 0.0)
+    positive = values > n * torch.finfo(torch.float64).eps * max(float(values[0]), diag)
+    if count is None:
+        size = max(1, int(positive.sum()))
+    elif isinstance(count, float):
+        size = enough(values, count, variance) or width
+    values = torch.where(positive, values, torch.zeros_like(values))[:size]
+    U = vectors[:, :size] * (values > 0.0)
+    raw_mean = moments.raw_mean if center else torch.zeros_like(moments.raw_mean)
+    return Components(
+        features.whiten(U),
+        -(mean @ U),
+        values.new_empty(0, size),
+        values,
+        variance,
+        features.whiten(mean[:, None])[:, 0] if center else None,
+        raw_mean,
+        norm,
+    )
+
+
+def block_spread(items: Any, block: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
+    """Weighted sums of the targets and of their squared distances from the first mean, ``sweep.shift``."""
+    rows = sweep.read(items).to(torch.float64)
+    given = rows if rows.shape[1] == sweep.columns else rows[:, sweep.columns :]
+    root = sweep.root_weights(block)
+    w = rows.new_full((len(rows), 1), 1.0 / sweep.n) if root is None else root * root
+    if sweep.shift is None:
+        return ((w * given).sum(0).cpu().numpy(),)
+    return (np.asarray(float((w * (given - sweep.shift.to(given)) ** 2).sum())),)
+
+
+def fit_euclidean(passes: Data, source: Source, *, center: bool, scale: bool) -> Euclidean:
+    """Mean and scale of vector targets, in two passes over the rows.
+
+    Parameters
+    ----------
+    passes : Data
+    source : Source
+    center, scale : bool
+        Subtract the mean; divide by the root of the total variance.
+
+    Returns
+    -------
+    Euclidean
+    """
+    plain = Sweep(source.features, torch.float64, "cpu", source.columns, source.weights, source.n)
+    mean = torch.as_tensor(passes.sum(block_spread, plain)[0])
+    if not center:
+        mean = torch.zeros_like(mean)
+    factor = 1.0
+    if scale:
+        variance = float(passes.sum(block_spread, plain.cast(shift=mean))[0])
+        factor = variance**0.5 if variance > 0.0 else 1.0
+    return Euclidean(mean.numpy(), factor, None)

@@ -1,0 +1,102 @@
+"""Passes over rows in blocks, and the moments of features that one of them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.engines import Block, Engine, Journal, Rows
+from rkhs.features import FeatureMap
+from rkhs.spaces.sums import Sweep, block_codes
+
+__all__ = ["Data", "FeatureMoments", "feature_moments"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, in blocks, and who computes them.
+
+    Parameters
+    ----------
+    rows : Rows
+    blocks : tuple of Block
+    engine : Engine
+    progress : callable, optional
+        Called with the number of blocks done and of all blocks.
+    journal : Journal, optional
+        Keeps the sums, so that a fit that was cut off goes on from them.
+    """
+
+    rows: Rows
+    blocks: tuple[Block, ...]
+    engine: Engine
+    progress: Callable[[int, int], None] | None = None
+    journal: Journal | None = None
+
+    def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
+        """Sum of a block function."""
+        if self.journal is None:
+            return self.engine.sum(function, self.blocks, self.rows, sweep, progress=self.progress)
+        stage = f"{function.__name__} {sweep.digest()}"
+        return self.engine.sum(
+            function, self.blocks, self.rows, sweep, journal=self.journal, stage=stage, progress=self.progress
+        )
+
+    def codes(self, sweep: Sweep) -> Tensor:
+        """Codes of all rows, shape (n, p)."""
+        parts = self.engine.map(block_codes, self.blocks, self.rows, sweep)
+        out: np.ndarray | None = None
+        for block, part in zip(self.blocks, parts, strict=True):
+            if out is None:
+                out = np.empty((self.blocks[-1].stop, part.shape[1]), part.dtype)
+            out[block.start : block.stop] = part
+        assert out is not None
+        return torch.from_numpy(out)
+
+
+@dataclass(frozen=True)
+class FeatureMoments:
+    """Mean and covariance of whitened features.
+
+    Parameters
+    ----------
+    mean : Tensor of shape (dim,)
+    covariance : Tensor of shape (dim, dim)
+        Around the mean, or around zero.
+    raw_mean : Tensor of shape (width,)
+        Of the raw features.
+    """
+
+    mean: Tensor
+    covariance: Tensor
+    raw_mean: Tensor
+
+
+def feature_moments(features: FeatureMap, first: Any, second: Any, *, center: bool = True) -> FeatureMoments:
+    """Moments of the features from the sums that :func:`~rkhs.spaces.sums.block_moments` gives.
+
+    Parameters
+    ----------
+    features : FeatureMap
+    first : array of shape (width,)
+    second : array of shape (width, width)
+    center : bool, default=True
+
+    Returns
+    -------
+    FeatureMoments
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
+    """
+    raw_mean, M = torch.as_tensor(first), torch.as_tensor(second)
+    mean = features.whiten_adjoint(raw_mean[:, None])[:, 0]
+    C = features.whiten_adjoint(features.whiten_adjoint(M).mT.contiguous())
+    C = (C + C.mT) / 2
+    return FeatureMoments(mean, C - torch.outer(mean, mean) if center else C, raw_mean)

@@ -1,0 +1,180 @@
+"""Rows in blocks beside the features that were chosen for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import to_tensor
+from rkhs._core.checks import check_seed
+from rkhs.engines import ArrayRows, Block, Rows, row_blocks
+from rkhs.features import FeatureMap, Features
+from rkhs.features.base import EvaluatedMap, resolve_thinned, sample_rows
+from rkhs.kernels.base import Kernel
+from rkhs.spaces.digits import check_row_digits
+from rkhs.spaces.sums import Sweep
+
+__all__ = ["BLOCK", "Options", "Source", "gather_rows", "open_source", "positive_rows"]
+
+BLOCK = 4096
+"""Rows of a block: part of the result as a seed is."""
+
+Options = dict[str, Any]
+"""``dtype`` and ``device`` of a computation, as torch takes them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Training data of a model in finite features.
+
+    Parameters
+    ----------
+    rows : Rows
+        What blocks are read from: inputs, then targets unless these are the inputs.
+    n, columns : int
+        Rows, and columns that are inputs.
+    weights : ndarray of shape (n,) or None
+        Sum to one; None: equal.
+    kernel : Kernel
+        Resolved.
+    features : FeatureMap
+        Of the model.
+    evaluated : FeatureMap
+        The same on ``rows``, which hold raw features where the kernel is evaluated once.
+    diag : float
+        Mean of ``k(x, x)`` over (a sample of) the rows.
+    sampled : ndarray of shape (s,) or None
+        Their numbers; None: all.
+    blocks : tuple of Block
+    """
+
+    rows: Rows
+    n: int
+    columns: int
+    weights: np.ndarray | None
+    kernel: Kernel
+    features: FeatureMap
+    evaluated: FeatureMap
+    diag: float
+    sampled: np.ndarray | None
+    blocks: tuple[Block, ...]
+
+    def sweep(self, options: Options) -> Sweep:
+        """What blocks need to know of these data."""
+        return Sweep(self.evaluated, options["dtype"], str(options["device"]), self.columns, self.weights, self.n)
+
+
+def open_source(
+    options: Options, storage: Features, kernel: Kernel, X: Any, weights: np.ndarray | None, goal: Tensor | None = None
+) -> Source:
+    """Choose the features of a storage and arrange the data in blocks.
+
+    Parameters
+    ----------
+    options : dict
+        ``dtype`` and ``device`` of the computation.
+    storage : Features
+    kernel : Kernel
+        Not resolved.
+    X : Rows, Tensor or list
+        Checked.
+    weights : ndarray of shape (n,), optional
+        Sum to one.
+    goal : Tensor of shape (n, q), optional
+        Targets beside the inputs.
+
+    Returns
+    -------
+    Source
+    """
+    rng = check_seed(storage.random_state)
+    n = X.shape[0] if isinstance(X, Rows) else len(X)
+    if kernel.domain == "gram":
+        sampled, sample = None, X
+    else:
+        sampled = positive_rows(n, storage.sample_size(n), weights, rng)
+        sample = _gather(X, sampled, options)
+    w = None if weights is None else torch.from_numpy(_part(weights, sampled))
+    resolved = resolve_thinned(kernel, sample, w if w is None or isinstance(sample, list) else w.to(sample))
+    check_row_digits(resolved, sample, squared=True)
+    features = storage.build(resolved, sample, rng)
+    diag = resolved._diag(sample).to(torch.float64)
+    mean_diag = float(diag.mean()) if w is None else float(w @ diag.cpu())
+    evaluated: FeatureMap = features
+    if isinstance(X, Rows):
+        rows, columns = X, X.shape[1]
+    else:
+        inputs = X
+        if kernel.domain != "vectors":
+            tiles = [features.raw(X[i : i + BLOCK]) for i in range(0, n, BLOCK)]
+            inputs, evaluated = torch.cat(tiles), EvaluatedMap(features)
+        columns = inputs.shape[1]
+        joined = inputs if goal is None else torch.cat([inputs, goal.to(inputs)], 1)
+        rows = ArrayRows(joined.cpu().numpy())
+    return Source(rows, n, columns, weights, resolved, features, evaluated, mean_diag, sampled, row_blocks(n, BLOCK))
+
+
+def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    part = weights if rows is None else weights[rows]
+    return part / part.sum()
+
+
+def positive_rows(n: int, size: int, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray | None:
+    """Rows that the features are chosen from; rows of weight zero are none.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    size : int
+        How many to draw.
+    weights : ndarray of shape (n,) or None
+    rng : RandomState
+
+    Returns
+    -------
+    ndarray of integers, or None
+        None for all rows.
+    """
+    if weights is None or (weights > 0.0).all():
+        return sample_rows(n, size, rng)
+    positive = np.flatnonzero(weights > 0.0)
+    chosen = sample_rows(len(positive), min(size, len(positive)), rng)
+    return positive if chosen is None else positive[chosen]
+
+
+def _gather(X: Any, numbers: np.ndarray | None, options: Options) -> Any:
+    """Some rows in the form that kernels read; a file is read once, forwards."""
+    if isinstance(X, list):
+        return X if numbers is None else [X[i] for i in numbers]
+    if isinstance(X, Tensor):
+        return X if numbers is None else X[torch.as_tensor(numbers)]
+    return to_tensor(gather_rows(X, numbers), **options)
+
+
+def gather_rows(rows: Rows, numbers: np.ndarray | None) -> np.ndarray:
+    """Some rows, block by block.
+
+    Parameters
+    ----------
+    rows : Rows
+    numbers : ndarray of shape (s,) or None
+        Ascending; None for all.
+
+    Returns
+    -------
+    ndarray of shape (s, columns)
+    """
+    n = rows.shape[0]
+    if numbers is None:
+        return rows.read(0, n)
+    parts = []
+    for block in row_blocks(n, 16 * BLOCK):
+        low, high = np.searchsorted(numbers, (block.start, block.stop))
+        if low < high:
+            parts.append(rows.read(block.start, block.stop)[numbers[low:high] - block.start])
+    return np.concatenate(parts)

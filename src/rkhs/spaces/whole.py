@@ -1,0 +1,124 @@
+"""The span of all training items, from their Gram matrix: held in memory, or computed again tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.linalg import fix_signs
+from rkhs.features import FeatureMap, WholeMap
+from rkhs.grams import Gram
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import Euclidean
+from rkhs.spaces.base import Components, Space, Targets, enough
+
+__all__ = ["WholeSpace"]
+
+
+class WholeSpace(Space):
+    """All training items; nothing is approximated.
+
+    Parameters
+    ----------
+    gram : Gram
+        Of the training items.
+    kernel : Kernel
+        Resolved.
+    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+    weights : Tensor of shape (n,), optional
+
+    Raises
+    ------
+    InputError
+        From the Gram matrix, where its storage cannot do what is asked.
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998).
+    """
+
+    def __init__(self, gram: Gram, kernel: Kernel, items: Any, weights: Tensor | None) -> None:
+        self.gram, self.items, self.weights = gram, items, weights
+        self._kernel = kernel
+
+    @property
+    def map(self) -> FeatureMap:
+        """Kernel values with all training items; a Gram matrix is its own support."""
+        items = None if self._kernel.domain == "gram" else as_numpy(self.items)
+        return WholeMap(self._kernel, items, self.n)
+
+    @property
+    def kernel(self) -> Kernel:
+        """Resolved."""
+        return self._kernel
+
+    @property
+    def n(self) -> int:
+        """Number of training items."""
+        return self.gram.shape[0]
+
+    @property
+    def size(self) -> float:
+        """Largest ``k(x, x)``."""
+        return float(self.gram.diag().abs().max())
+
+    def diagonal(self) -> Tensor:
+        """Diagonal of the Gram matrix."""
+        return self.gram.diag()
+
+    @property
+    def mean_weights(self) -> Tensor:
+        """Sample weights, equal ones if none were given, shape (n,)."""
+        return self.gram.diag().new_full((self.n,), 1.0 / self.n) if self.weights is None else self.weights
+
+    def principal(self, count: int | float | None, *, center: bool) -> Components:
+        """Eigenvectors of the centred Gram matrix; see :meth:`Space.principal`. O(n^2 p) by Lanczos or Krylov bases."""
+        n, diagonal, mean = self.n, self.gram.diag(), self.mean_weights
+        gram_mean = self.gram.matmul(mean) if center else diagonal.new_zeros(n)
+        norm = float(gram_mean @ mean)
+        variance = max(float(mean @ diagonal) - norm, 0.0)
+        values, vectors = self._leading(count, variance, center=center)
+        floor = n * torch.finfo(diagonal.dtype).eps * max(float(values[0]), float(diagonal.abs().mean()))
+        positive = values > floor
+        if count is None:
+            keep = max(1, int(positive.sum()))
+            values, vectors, positive = values[:keep], vectors[:, :keep], positive[:keep]
+        values = torch.where(positive, values, torch.zeros_like(values))
+        scores = fix_signs(vectors * values.sqrt() / mean.sqrt()[:, None])
+        inverse = torch.where(positive, 1.0 / values.clamp_min(1e-300), torch.zeros_like(values))
+        dual = mean[:, None] * scores * inverse
+        if center:  # exactly centred weights, so that the means of new rows drop out
+            dual -= mean[:, None] * dual.sum(0)
+        shift = -(gram_mean @ dual) + norm * dual.sum(0)
+        return Components(dual, shift, scores, values, variance, mean if center else None, gram_mean, norm)
+
+    def _leading(self, count: int | float | None, variance: float, *, center: bool) -> tuple[Tensor, Tensor]:
+        """As many eigenpairs as were asked for."""
+        n = self.n
+        if not isinstance(count, float):
+            return self.gram.top_eigenpairs(n if count is None else count, self.weights, center=center)
+        k = min(n, 16)
+        while True:
+            values, vectors = self.gram.top_eigenpairs(k, self.weights, center=center)
+            kept = enough(values, count, variance)
+            if kept is not None or k == n:
+                return values[:kept], vectors[:, :kept]
+            k = min(n, 2 * k)
+
+    def targets(self) -> Targets:
+        """The training vectors, centred and scaled."""
+        return Targets(*Euclidean.fit(self.items, self.weights, center=True, scale=True))
+
+    def resolve_on_codes(self, kernel: Kernel, found: Components) -> Kernel:
+        """See :meth:`Space.resolve_on_codes`."""
+        return self.gram.resolve(kernel, found.scores, self.weights)
+
+    def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
+        """``(K + reg W^-1) C = U`` on the scores of all training items; see :meth:`Space.regress`."""
+        assert targets.coordinates is not None
+        ridge = reg * self.n if self.weights is None else reg / self.weights
+        coefficients = self.gram.like(kernel, found.scores).solve(targets.coordinates, ridge)
+        return found.scores, coefficients
