@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rkhs.estimators
+from rkhs.estimators.fitted import Fitted
 from tests import typed_script
 
 
@@ -37,7 +38,7 @@ def test_documented_attributes_have_types() -> None:
         if not inspect.isclass(cls):
             continue
         known = {key for kind in cls.__mro__ for key in getattr(kind, "__annotations__", {})}
-        known |= {key for key, _ in inspect.getmembers(cls, lambda member: isinstance(member, property))}
+        known |= {key for key, _ in inspect.getmembers(cls, lambda member: isinstance(member, (property, Fitted)))}
         missing += [f"{name}.{attribute}" for attribute in sorted(documented(cls) - known)]
     assert documented(rkhs.KernelPCA) > {"codes_", "reg_"}
     assert not missing, f"annotate them in the class body: {missing}"
