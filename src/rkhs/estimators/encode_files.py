@@ -31,8 +31,8 @@ def encode_to_parquet(
 ) -> int:
     """Encode rows with a fitted model, block by block, into the parquet files of a folder.
 
-    Files are named in the order of the rows and hold one column a component, ``component0`` and so on. A file appears
-    complete or not at all: a run that was cut off is started again and goes on with the first block that is missing.
+    Files are named in the order of the rows and hold one column a component, ``component0`` and so on. A file is
+    complete or absent. If a run was interrupted, call it again: it goes on with the first block that is missing.
 
     Parameters
     ----------

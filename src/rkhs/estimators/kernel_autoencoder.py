@@ -303,7 +303,8 @@ class KernelAutoencoder(FittedAutoencoder):
             features as outputs: items that the output kernel reads; the Gram matrix (n, n) with
             ``kernel="precomputed"``.
         sample_weight : array of shape (n,), optional
-            Not negative; zero drops a row. Training reads their ratios, refining their sum as the number of items.
+            Not negative; rows of weight zero are dropped. Training uses the ratios of the weights. Refining takes their
+            sum as the number of items.
 
         Returns
         -------

@@ -194,10 +194,11 @@ class KernelPCA(FittedPCA):
         Parameters
         ----------
         X : array (n, d), Gram matrix (n, n), or list of n objects
-            With finite features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
+            With landmarks or random features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
         y : ignored
         sample_weight : array of shape (n,), optional
-            Not negative. Rows of weight zero are dropped (with finite features they count nothing and keep codes).
+            Not negative. Rows of weight zero are dropped. With landmarks or random features they have no influence and
+            still get codes.
 
         Returns
         -------
@@ -282,8 +283,8 @@ class KernelPCA(FittedPCA):
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 
-        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows choose bandwidths and landmarks; with
-        these given the result is exactly that of one fit. Moments only are kept: ``codes_`` are those of the last
+        Needs ``storage=Nystroem(m)`` or ``RandomFeatures(m)``. The first rows determine bandwidths and landmarks. If
+        these are given, the result is exactly that of one fit. Only moments are kept: ``codes_`` are those of the last
         rows, and there is no ridge pre-image.
 
         Parameters

@@ -112,7 +112,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
     ) -> RegressionPath:
         """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition.
 
-        The estimator keeps kernel, supports and output space for the path but gets no coefficients: choose, then fit.
+        The estimator itself gets no coefficients. Choose a setting, then fit it.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ class RobustFit:
     settled: bool
 
     def score_items(self, X: Any, *, diag: Any = None) -> np.ndarray:
-        """Outlier scores of new items, shape (m,): above 1 for what is no nearer than the outliers were.
+        """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class RobustFit:
 
 
 def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_rounds: int = 20) -> RobustFit:
-    """Fit an autoencoder without the items that it cannot code when it has not seen them.
+    """Fit an autoencoder without the items whose errors are large when the model has not seen them.
 
     Parameters
     ----------

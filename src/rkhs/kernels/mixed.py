@@ -39,7 +39,8 @@ class MixedTable(Kernel):
     categorical : sequence of int, default=()
         Positions of columns whose numbers are names, such as codes of regions. Columns of texts are categorical anyhow.
     missing : {"average", "raise"}, default="average"
-        ``"raise"``: refuse missing values. To make "missing" a category of its own, fill it in as a text.
+        ``"raise"``: refuse missing values. If a missing value is itself information, write a text such as "unknown"
+        into the cell; it is then a category.
     columns : tuple of dict, default=None
         What the training rows say of each column. Left out by users, written down by :meth:`resolve`.
 
