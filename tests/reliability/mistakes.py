@@ -168,10 +168,10 @@ MISTAKES = (
         ("features/test_features.py",),
     ),
     Mistake(
-        "a skipped centring",
-        "grams/factored.py",
-        "(self._F - w @ self._F if center else self._F)",
-        "self._F",
+        "bandwidths of codes from the wrong items in a matrix of the same storage",
+        "grams/dense.py",
+        "return Dense(kernel._gram(items))",
+        "return Dense(kernel._gram(items[:1].expand_as(items)))",
         ("contracts/test_grams.py",),
     ),
     Mistake(
@@ -247,18 +247,33 @@ MISTAKES = (
         ("problems/test_dual.py",),
     ),
     Mistake(
-        "the diagonal is counted twice when a triangle is mirrored",
-        "problems/feature_sums.py",
-        "return upper + np.triu(upper, 1).T",
-        "return upper + np.triu(upper).T",
-        ("problems/test_feature_sums.py",),
-    ),
-    Mistake(
         "an item counts itself among the others of its group",
         "problems/pairs.py",
         "return (sums[self.groups] - A).div_((counts[self.groups] - 1)",
         "return (sums[self.groups] - A).div_((counts[self.groups])",
         ("problems/test_contrastive.py", "estimators/test_contrastive_storage.py"),
+    ),
+    # ---------------------------------------------------------------- spaces, models
+    Mistake(
+        "the diagonal is counted twice when a triangle is mirrored",
+        "spaces/sums.py",
+        "return upper + np.triu(upper, 1).T",
+        "return upper + np.triu(upper).T",
+        ("spaces/test_sums.py",),
+    ),
+    Mistake(
+        "a dropped n in the eigenvalues",
+        "models/components.py",
+        "return self.variances * self.n",
+        "return self.variances",
+        ("estimators/test_kernel_pca.py",),
+    ),
+    Mistake(
+        "a distance without what lies outside the components",
+        "models/components.py",
+        "(scores * scores).sum(1)[None, :] + outside[None, :]",
+        "(scores * scores).sum(1)[None, :]",
+        ("estimators/test_kernel_pca.py", "estimators/test_preimages.py"),
     ),
     # ---------------------------------------------------------------- estimators
     Mistake(
@@ -274,20 +289,6 @@ MISTAKES = (
         "if settled and not looked_again and not found.all() and done < rounds:",
         "if settled and looked_again and not found.all() and done < rounds:",
         ("estimators/test_robust_fit.py",),
-    ),
-    Mistake(
-        "a dropped n in the eigenvalues",
-        "estimators/kernel_pca.py",
-        "self.eigenvalues_ = self.explained_variance_ * n",
-        "self.eigenvalues_ = self.explained_variance_",
-        ("estimators/test_kernel_pca.py",),
-    ),
-    Mistake(
-        "a distance without what lies outside the components",
-        "estimators/fitted_pca.py",
-        "(scores * scores).sum(1)[None, :] + outside[None, :]",
-        "(scores * scores).sum(1)[None, :]",
-        ("estimators/test_kernel_pca.py", "estimators/test_preimages.py"),
     ),
     Mistake(
         "a sign: the farthest candidate is predicted",
