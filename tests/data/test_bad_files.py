@@ -30,6 +30,7 @@ from rkhs.data import (
     write_codes,
 )
 from rkhs.data.text import escape_formula, is_grouped_number, unescape_formula
+from rkhs.engines import as_rows
 
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
 
@@ -223,6 +224,31 @@ def test_options_of_another_kind_are_refused_by_name(named: str, bad: Any, tmp_p
         if (read, named) != (read_series, "columns"):
             with pytest.raises(InputError, match=f"`{named}`"):
                 list(read(path, **{named: bad}))
+
+
+@pytest.mark.parametrize(
+    ("named", "bad"),
+    [("kinds", 3), ("kinds", ["word"]), ("columns", 3), ("delimiter", '"'), ("header", 1), ("index_column", 0.5)],
+)
+def test_options_of_mixed_tables_are_refused_by_name(named: str, bad: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match=f"`?{named}`?"):
+        read_mixed(path, **{named: bad})
+
+
+def test_arrays_are_no_options_and_old_headers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.ones((2, 2)))
+    with pytest.raises(InputError, match="got `smiles_column`; leave it out"):
+        read_table(path, smiles_column=np.ones(2))
+    path.write_bytes(path.read_bytes().replace(b"(2, 2)", b"(2L,2)"))  # as Python 2 wrote it
+    for read in (read_table, read_chunks, read_series):
+        list(read(path)) if read is read_chunks else read(path)
+    np.savez(tmp_path / "b.npz", X=np.ones((2, 2)))
+    (tmp_path / "b.npz").rename(path)
+    with pytest.raises(InputError, match="magic string"):
+        as_rows(str(path))
 
 
 def test_damaged_headers_and_notes_are_typed_errors(tmp_path: Path) -> None:

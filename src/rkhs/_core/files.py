@@ -8,6 +8,10 @@ import os
 import re
 import stat
 import time
+import tokenize
+import warnings
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,10 +19,39 @@ from typing import BinaryIO
 
 from rkhs._core.errors import InputError
 
-__all__ = ["as_path", "atomic_path", "check_readable", "check_writable", "open_regular", "text_encoding"]
+__all__ = [
+    "UNREADABLE",
+    "as_path",
+    "atomic_path",
+    "check_readable",
+    "check_writable",
+    "old_headers",
+    "open_regular",
+    "text_encoding",
+]
 
 _STALE_SECONDS = 60.0
 _SHOWN = 40  # letters of a name that stand in that of its temporary file, which may not be too long
+
+
+# What NumPy raises on damaged files. It splits headers as Python code, so errors of Python's own parser are among them.
+UNREADABLE = (
+    *(ValueError, EOFError, OSError, KeyError, OverflowError, RecursionError, NotImplementedError, RuntimeError),
+    *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+
+
+@contextmanager
+def old_headers() -> Iterator[None]:
+    """Read arrays whose headers Python 2 wrote without a word from NumPy: the numbers are the same.
+
+    Yields
+    ------
+    None
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
+        yield
 
 
 def as_path(path: object, name: str = "path") -> Path:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -13,16 +11,11 @@ from typing import IO
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
+from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import available_bytes, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["UNREADABLE", "check_arrays", "load_npy", "read_npy", "read_npz"]
-
-# What NumPy raises on damaged files. It splits headers as Python code, so errors of Python's own parser are among them.
-UNREADABLE = (
-    *(ValueError, EOFError, OSError, KeyError, OverflowError, RecursionError, NotImplementedError, RuntimeError),
-    *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
-)
+__all__ = ["check_arrays", "load_npy", "read_npy", "read_npz"]
 
 
 def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
@@ -42,7 +35,7 @@ def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
     """
     total, short = 0, None
     try:
-        with path.open("rb") as handle:
+        with path.open("rb") as handle, old_headers():
             if not zipfile.is_zipfile(handle):
                 handle.seek(0)
                 total, short = _declared(handle, path.stat().st_size)
@@ -94,7 +87,8 @@ def load_npy(path: Path) -> np.ndarray:
     """
     check_arrays(path)
     try:
-        with path.open("rb") as handle:  # opened here, because NumPy leaves its own handle open on some damaged files
+        # Opened here, because NumPy leaves its own handle open on some damaged files.
+        with path.open("rb") as handle, old_headers():
             array = np.load(handle, allow_pickle=False)
     except UNREADABLE as error:
         raise _unreadable(path, "npy", error) from error
@@ -147,7 +141,7 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
         If the file is damaged, the array is not there or not named among several, or is not a finite, real table.
     """
     try:
-        with path.open("rb") as handle:
+        with path.open("rb") as handle, old_headers():
             archive = np.load(handle, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")

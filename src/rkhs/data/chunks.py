@@ -13,7 +13,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
-from rkhs.data.arrays import UNREADABLE
+from rkhs._core.files import UNREADABLE, old_headers
 from rkhs.data.dataset import Dataset, SkippedRow, Table, as_numbers
 from rkhs.data.fingerprints import refusal
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
@@ -90,11 +90,11 @@ def _part(whole: Dataset, start: int, stop: int) -> Dataset:
 def _mapped(file: Path, settings: _Options) -> Dataset:
     """A matrix of real numbers that stays on the disk; anything else is read, or refused, by read_table."""
     try:
-        X = np.load(file, mmap_mode="r", allow_pickle=False)
+        with old_headers():
+            X: np.ndarray = np.lib.format.open_memmap(file, mode="r")
     except UNREADABLE:
-        X = None
-    matrix = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf" and X.size > 0
-    if not matrix or settings.columns is not None:
+        X = np.empty(0)
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size or settings.columns is not None:
         return read_table(file, columns=settings.columns, gram=settings.gram)
     return Dataset(X, "gram" if settings.gram else "vectors", None, None, str(file))
 

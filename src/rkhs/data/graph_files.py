@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import as_path, check_readable
+from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
 from rkhs._core.memory import available_bytes
-from rkhs.data.arrays import UNREADABLE, check_arrays
+from rkhs.data.arrays import check_arrays
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
@@ -169,7 +169,7 @@ def _read_text(file: Path) -> Graphs:
 def _read_npz(file: Path) -> Graphs:
     check_arrays(file)
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with old_headers(), np.load(file, allow_pickle=False) as stored:
             arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
     except UNREADABLE as error:
         raise InputError(f"{file}: expected a npz file of arrays; {error}") from error

@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import as_path, check_readable
+from rkhs._core.files import as_path, check_readable, old_headers
 from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.graph_files import read_graphs
@@ -105,7 +105,7 @@ def _kind_of(file: Path) -> str | None:
         return "graphs"
     if extension == ".npz":
         try:
-            with np.load(file, allow_pickle=False) as archive:
+            with old_headers(), np.load(file, allow_pickle=False) as archive:
                 return "graphs" if _GRAPH_ARRAYS.issubset(archive.files) else None
         except Exception:  # the reader of tables says what is wrong
             return None
@@ -175,7 +175,7 @@ def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
     """Times that a .npz file holds, and the name of its only table."""
     try:
         check_arrays(file)
-        with np.load(file, allow_pickle=False) as archive:
+        with old_headers(), np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except Exception:  # the reader of tables says what is wrong
         return None, None

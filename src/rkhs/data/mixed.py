@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
-from rkhs.data.dataset import Dataset, listed, locate_all
-from rkhs.data.readers import _check_path, _delimiter, _Options
-from rkhs.data.text import MISSING, is_grouped_number, number_in, open_text, unescape_formula
+from rkhs.data.dataset import Dataset, listed, locate, locate_all
+from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options
+from rkhs.data.text import MISSING, is_grouped_number, number_in, unescape_formula
 
 __all__ = ["read_mixed"]
 
@@ -59,11 +60,15 @@ def read_mixed(
         raise InputError(
             f"`path` of a mixed table must end in .csv or .tsv; got {file.name!r}; read others with pandas"
         )
-    mark = _delimiter(_Options(delimiter=delimiter), extension)
-    opened = open_text(file, delimiter=mark, header=True if header is None else header, encoding=encoding)
-    index = None if index_column is None else (locate_all([index_column], opened.names, opened.width) or [0])[0]
-    wanted = locate_all(columns, opened.names, opened.width)
+    known = True if header is None else header
+    options = _Options(_listed(columns), index_column, header=known, delimiter=delimiter, encoding=encoding)
+    _check_options(options, extension)
+    opened = _open(file, extension, options)
+    index = None if index_column is None else locate(index_column, opened.names, opened.width, "index_column")
+    wanted = locate_all(options.columns, opened.names, opened.width)
     positions = [j for j in range(opened.width) if j != index] if wanted is None else wanted
+    if kinds is not None and not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
+        raise InputError(f"`kinds` must hold 'number' or 'text' for each column; got {shown(kinds)}")
     if kinds is not None and len(kinds) != len(positions):
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
     rows = [row.cells for row in opened.rows]

@@ -166,18 +166,14 @@ def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
 
 def _check_options(options: _Options, extension: str) -> None:
     check_choice(options.on_error, "on_error", ("raise", "skip"))
-    if options.gram not in (True, False, "cross"):
+    if not isinstance(options.gram, bool) and not (isinstance(options.gram, str) and options.gram == "cross"):
         raise InputError(f'`gram` must be True, False or "cross"; got {options.gram!r}; choose one of them')
-    if options.header not in (True, False, None):
+    if options.header is not None and not isinstance(options.header, bool):
         raise InputError(f"`header` must be True, False or None; got {options.header!r}; choose one of them")
-    if options.delimiter is not None and (not isinstance(options.delimiter, str) or len(options.delimiter) != 1):
-        raise InputError(f"`delimiter` must be one character; got {shown(options.delimiter)}; for example ';'")
-    defaults = _Options()
-    unused = [
-        name
-        for name in vars(defaults)
-        if getattr(options, name) != getattr(defaults, name) and name not in _USES[extension]
-    ]
+    mark = options.delimiter
+    if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
+        raise InputError(f"`delimiter` must be one character; got {shown(mark)}; for example ';'")
+    unused = [name for name in _given(options) if name not in _USES[extension]]
     if unused:
         taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
         raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {given}; leave it out")
@@ -190,10 +186,15 @@ def _check_options(options: _Options, extension: str) -> None:
     _check_recipe(options, extension)
 
 
+def _given(options: _Options) -> list[str]:
+    """The options that are not left at their defaults."""
+    pairs = [(name, getattr(options, name), default) for name, default in vars(_Options()).items()]
+    return [name for name, value, default in pairs if type(value) is not type(default) or value != default]
+
+
 def _check_recipe(options: _Options, extension: str) -> None:
     """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
-    defaults = _Options()
-    given = [name for name in sorted(_PRINTS) if getattr(options, name) != getattr(defaults, name)]
+    given = [name for name in sorted(_PRINTS) if name in _given(options)]
     if given and options.smiles_column is None and extension != ".smi":
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")

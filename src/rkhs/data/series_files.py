@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import as_path, check_readable, text_encoding
+from rkhs._core.files import as_path, check_readable, old_headers, text_encoding
 from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import listed
 from rkhs.data.text import number_in
@@ -185,7 +185,7 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
 def _from_arrays(file: Path, key: str | None) -> Series:
     check_arrays(file)
     try:
-        with file.open("rb") as handle:
+        with file.open("rb") as handle, old_headers():
             found = np.load(handle, allow_pickle=False)
             arrays: dict[str, np.ndarray] = (
                 {"": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}

@@ -11,7 +11,7 @@ import numpy as np
 
 from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, missing_extra
-from rkhs._core.files import check_readable
+from rkhs._core.files import UNREADABLE, check_readable, old_headers
 
 __all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows", "as_rows"]
 
@@ -335,8 +335,9 @@ def _from_path(path: str, name: str) -> Rows:
     if not path.lower().endswith(".npy"):
         raise InputError(f"{name} must name a .npy file, a .parquet file or a folder of them; got {path!r}")
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        with old_headers():
+            table = np.lib.format.open_memmap(path, mode="r")
+    except UNREADABLE as error:
         # NumPy's own words would teach to load what can run code.
         reason = "it holds Python objects" if "pickle" in str(error) or "objects" in str(error) else error
         raise InputError(

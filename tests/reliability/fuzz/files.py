@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -185,18 +186,20 @@ def _columns(found: Any) -> list[np.ndarray]:
     return [X] if numeric else list(series)
 
 
-OPTIONS = "columns index_column smiles_column gram key header delimiter encoding on_error fingerprint radius n_bits"
+READERS = {"txt": data.read_strings, "ts": data.read_series, "ucr": data.read_series, "mixed": data.read_mixed}
 
 
-def _with_hostile_option(case: Case, path: Path) -> None:
-    name = case.one_of(OPTIONS.split())
+def _with_hostile_option(case: Case, path: Path, form: str) -> None:
+    """One option of another kind; with one that can be read, chunks together are the table."""
+    read = READERS.get(form, data.read_table)
+    name = case.one_of(p for p in inspect.signature(read).parameters if p != "path")
     value = hostile_value(case, name)
-    words = rf"{name}|header|columns?\b|numbers|SMILES|Gram"
+    words = rf"\b{name}\b|header|columns?\b|numbers|SMILES|Gram|takes|series"
     told = f"{name}={value!r:.50}"
-    whole = case.call(f"read with {told}", data.read_table, path, may_name=words, **{name: value})
-    parts = case.call(
-        f"chunks with {told}", lambda: list(data.read_chunks(path, rows=4, **{name: value})), may_name=words
-    )
+    whole = case.call(f"read with {told}", read, path, may_name=words, finite=read is data.read_table, **{name: value})
+    if read is not data.read_table or form in ("fasta", "gram"):
+        return
+    parts = case.call(f"chunks with {told}", lambda: list(data.read_chunks(path, rows=4, **{name: value})))
     if whole.answered and parts.answered:
         found = np.concatenate([part.X for part in parts.value])
         case.agree(f"chunks with {told}", found, whole.value.X)
@@ -211,8 +214,9 @@ def reader_walk(case: Case, name: str) -> None:
     case.call(f"read {path.name} as str", read, str(path))
     if name in ("csv", "tsv", "npy", "npz", "parquet") and whole.answered:
         _same_numbers(case, path, whole.value)
+    if name not in ("graphs", "fasta"):
         for _ in range(3):
-            _with_hostile_option(case, path)
+            _with_hostile_option(case, path, name)
     target = (
         path if name != "graphs" else case.folder / f"SET_{case.one_of(['A', 'graph_indicator', 'node_labels'])}.txt"
     )
