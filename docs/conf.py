@@ -70,6 +70,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "rkhs"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_sidebars = {"start": [], "choose": []}  # pages without a section: their tables get the room
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
