@@ -23,7 +23,7 @@ from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
-from rkhs.features import Features, RandomFeatures
+from rkhs.features import Storage
 from rkhs.features.base import sample_rows
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
@@ -46,7 +46,7 @@ from rkhs.spaces import (
 __all__ = ["fit_landmarks"]
 
 
-def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_weight: Any) -> None:
+def fit_landmarks(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> None:
     """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
     kernel = model._kernel_for(X)
     settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
@@ -76,7 +76,7 @@ def fit_landmarks(model: Any, storage: Features, X: Any, targets: Any, sample_we
     warn_on_collapse(model, 0.5 * total)
 
 
-def _refuse(model: Any, storage: Features, settings: Settings, data: Any, targets: Any) -> None:
+def _refuse(model: Any, storage: Storage, settings: Settings, data: Any, targets: Any) -> None:
     """Refuse what needs an exact factor of the Gram matrix, and say what to use."""
 
     def needs_dense(what: str, instead: str) -> InputError:
@@ -99,7 +99,7 @@ def _refuse(model: Any, storage: Features, settings: Settings, data: Any, target
     if settings.candidates:
         raise needs_dense("reg='auto'", "use reg=None or numbers")
     if settings.features:
-        if isinstance(storage, RandomFeatures):
+        if not storage.keeps_items:
             raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")
         if settings.output_kernel != model._input_kernel():
             raise needs_dense("an output_kernel that is not the input kernel", "use output_kernel='same'")

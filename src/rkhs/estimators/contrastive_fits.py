@@ -14,7 +14,7 @@ from rkhs._core.linalg import fix_signs
 from rkhs._core.memory import Estimate
 from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.storage import announce, item_features
-from rkhs.features import FeatureMap, Features
+from rkhs.features import FeatureMap, Storage
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
@@ -45,7 +45,7 @@ class Contrast:
     factored: bool
 
 
-def announce_points(model: Any, storage: Features, features: FeatureMap, points: int, n: int) -> None:
+def announce_points(model: Any, storage: Storage, features: FeatureMap, points: int, n: int) -> None:
     """Announce a fit in finite features: four matrices of them, and what belongs to the features."""
     size = 8 if model.dtype == "float64" else 4
     n_bytes = 4 * size * points * features.dim + 40 * features.width**2 + 2**28
@@ -53,7 +53,7 @@ def announce_points(model: Any, storage: Features, features: FeatureMap, points:
     announce(model, Estimate(what, int(n_bytes), "features of all points"), "Use fewer landmarks or features, or rows")
 
 
-def point_features(model: Any, storage: Features, features: FeatureMap, builder: PairBuilder) -> Tensor:
+def point_features(model: Any, storage: Storage, features: FeatureMap, builder: PairBuilder) -> Tensor:
     """Features of all points, shape (N, r)."""
     announce_points(model, storage, features, builder.n_points, builder.n)
     return item_features(model, features, builder.points)

@@ -21,7 +21,7 @@ from rkhs.estimators.drkm_features import check_storage, fit_feature_encoders, s
 from rkhs.estimators.drkm_parts import Encoder, fit_encoders, read_settings, solve_machine
 from rkhs.estimators.storage import as_storage, build_features, item_features
 from rkhs.estimators.tiles import encode_tiles
-from rkhs.features import FeatureMap, Features
+from rkhs.features import FeatureMap, Storage
 from rkhs.problems.drkm import ConstrainedDRKM
 
 __all__ = ["DeepRKM"]
@@ -251,7 +251,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         items = self._read_training(X, kernel)
         self._kept_rows, self._n_training = None, len(items)
         self.map_: FeatureMap | None = None
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             check_storage(self, storage, len(items))
             self.map_ = build_features(self, storage, kernel, items)
             K = item_features(self, self.map_, items)
@@ -267,7 +267,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.decoder_kernels_, self.scale_ = problem.kernels, problem.scale
         self.codes_ = self._to_output(H)
         self.layer_codes_ = [block.cpu().numpy() for block in problem.split(H)]
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             store_features(self, storage, problem, K, H, items)
             found, self.code_maps_ = fit_feature_encoders(self, storage, problem, K, H)
         else:

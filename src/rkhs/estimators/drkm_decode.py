@@ -13,7 +13,6 @@ from rkhs._core.arrays import as_numpy, give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.drkm_parts import ridge_coefs, solve_psd
-from rkhs.features import LandmarkMap
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.radial import Matern
 from rkhs.outputs import Euclidean
@@ -271,7 +270,7 @@ class DecodingMixin:
     def _uncentred(self, weights: Tensor, *, first: bool) -> Tensor:
         """Weights on centred features as weights on features; those of the data are ``first``."""
         if first and self.map_ is not None:
-            if not isinstance(self.map_, LandmarkMap):
+            if self.map_.kept_raw() is None:
                 raise InputError(
                     "a feature can be given by training items with storage=Nystroem(m) or 'dense' only: random "
                     "features keep none"

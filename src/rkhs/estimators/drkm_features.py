@@ -9,21 +9,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.estimators.base import take
 from rkhs.estimators.drkm_parts import RIDGES, Encoder
 from rkhs.estimators.storage import announce, item_features
-from rkhs.features import FeatureMap, Features, LandmarkMap
+from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import sample_rows
 from rkhs.problems.drkm import ConstrainedDRKM
 
 __all__ = ["check_storage", "fit_feature_encoders", "ridge_features", "store_features"]
 
 
-def check_storage(model: Any, storage: Features, n: int) -> None:
+def check_storage(model: Any, storage: Storage, n: int) -> None:
     """Refuse what needs a Gram matrix, and announce the memory of a fit."""
 
     def refuse(name: str, instead: str) -> None:
@@ -33,7 +32,7 @@ def check_storage(model: Any, storage: Features, n: int) -> None:
         refuse("out_of_sample", "out_of_sample='ridge'")
     if model.bandwidths != "fixed":
         refuse("bandwidths", "bandwidths='fixed'")
-    if model.preimage != "ridge" and not hasattr(storage, "sampling"):
+    if model.preimage != "ridge" and not storage.keeps_items:
         raise InputError(
             f"preimage={model.preimage!r} needs training items to return to, which random features do not keep; use "
             "preimage='ridge', or storage=Nystroem(m)"
@@ -93,7 +92,7 @@ def ridge_features(
 
 
 def fit_feature_encoders(
-    model: Any, storage: Features, problem: ConstrainedDRKM, F: Tensor, H: Tensor
+    model: Any, storage: Storage, problem: ConstrainedDRKM, F: Tensor, H: Tensor
 ) -> tuple[list[Encoder], list[FeatureMap]]:
     """Ridge encoders of all layers, from the bottom, in the features of the storage.
 
@@ -118,7 +117,7 @@ def fit_feature_encoders(
     return encoders, maps[1:]
 
 
-def store_features(model: Any, storage: Features, problem: ConstrainedDRKM, F: Tensor, H: Tensor, items: Any) -> None:
+def store_features(model: Any, storage: Storage, problem: ConstrainedDRKM, F: Tensor, H: Tensor, items: Any) -> None:
     """Store what decoding needs: directions of layer 1 on the features, moments and means of every layer."""
     features: FeatureMap = model.map_
     mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
@@ -128,7 +127,7 @@ def store_features(model: Any, storage: Features, problem: ConstrainedDRKM, F: T
         model.layer_values_.append(moment.diagonal().cpu().numpy().copy())
         model.moments_.append(moment.cpu().numpy())
         if layer == 0:
-            centre = _raw(features, mean)
+            centre = features.raw_of(mean[None])[0]
         elif problem.center:
             below = problem.inner(layer, problem.split(H)[layer - 1])
             centre = below.times(torch.ones_like(block[:, :1]))[:, 0] / len(block)
@@ -139,16 +138,8 @@ def store_features(model: Any, storage: Features, problem: ConstrainedDRKM, F: T
     model.feature_codes_ = features.whiten((F - mean).mT @ first).cpu().numpy()
     model.mean_weights_ = features.whiten(mean[:, None])[:, 0].cpu().numpy()
     model.train_diag_ = model.kernel_._diag(items).cpu().numpy().copy()
-    gram, n = model.kernel_.domain == "gram", len(items)
-    if isinstance(features, LandmarkMap):
-        model.support_items_ = None if gram else features.landmarks
+    if storage.keeps_items:
+        model.support_items_ = features.kept
     else:
-        rows = sample_rows(n, storage.m, np.random.RandomState(0))
+        rows = sample_rows(len(items), storage.m, np.random.RandomState(0))
         model.support_items_ = take(items, rows).cpu().numpy()
-
-
-def _raw(features: FeatureMap, mean: Tensor) -> Tensor:
-    """Raw features of a mean of features."""
-    if not isinstance(features, LandmarkMap):
-        return mean
-    return tensor_like(features.triangle, mean) @ mean

@@ -26,7 +26,7 @@ from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
 from rkhs.estimators.refined_codes import keep_factor
 from rkhs.estimators.storage import announce_dense, as_storage
-from rkhs.features import Features
+from rkhs.features import Storage
 from rkhs.kernels.base import Kernel
 
 __all__ = ["KernelAutoencoder"]
@@ -322,7 +322,7 @@ class KernelAutoencoder(FittedAutoencoder):
             ". The encoder needs a factor of the Gram matrix, which is as large as it",
         )
         self.map_ = None
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             fit_landmarks(self, storage, X, targets, sample_weight)
             return self
         kernel = self._kernel_for(X)

@@ -16,7 +16,7 @@ from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
 from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
-from rkhs.features import FeatureMap, Features
+from rkhs.features import FeatureMap, Storage
 from rkhs.kernels.base import Kernel
 from rkhs.problems.pairs import Pairs
 from rkhs.spaces.digits import refuse_identical
@@ -230,14 +230,14 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         """
         self._check_parameters()
         storage = as_storage(self.storage, "KernelContrastive", ("dense", "Nystroem", "RandomFeatures"))
-        if isinstance(storage, Features) and self.strict:
+        if isinstance(storage, Storage) and self.strict:
             raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
         kernel = self._input_kernel()
         items = self._read_training(X, kernel)
         seed = int(check_seed(self.random_state).randint(2**31))
         builder = PairBuilder(items, kernel.domain, seed)
         self.map_: FeatureMap | None = None
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             self.map_ = build_features(self, storage, kernel, items)
             values = point_features(self, storage, self.map_, builder)
         else:
@@ -245,7 +245,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             values = self._training_gram(self.kernel_, items)
         refuse_identical(values, factored=self.map_ is not None)
         pairs = self._build_pairs(builder, values, y, positives, negatives)
-        if builder.extra and isinstance(storage, Features):
+        if builder.extra and isinstance(storage, Storage):
             assert self.map_ is not None
             values = point_features(self, storage, self.map_, builder)
         elif builder.extra:

@@ -20,7 +20,7 @@ from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.pca_features import add_rows, open_features, takes_more_rows
 from rkhs.estimators.robust_pca import robust_components
 from rkhs.estimators.storage import announce_dense, as_storage, check_blocked
-from rkhs.features import Features
+from rkhs.features import Storage
 from rkhs.features.base import resolve_thinned
 from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
@@ -222,7 +222,7 @@ class KernelPCA(FittedPCA):
         """The space of the storage that was asked for, on the training items."""
         kernel = self._kernel_for(X)
         storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             return open_features(self, storage, kernel, X, sample_weight)
         items = self._read_training(X, kernel, at_least=1)
         self._n_training = len(items)
@@ -298,7 +298,7 @@ class KernelPCA(FittedPCA):
         """
         self._check_parameters()
         storage = as_storage(self.storage, "KernelPCA.partial_fit", ("Nystroem", "RandomFeatures"))
-        assert isinstance(storage, Features)
+        assert isinstance(storage, Storage)
         self.model_ = add_rows(self, storage, X)
         self.n_iter_ = 1
         return self

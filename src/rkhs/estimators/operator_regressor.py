@@ -12,7 +12,7 @@ from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.ridge_features import fit_ridge
 from rkhs.estimators.storage import as_storage
-from rkhs.features import Features
+from rkhs.features import Storage
 from rkhs.outputs import Euclidean
 
 __all__ = ["OperatorKernelRegressor"]
@@ -155,7 +155,7 @@ class OperatorKernelRegressor(DualRegressor):
         """
         storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
         self.map_ = None
-        if isinstance(storage, Features):
+        if isinstance(storage, Storage):
             items = self._read_training(X, read_operator_kernel(self.kernel, self.operator), at_least=1)
             Y, self._one_output = read_targets(self, y, len(items))
             fit_ridge(self, storage, items, Y, sample_weight)

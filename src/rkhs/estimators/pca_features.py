@@ -10,7 +10,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs.engines import Rows, row_blocks
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
-from rkhs.features import Features, RandomFeatures
+from rkhs.features import Storage
 from rkhs.features.base import EvaluatedMap
 from rkhs.kernels.base import Kernel
 from rkhs.models import ComponentsModel
@@ -22,7 +22,7 @@ from rkhs.spaces.sums import Sweep, block_moments
 __all__ = ["add_rows", "open_features", "takes_more_rows"]
 
 
-def open_features(model: Any, storage: Features, kernel: Kernel, X: Any, sample_weight: Any) -> MappedSpace:
+def open_features(model: Any, storage: Storage, kernel: Kernel, X: Any, sample_weight: Any) -> MappedSpace:
     """The space of a storage in finite features."""
     _refuse(model, storage)
     data, weights = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
@@ -39,14 +39,14 @@ def open_features(model: Any, storage: Features, kernel: Kernel, X: Any, sample_
 
 def takes_more_rows(model: Any) -> bool:
     """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
-    if not isinstance(model.storage, Features):
+    if not isinstance(model.storage, Storage):
         raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
     if model.__sklearn_tags__().input_tags.pairwise:
         raise AttributeError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
     return True
 
 
-def add_rows(model: Any, storage: Features, X: Any) -> ComponentsModel:
+def add_rows(model: Any, storage: Storage, X: Any) -> ComponentsModel:
     """Add rows to the moments of the features, which the first rows choose; the model of all rows so far."""
     _refuse(model, storage)
     if getattr(model, "moments_", None) is None:
@@ -76,10 +76,10 @@ def add_rows(model: Any, storage: Features, X: Any) -> ComponentsModel:
     return ComponentsModel.of(resolved, features, found, model._to_output(found.scores), n)
 
 
-def _refuse(model: Any, storage: Features) -> None:
+def _refuse(model: Any, storage: Storage) -> None:
     if not (isinstance(model.loss, str) and model.loss == "squared"):
         raise InputError(f"loss={model.loss!r} needs storage='dense'; use loss='squared' with {storage!r}")
-    if model.preimage != "ridge" and isinstance(storage, RandomFeatures):
+    if model.preimage != "ridge" and not storage.keeps_items:
         raise InputError(
             f"preimage={model.preimage!r} needs training items to return to, which random features do not keep; use "
             "preimage='ridge', or storage=Nystroem(m)"

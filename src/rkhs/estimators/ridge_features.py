@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import take
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights
-from rkhs.features import Features
+from rkhs.features import Storage
 from rkhs.kernels.operator_valued import Separable
 from rkhs.losses import Squared, as_loss
 from rkhs.protocols import Reason, Solution
@@ -24,7 +24,7 @@ from rkhs.spaces.sums import Sweep, block_ridge
 __all__ = ["fit_ridge"]
 
 
-def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: Any) -> None:
+def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: Any) -> None:
     """Fit a regressor with the squared loss in the features of a storage.
 
     Minimises ``sum_i w_i 1/2 |t_i - V^T F(x_i)|^2 + reg/2 |V|^2``.
@@ -57,7 +57,7 @@ def fit_ridge(model: Any, storage: Features, X: Any, Y: Tensor, sample_weight: A
     model._record(Solution(V, value, Reason.CLOSED_FORM, 1, 1))
 
 
-def _scalar_kernel(model: Any, storage: Features) -> Any:
+def _scalar_kernel(model: Any, storage: Storage) -> Any:
     """The one scalar kernel; what needs the dual is refused."""
     check_choice(model.psd, "psd", ("clip", "raise"))
     check_number(model.reg, "reg", above=0.0)

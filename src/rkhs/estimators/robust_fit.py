@@ -25,7 +25,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.gram_views import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.left_out import leave_one_out_rows
-from rkhs.features import Features
+from rkhs.features import Storage
 from rkhs.losses import Squared, as_loss
 
 __all__ = ["RobustFit", "fit_robust"]
@@ -193,7 +193,7 @@ def _check_model(model: Any) -> None:
         "constraint='none'": model.constraint == "none",
         "no operators": model.operators is None,
         "no noise": not model._noisy,
-        "storage='dense'": not isinstance(model.storage, Features),
+        "storage='dense'": not isinstance(model.storage, Storage),
     }
     missing = [name for name, met in wanted.items() if not met]
     if missing:

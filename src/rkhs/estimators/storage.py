@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs.engines import Block, Engine, Rows, Serial, Threads, as_rows
 from rkhs.estimators.base import take
-from rkhs.features import FeatureMap, Features, RandomFeatures
+from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.digits import check_row_digits
@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 
-def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "") -> Features | str:
+def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "") -> Storage | str:
     """Check the ``storage`` of an estimator.
 
     Parameters
     ----------
-    storage : str or Features
+    storage : str or Storage
     name : str
         Of the estimator.
     allowed : tuple of str
@@ -51,15 +51,14 @@ def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "")
 
     Returns
     -------
-    Features or str
+    Storage or str
     """
     options = ", ".join(repr(a) if a in ("dense", "blocked") else f"rkhs.features.{a}(m)" for a in allowed)
-    if isinstance(storage, Features):
-        if any(cls.__name__ in allowed for cls in type(storage).__mro__):  # subclasses are storages too
-            storage.check()
-            if storage.kernel is not None:
-                raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
-            return storage
+    if isinstance(storage, Storage) and not isinstance(storage, type):
+        storage.check()
+        if getattr(storage, "kernel", None) is not None:
+            raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
+        return storage
     elif isinstance(storage, str) and storage in allowed:
         return storage
     raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{why}")
@@ -71,7 +70,7 @@ def is_stream(X: Any) -> bool:
     return isinstance(X, (Rows, np.memmap)) or library in ("dask", "dask_expr")
 
 
-def build_features(model: Any, storage: Features, kernel: Kernel, items: Any) -> FeatureMap:
+def build_features(model: Any, storage: Storage, kernel: Kernel, items: Any) -> FeatureMap:
     """Resolve the kernel of a model and choose the features of its storage; landmarks are training items."""
     rng, n = check_seed(storage.random_state), len(items)
     sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
@@ -161,21 +160,21 @@ def announce_dense(estimator: Any, n: int, matrices: float, advice: str | None =
 
 
 def announce_features(
-    estimator: Any, storage: Features, n: int, columns: int, outputs: int, codes: int, *, layers: int
+    estimator: Any, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int
 ) -> None:
     """Announce a fit in finite features.
 
     Parameters
     ----------
     estimator : estimator
-    storage : Features
+    storage : Storage
     n, columns, outputs, codes : int
         Rows; columns of inputs, of targets and of codes.
     layers : int
         1: features alone; 2: a decoder on landmarks too.
     """
     size = 8 if estimator.dtype == "float64" else 4
-    m = min(n, storage.m) if not isinstance(storage, RandomFeatures) else storage.m + columns
+    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     anchors = min(n, storage.m) if layers == 2 else 0
     block, workers = min(n, BLOCK), min(torch.get_num_threads(), -(-n // BLOCK))
     levels = max(1, (-(-n // BLOCK)).bit_length())

@@ -3,7 +3,7 @@
 Both are scikit-learn transformers, and the ``storage=`` of the estimators.
 """
 
-from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap
+from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, Storage
 from rkhs.features.fourier import ArcCosineMap, FourierMap
 from rkhs.features.nystroem import LandmarkMap, Nystroem
 from rkhs.features.random_features import RandomFeatures
@@ -22,6 +22,7 @@ __all__ = [
     "MinHashMap",
     "Nystroem",
     "RandomFeatures",
+    "Storage",
     "WholeMap",
     "leverage_scores",
     "sample_landmarks",

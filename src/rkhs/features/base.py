@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -74,6 +74,10 @@ class FeatureMap(Configurable):
     def unwhiten(self, B: Tensor) -> Tensor:
         """``V`` with ``W V = B``, shape (dim, p)."""
         return B
+
+    def raw_of(self, F: Tensor) -> Tensor:
+        """Raw features (m, width) of elements of the span, such as means, with features ``F`` of shape (m, dim)."""
+        return F
 
     def features(self, items: Any) -> Tensor:
         """Features of a tile of items, shape (m, dim)."""
@@ -184,6 +188,31 @@ class ConcatenatedMap(FeatureMap):
         return torch.cat([f * each.raw(items) for each, f in zip(self.maps, self.factors, strict=True)], 1)
 
 
+@runtime_checkable
+class Storage(Protocol):
+    """What ``storage=`` takes beside ``"dense"``: a choice of features, whatever its class.
+
+    ``m`` is the number of landmarks or random features. ``keeps_items`` says whether raw features are kernel values
+    with training items: a model can then return to these.
+    """
+
+    m: int
+    random_state: Any
+    keeps_items: bool
+
+    def check(self) -> None:
+        """Raise an ``InputError`` for parameters out of range."""
+        ...
+
+    def sample_size(self, n: int) -> int:
+        """How many of ``n`` training items :meth:`build` wants to see; they also resolve bandwidths."""
+        ...
+
+    def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:
+        """Choose the features of a resolved kernel from (a sample of) the training items."""
+        ...
+
+
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
 
@@ -193,6 +222,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     m: int
     kernel: Any
     random_state: Any
+    keeps_items: bool = True
 
     @abstractmethod
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:

@@ -90,6 +90,10 @@ class LandmarkMap(FeatureMap):
         """``L^{-1} G``."""
         return self._solve(G, transposed=False)
 
+    def raw_of(self, F: Tensor) -> Tensor:
+        """``F L^T``."""
+        return (tensor_like(self.triangle, F) @ F.mT).mT
+
     def unwhiten(self, B: Tensor) -> Tensor:
         """``L^T B``."""
         return tensor_like(self.triangle, B).mT @ B

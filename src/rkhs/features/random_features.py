@@ -62,6 +62,8 @@ class RandomFeatures(Features):
     (150, 100)
     """
 
+    keeps_items = False
+
     def __init__(self, m: int = 2000, orthogonal: bool = True, *, kernel: Any = None, random_state: Any = 0) -> None:
         self.m = m
         self.orthogonal = orthogonal

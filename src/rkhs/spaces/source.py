@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs.engines import ArrayRows, Block, Rows, row_blocks
-from rkhs.features import FeatureMap, Features
+from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import EvaluatedMap, resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.digits import check_row_digits
@@ -69,7 +69,7 @@ class Source:
 
 
 def open_source(
-    options: Options, storage: Features, kernel: Kernel, X: Any, weights: np.ndarray | None, goal: Tensor | None = None
+    options: Options, storage: Storage, kernel: Kernel, X: Any, weights: np.ndarray | None, goal: Tensor | None = None
 ) -> Source:
     """Choose the features of a storage and arrange the data in blocks.
 
@@ -77,7 +77,7 @@ def open_source(
     ----------
     options : dict
         ``dtype`` and ``device`` of the computation.
-    storage : Features
+    storage : Storage
     kernel : Kernel
         Not resolved.
     X : Rows, Tensor or list
