@@ -188,3 +188,12 @@ def test_sap_at_unit_scale_does_not_see_the_units_of_the_codes() -> None:
     assert abs(raw[0] - raw[1]) > 0.03  # the published score does see them
     with pytest.raises(InputError, match="scale must be one of 'raw', 'unit'"):
         sap(codes, factors, scale="mean")
+
+
+def test_sap_refuses_codes_on_which_its_classifier_never_ends() -> None:
+    factors = np.stack([np.arange(12) % 2, np.arange(12) % 3], 1)
+    codes = factors + 0.1 * np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(InputError, match=r'codes must be at most 1e\+20 .*; use scale="unit"'):
+        sap(codes * 1e100, factors)
+    assert sap(codes * 1e100, factors, scale="unit") == sap(codes, factors, scale="unit")
+    assert sap(codes * 1e100, factors, continuous=True) == pytest.approx(sap(codes, factors, continuous=True))

@@ -16,6 +16,7 @@ __all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
 
 _BINS = 20
 _CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
+_LARGEST = 1e20  # the fourth power of 1e80 overflows, and liblinear then goes on for ever
 _MOST_BINS = 2**31  # beyond, rounding would fill them
 
 
@@ -140,7 +141,7 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
     Raises
     ------
     InputError
-        As :func:`mutual_information`, and if no factor varies.
+        As :func:`mutual_information`, if no factor varies, and for raw codes beyond 1e20.
 
     References
     ----------
@@ -162,6 +163,11 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
     if check_flag(continuous, "continuous"):
         raw = read_numbers(factors, "factors", shape="(n, F)")[:, kept]
         return float(_gap(_squared_correlation(Z, raw)).mean())
+    if float(np.abs(Z).max()) > _LARGEST:
+        raise InputError(
+            f"codes must be at most {_LARGEST:g} for a linear classifier on raw codes, which never ends on larger ones; "
+            f'got {float(np.abs(Z).max()):.3g}; use scale="unit"'
+        )
     scores = np.zeros((Z.shape[1], len(kept)))
     for column, j in enumerate(kept):
         train, test = halves(V[:, j], random_state)
