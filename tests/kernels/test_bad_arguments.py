@@ -26,6 +26,7 @@ from rkhs.kernels import (
     MinMax,
     MixedTable,
     Normalized,
+    OnColumns,
     Polynomial,
     Precomputed,
     Product,
@@ -230,3 +231,15 @@ def test_a_table_of_no_known_cell_in_a_row_has_an_answer() -> None:
     kernel = MixedTable().resolve(MixedTable().read([(1.0, "a"), (2.0, "b"), (None, None)]))
     K = np.asarray(kernel([(None, None)], [(1.0, "a"), (None, None)]))
     assert np.isfinite(K).all()
+
+
+@pytest.mark.parametrize("limits", [{}, 3, "free", (1.0,), (2.0, 1.0), (0.0, 1.0), [1.0, math.inf], [["a"]], None])
+def test_limits_of_a_gaussian_process_are_two_numbers_or_fixed(limits: Any) -> None:
+    with pytest.raises(InputError, match="limits must be"):
+        (Gaussian(1.0) + Linear()).as_sklearn(limits=limits)
+
+
+@pytest.mark.parametrize("columns", [0, np.int64(2), {}, "01", [0.5], [[0]], [0, 0], []])
+def test_columns_of_a_kernel_are_positions(columns: Any) -> None:
+    with pytest.raises(InputError, match=r"OnColumns\.columns must be"):
+        OnColumns(Gaussian(1.0), columns)(X)

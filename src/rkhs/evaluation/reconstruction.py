@@ -90,4 +90,4 @@ def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstru
     K = model._cross_gram(items)
     gram = model.kernel_.domain == "gram"
     diagonal = model._gram_diagonal(diag, K) if gram else model.kernel_._diag(items)
-    return Reconstruction(errors, model._centred_norms(K, diagonal).cpu().numpy(), own)
+    return Reconstruction(errors, model.model_.norms(K, diagonal).cpu().numpy(), own)

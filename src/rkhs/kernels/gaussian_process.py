@@ -13,7 +13,8 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.errors import InputError
+from rkhs._core.checks import check_numbers
+from rkhs._core.errors import InputError, shown
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.combine import Product, Scaled, Sum
 from rkhs.kernels.derived import GaussianOf
@@ -244,8 +245,9 @@ def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
     Raises
     ------
     InputError
-        If a hyper-parameter is not yet a number (``gamma="median"``).
+        If a hyper-parameter is not yet a number (``gamma="median"``), and for other limits.
     """
+    limits = _check_limits(limits)
     if isinstance(kernel, (Sum, Product)):
         join = process.Sum if isinstance(kernel, Sum) else process.Product
         return reduce(join, (to_process(part, limits) for part in kernel.parts))
@@ -284,6 +286,15 @@ def from_process(kernel: process.Kernel) -> Kernel | None:
     if left is None or right is None:
         return None
     return left + right if isinstance(kernel, process.Sum) else left * right
+
+
+def _check_limits(limits: Any) -> Any:
+    if isinstance(limits, str) and limits == "fixed":
+        return limits
+    found = () if isinstance(limits, str) else tuple(check_numbers(limits, "limits", above=0.0))
+    if len(found) != 2 or found[0] > found[1]:
+        raise InputError(f"limits must be 'fixed' or two numbers, the lower one first; got {shown(limits)}")
+    return found
 
 
 def _number(kernel: Kernel, name: str) -> float:

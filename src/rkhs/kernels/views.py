@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import check_items
+from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.alignment import view_weights
@@ -212,8 +213,8 @@ class OnColumns(Composite):
         return self if resolved is base else OnColumns(resolved, self.columns)
 
     def _index(self, width: int) -> Tensor:
-        index = np.asarray(list(self.columns))
-        if index.size == 0 or index.dtype.kind not in "iu" or len(set(index.tolist())) < len(index):
+        index = np.asarray(check_list(self.columns, "OnColumns.columns", "positions"))
+        if index.ndim != 1 or index.dtype.kind not in "iu" or len(set(index.tolist())) < len(index):
             raise InputError(f"OnColumns.columns must be positions, none twice; got {self.columns!r}")
         if index.min() < 0 or index.max() >= width:
             raise InputError(f"OnColumns.columns must be positions from 0 to {width - 1}; got {self.columns!r}")

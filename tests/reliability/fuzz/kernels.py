@@ -22,7 +22,7 @@ from tests.reliability.fuzz.schemas import hostile_value, own_parameters
 
 READS = (
     r"reads|rows?\b|items?\b|values|array|dtype|must|at least|kernel|series|graph|peaks|bags?|cannot|is a|have|"
-    r"rescale|numbers"
+    r"rescale|numbers|data"
 )
 RECORDING = {"tensor with gradient"}  # refused, as kernels record none: see _gradients
 
@@ -93,7 +93,8 @@ def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
 
 def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray) -> None:
     """A container gives what the plain array gives that it means."""
-    single = str(getattr(given, "dtype", "")).endswith(("float32", "f4"))
+    dtype = given.dtype if isinstance(given, torch.Tensor) else np.asarray(given).dtype  # a frame has none of its own
+    single = str(dtype).endswith(("float32", "f4"))
     plain = case.call(f"{what}, plain", function, meant.astype("f4") if single else meant, may_name=READS)
     found = case.call(what, function, given, may_name=READS)
     if not plain.good or not found.good:
