@@ -18,11 +18,14 @@ from rkhs.kernels import (
     ArcCosine,
     Centered,
     FromFunction,
+    FromModule,
+    FunctionalGaussian,
     Gaussian,
     GaussianOf,
     Laplacian,
     Linear,
     Matern,
+    MeanEmbedding,
     MinMax,
     MixedTable,
     Normalized,
@@ -219,6 +222,18 @@ def test_numbers_among_objects_are_numbers() -> None:
 def test_what_holds_no_items_is_refused(bad: Any) -> None:
     with pytest.raises(InputError, match="X must be a list of objects"):
         FromFunction(lambda x, y: 1.0)(bad)
+    with pytest.raises(InputError, match="expected"):
+        MixedTable()(list)
+    with pytest.raises(InputError, match="reads bags"):
+        MeanEmbedding()(scipy.sparse.csr_array(X))
+    with pytest.raises(InputError, match=r"FunctionalGaussian\.gamma must be"):
+        FunctionalGaussian(gamma=np.ones(2))(X)
+
+
+def test_either_byte_order_is_single_precision() -> None:
+    single = X.astype(">f4")
+    assert Gaussian()(single).dtype == np.float32
+    np.testing.assert_array_equal(Gaussian()(single), Gaussian()(X.astype("f4")))
 
 
 @pytest.mark.parametrize("kernel", [NTK(10**8), ArcCosine(depth=10_001)])
@@ -243,3 +258,12 @@ def test_limits_of_a_gaussian_process_are_two_numbers_or_fixed(limits: Any) -> N
 def test_columns_of_a_kernel_are_positions(columns: Any) -> None:
     with pytest.raises(InputError, match=r"OnColumns\.columns must be"):
         OnColumns(Gaussian(1.0), columns)(X)
+
+
+@pytest.mark.parametrize("bad", [np.float32(0.5), 3, "01", [0.5], [9], [-1], None])
+def test_lists_of_numbers_that_are_none_are_refused_by_name(bad: Any) -> None:
+    with pytest.raises(InputError, match=r"MixedTable\.categorical must be"):
+        MixedTable(categorical=bad)([(1.0, 2.0)])
+    if bad is not None:
+        with pytest.raises(InputError, match=r"FromModule\.input_shape must"):
+            FromModule(torch.nn.Identity(), Gaussian(1.0), input_shape=bad)(X)

@@ -197,3 +197,11 @@ def test_sap_refuses_codes_on_which_its_classifier_never_ends() -> None:
         sap(codes * 1e100, factors)
     assert sap(codes * 1e100, factors, scale="unit") == sap(codes, factors, scale="unit")
     assert sap(codes * 1e100, factors, continuous=True) == pytest.approx(sap(codes, factors, continuous=True))
+
+
+def test_codes_that_gain_nothing_have_no_importance() -> None:
+    rng = np.random.default_rng(5)
+    factors = np.stack([np.arange(8) % 2, rng.permutation(np.arange(8) % 3)], 1)
+    found = dci(rng.integers(0, 2, (8, 2)), factors, n_estimators=1, random_state=0)  # trees split and gain nothing
+    np.testing.assert_array_equal(found.importances[:, 0], 0.0)
+    assert np.isfinite([found.disentanglement, found.completeness, found.informativeness]).all()

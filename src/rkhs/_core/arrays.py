@@ -251,7 +251,7 @@ def table_rows(X: Any) -> list[tuple[Any, ...]]:
         return list(X.iter_rows())
     if isinstance(X, np.ndarray) and X.dtype == object:
         X = X.tolist()
-    if isinstance(X, (str, bytes, dict)) or not hasattr(X, "__len__") or getattr(X, "ndim", 2) != 2:
+    if isinstance(X, (str, bytes, dict, type)) or not hasattr(X, "__len__") or getattr(X, "ndim", 2) != 2:
         raise InputError(f"expected a table: a frame, an array (n, d) or a list of rows; got a {type(X).__name__}")
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if rows and isinstance(rows[0], dict):

@@ -20,7 +20,7 @@ __all__ = ["are_batches", "spool"]
 
 def are_batches(X: Any) -> bool:
     """Whether an object yields batches of rows: an iterator, a loader; no array, frame, list or text."""
-    known = (list, tuple, str, bytes, dict)
+    known = (list, tuple, str, bytes, dict, type)
     return hasattr(X, "__iter__") and not isinstance(X, known) and not hasattr(X, "__array__") and not _has_shape(X)
 
 

@@ -343,8 +343,9 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
                 f"{reader} reads numbers; got dtype {array.dtype}. "
                 "Encode the columns as numbers, or use a kernel for objects"
             )
-        wide = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
-        tensor = to_tensor(wide, torch.float32 if wide.dtype == np.float32 else torch.float64, torch.device("cpu"))
+        single = array.dtype.kind == "f" and array.dtype.itemsize == 4  # of either byte order
+        wide = array if single else array.astype(np.float64, copy=False)
+        tensor = to_tensor(wide, torch.float32 if single else torch.float64, torch.device("cpu"))
     if tensor.ndim != 2:
         raise InputError(
             f"{reader} reads {what}; got shape {tuple(tensor.shape)}. "

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 from sklearn.metrics import pairwise
 from torch import Tensor
 
-from rkhs._core.checks import check_count
+from rkhs._core.checks import check_count, check_list
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel, VectorKernel, read_matrix
@@ -197,7 +197,8 @@ class FromModule(VectorKernel):
         if not isinstance(self._base, Kernel) or self._base.domain != "vectors":
             raise InputError(f"FromModule.base must be a kernel on vectors; got {self.base!r}")
         if self.input_shape is not None:
-            sizes = [check_count(size, "FromModule.input_shape") for size in self.input_shape]
+            given = check_list(self.input_shape, "FromModule.input_shape")
+            sizes = [check_count(size, "FromModule.input_shape") for size in given]
             if int(np.prod(sizes)) != X.shape[1]:
                 raise InputError(
                     f"FromModule.input_shape must hold as many numbers as a row, {X.shape[1]}; got {self.input_shape}"

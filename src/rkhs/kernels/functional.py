@@ -108,7 +108,7 @@ class _Functional(VectorKernel):
         """
         name = type(self).__name__
         self._weights(X)
-        if self.gamma == "median" and isinstance(self.gamma, str):
+        if isinstance(self.gamma, str) and self.gamma == "median":
             return type(self)(median_bandwidth(self._distances(X), weights), self.times, self.rule)
         check_number(self.gamma, f"{name}.gamma", above=0.0, names=("median",))
         return self

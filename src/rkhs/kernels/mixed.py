@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import table_rows
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
@@ -86,7 +86,9 @@ class MixedTable(Kernel):
         for i, row in enumerate(rows):
             if len(row) != width or not width:
                 raise InputError(f"MixedTable reads rows of one length, not empty; row {i} has {len(row)} cells")
-        names = {int(j) for j in self.categorical}
+        if isinstance(self.categorical, (str, bytes)) or not hasattr(self.categorical, "__iter__"):
+            raise InputError(f"MixedTable.categorical must be a list of positions; got {self.categorical!r}")
+        names = {check_count(j, "MixedTable.categorical", at_least=0) for j in self.categorical}
         if names and (min(names) < 0 or max(names) >= width):
             raise InputError(
                 f"MixedTable.categorical must be positions from 0 to {width - 1}; got {self.categorical!r}"

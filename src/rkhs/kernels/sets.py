@@ -86,7 +86,7 @@ class MeanEmbedding(Kernel):
         return bags
 
     def _bag(self, bag: Any, index: int) -> Any:
-        if isinstance(bag, (str, bytes, dict)) or not hasattr(bag, "__len__"):
+        if isinstance(bag, (str, bytes, dict)) or not hasattr(bag, "__len__") or hasattr(bag, "toarray"):
             raise InputError(
                 f"MeanEmbedding reads bags, each an array or a list of points; item {index} is a {type(bag).__name__}"
             )

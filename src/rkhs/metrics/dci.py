@@ -88,7 +88,8 @@ def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 
         train, test = halves(V[:, j], random_state)
         model = GradientBoostingClassifier(n_estimators=n_estimators, random_state=random_state)
         model.fit(Z[train], V[train, j])
-        importances[:, column] = model.feature_importances_
+        with np.errstate(invalid="ignore"):  # trees that split and gain nothing: 0 / 0 for each code, of no importance
+            importances[:, column] = np.nan_to_num(model.feature_importances_)
         accuracies.append(model.score(Z[test], V[test, j]))
     total = max(float(importances.sum()), 1e-300)
     rows, columns = importances.sum(1), importances.sum(0)

@@ -166,7 +166,7 @@ def learn_kernel(
     start, ard = as_kernel(kernel), check_flag(ard, "ard")
     if start.domain != "vectors":
         raise InputError(f"kernel must be a kernel on vectors; got {start!r}")
-    rows, T = _drawn(start.read(X).to(torch.float64), targets, check_count(max_rows, "max_rows", at_least=2))
+    rows, T = _drawn(start.read(as_numpy(X)).to(torch.float64), targets, check_count(max_rows, "max_rows", at_least=2))
     start = _opened(start.resolve(rows), rows.shape[1], ard=ard)
     values = np.array(_values(start))
     if len(values) == 0:

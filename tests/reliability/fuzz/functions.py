@@ -312,7 +312,7 @@ def _on_labels_and_molecules() -> dict[str, Function]:
         "molecular_fingerprints": Function(
             data.molecular_fingerprints,
             lambda c: {"molecules": list(SMILES), "fingerprint": "path", "counts": False, "n_bits": 64},
-            names="SMILES|row",
+            names="SMILES|row|smiles",
         ),
         "split_rows": Function(
             split_rows,

@@ -198,8 +198,8 @@ def _hostile_parameter(case: Case, kernel: Kernel) -> None:
     else:
         X = np.abs(values.tame(case, 5, 3))
     wanted = rf"\b{chosen}\b|[A-Z]\w+\.\w+|{READS}"
-    case.call(f"k(X) with {chosen}={given!r:.60}", hostile, X, must_name=wanted)
-    case.call(f"k.diag(X) with {chosen}={given!r:.60}", hostile.diag, X, must_name=wanted)
+    case.call(f"k(X) with {chosen}={given!r:.60}", _fairly(hostile), X, must_name=wanted)
+    case.call(f"k.diag(X) with {chosen}={given!r:.60}", _fairly(hostile.diag), X, must_name=wanted)
     case.call(f"repr with {chosen}={given!r:.60}", repr, hostile, must_name=wanted)
 
 
