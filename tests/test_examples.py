@@ -89,7 +89,10 @@ def test_every_script_is_checked() -> None:
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("plot_*.py")} == set(CHECKS)
 
 
-@pytest.mark.parametrize("name", sorted(CHECKS))
+QUICK = {"denoised_digits", "gaussian_clusters", "views"}  # the others with -m slow, and each with ./dev docs
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in sorted(CHECKS)])
 def test_script(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="the gallery needs the extra 'plots'")
     monkeypatch.setenv("RKHS_OUTPUT", str(tmp_path))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import rkhs
+from tests.reliability.mistakes import MISTAKES
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "rkhs"
@@ -202,6 +203,12 @@ def unconditional_skips(tree: ast.Module) -> Iterator[int]:
 
 def test_no_test_is_skipped_without_a_condition() -> None:
     assert not [f"{name_of(path)}:{line}" for path in TESTS for line in unconditional_skips(tree_of(path))]
+
+
+def test_the_small_mistakes_can_still_be_made() -> None:
+    counts = {mistake: (PACKAGE / mistake.file).read_text().count(mistake.old) for mistake in MISTAKES}
+    gone = listed(f"{m.file} holds {count} times, not once: {m.old}" for m, count in counts.items() if count != 1)
+    assert not gone, f"these lines were changed: change their entries in tests/reliability/mistakes.py too\n{gone}"
 
 
 # ---------------------------------------------------------------- public names

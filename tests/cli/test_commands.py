@@ -250,7 +250,7 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
 
 def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
     with program("fit", "train.csv", "-o", "m.rkhs") as fit:
-        out, err = fit.communicate(timeout=60)
+        out, err = fit.communicate(timeout=200)
     assert (fit.returncode, err) == (0, "")
     assert "model: m.rkhs" in out
     np.save("large.npy", np.random.default_rng(0).normal(size=(600, 20)))
@@ -260,7 +260,7 @@ def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
         assert fit.stderr is not None
         fit.stderr.read(1)  # the first progress line: the fit runs
         fit.send_signal(signal.SIGINT)
-        _, err = fit.communicate(timeout=60)
+        _, err = fit.communicate(timeout=200)
     assert fit.returncode == 130, err
     assert err.endswith("rkhs: interrupted; nothing was left half written\n")
     assert not [name for name in os.listdir() if name.startswith(("x", ".x"))]

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [["iris.csv", "--labels", "class"], ["iris.npy", "--labels", "4"]])
+@pytest.mark.parametrize("words", [["iris.csv", "--labels", "class"]])
 def test_the_table_is_that_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["evaluate", "--few-labels", *words, *SMALL]) == 0
     head, *lines = capsys.readouterr().out.splitlines()

@@ -81,14 +81,15 @@ def plain(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEstimator]:
     return [kind(**few) for kind, few in made] + grams
 
 
-def configurations() -> list[BaseEstimator]:
+def configurations(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEstimator]:
     """The plain ones and the variants."""
     kinds = {kind.__name__: kind for kind in estimators()}
-    return plain() + [kinds[name](**params) for name, many in VARIANTS.items() for params in many]
+    few = [(kinds[name], {**settings.get(name, {}), **params}) for name, many in VARIANTS.items() for params in many]
+    return plain(settings) + [kind(**params) for kind, params in few]
 
 
-def transformers() -> list[BaseEstimator]:
-    return [e for e in configurations() if hasattr(e, "transform")]
+def transformers(settings: dict[str, dict[str, Any]] = SMALL) -> list[BaseEstimator]:
+    return [e for e in configurations(settings) if hasattr(e, "transform")]
 
 
 def is_pairwise(estimator: BaseEstimator) -> bool:

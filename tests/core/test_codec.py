@@ -58,7 +58,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(VALUES)
 def test_plain_values_come_back_with_their_types(value: Any) -> None:
     assert same(there_and_back(value), value)

@@ -38,6 +38,7 @@ def serial_bits() -> str:
     return bits(Serial().sum(moments, BLOCKS, as_rows(X), A))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_two_workers_give_the_bits_of_one_process(tmp_path: Path) -> None:
     da = pytest.importorskip("dask.array")

@@ -113,6 +113,7 @@ def test_the_fit_goes_on_from_the_one_that_was_chosen() -> None:
     assert started[0] != started[1]
 
 
+@pytest.mark.slow
 def test_of_few_rows_beyond_two_components_the_strongest_within_one_standard_error_is_chosen() -> None:
     beyond = []
     for seed in range(8):

@@ -102,6 +102,7 @@ def test_white_codes_want_equal_weights() -> None:
         model("whiten").fit(X, sample_weight=np.arange(1.0, 151.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{"constraint": "ball"}, {"noise_std": 0.01, "random_state": 0}], ids=str)
 def test_check_estimator(params: dict[str, Any]) -> None:
     # A repeated row is not a row of double weight: each copy has its own noise, and its own delta on the diagonal.

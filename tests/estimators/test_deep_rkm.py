@@ -110,7 +110,7 @@ def test_every_solver_by_name(solver):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)
-        model = DeepRKM((3, 2), kernel=Gaussian(0.3), solver=solver, max_iter=400).fit(X)
+        model = DeepRKM((3, 2), kernel=Gaussian(0.3), solver=solver, max_iter=200).fit(X)
     assert model.infeasibility_ < 1e-12
     # The rates of the first two are for long runs; the penalty method may end in another local optimum.
     rel = 0.5 if solver in ("cayley_adam", "penalty_adam") else 2e-2 if solver == "penalty_lbfgs" else 1e-3
@@ -177,6 +177,7 @@ def test_float32_and_tensors():
     assert wide.get_feature_names_out().tolist() == ["deeprkm0", "deeprkm1", "deeprkm2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [DeepRKM(), DeepRKM(2, kernel="precomputed")])
 def test_scikit_learn_checks(estimator):
     with warnings.catch_warnings():

@@ -59,6 +59,7 @@ def test_gross_errors_in_a_tenth_of_the_targets_cost_a_regressor_at_most_five_pe
         assert error(loss, A, T) == pytest.approx(whole, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["diabetes", "wine"])
 def test_gross_errors_in_a_tenth_of_the_targets_of_an_autoencoder(name: str) -> None:
     A, _, B, _ = split(*sets()[name])

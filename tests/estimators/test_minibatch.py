@@ -46,6 +46,7 @@ def fit(data: Any = X, sample_weight: Any = None, **options: Any) -> KernelAutoe
     return KernelAutoencoder(2, **settings | options).fit(data, sample_weight=sample_weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [Nystroem(40), RandomFeatures(60)], ids=repr)
 def test_batches_come_near_all_rows(storage: Any) -> None:
     rows = sines(4000)
@@ -253,6 +254,7 @@ def test_every_row_is_corrected_by_its_own_number_of_updates() -> None:
     assert torch.equal(all_rows, MiniBatch(0.1, 5).solve(Quadratic(every), start).point)
 
 
+@pytest.mark.slow
 def test_doubly_stochastic_steps_come_near_batches_with_more_steps() -> None:
     batches = fit(max_iter=40)
     same = fit(solver="doubly_stochastic", coefficient_share=1.0, max_iter=40)
@@ -302,6 +304,7 @@ def test_refusals_and_divergence() -> None:
         MiniBatch().solve(object(), torch.zeros(1))
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

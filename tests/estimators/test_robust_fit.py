@@ -35,8 +35,7 @@ def spoiled(kind: str) -> tuple[np.ndarray, np.ndarray]:
     return X, bad
 
 
-@pytest.mark.parametrize("kind", ["noise", "group", "huge"])
-@pytest.mark.parametrize("linear_part", ["kernel", "free"])
+@pytest.mark.parametrize(("kind", "linear_part"), [("noise", "kernel"), ("group", "free"), ("huge", "kernel")])
 def test_bad_rows_are_left_out(kind: str, linear_part: str) -> None:
     X, bad = spoiled(kind)
     model = KernelAutoencoder(2, linear_part=linear_part)
@@ -54,7 +53,7 @@ def test_bad_rows_are_left_out(kind: str, linear_part: str) -> None:
     assert not hasattr(model, "codes_")
 
 
-@pytest.mark.parametrize("precomputed", [False, True])
+@pytest.mark.parametrize("precomputed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_far_group_is_left_out_though_it_codes_itself(precomputed: bool) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 12))

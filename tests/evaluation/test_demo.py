@@ -13,6 +13,7 @@ from rkhs.data import load_molecules, read_table
 from rkhs.evaluation import demo
 
 
+@pytest.mark.slow
 def test_the_demo_writes_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,6 +38,7 @@ def test_the_demo_writes_what_it_says(
     assert command(["info", str(tmp_path / "out" / "molecules.rkhs")]) == 0
 
 
+@pytest.mark.slow
 def test_missing_extras_are_said_and_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_choice_between_rows_looks_only_at_the_labelled_rows() -> None:
             choose_on_labels(wrong)
 
 
+@pytest.mark.slow
 def test_every_method_runs_on_circles() -> None:
     circles, y = make_circles(120, factor=0.4, noise=0.05, random_state=0)
     rows = few_labels(circles, y, kernels=("Gaussian", "linear"), gammas=(1.0, 10.0), n_splits=1)

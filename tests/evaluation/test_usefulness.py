@@ -31,6 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
             del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_it_resumes_and_reports(run: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--sets", "wine", "--seeds", "1", "--output", str(tmp_path)]
     run(*options, "--methods", "PCA")

@@ -67,6 +67,7 @@ def test_narrow_windows(window: int) -> None:
             kernel(uneven)
 
 
+@pytest.mark.slow
 def test_tslearn_gives_the_same() -> None:
     metrics = pytest.importorskip("tslearn.metrics", reason="the other implementation is tslearn (extra `timeseries`)")
     X = some(6)

@@ -51,6 +51,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 def test_peaks_stay_within_what_was_announced() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, cwd=ROOT / "src", check=True)
     for announced, peak in json.loads(done.stdout):

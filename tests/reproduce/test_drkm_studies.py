@@ -71,6 +71,7 @@ def blobs(n):
     return X.reshape(n, -1), place
 
 
+@pytest.mark.slow
 def test_beta_vae_learns():
     X, place = blobs(16)
     model = BetaVAE(2, beta=1.0, max_steps=60, batch_size=8, learning_rate=4e-3).fit(X)
@@ -106,6 +107,7 @@ def test_beta_vae_says_when_it_diverges():
         BetaVAE(2, batch_size=8, max_steps=60, learning_rate=50.0).fit(X)
 
 
+@pytest.mark.slow
 def test_beta_weighs_the_divergence():
     X, _ = blobs(16)
     loose, tight = (BetaVAE(2, beta=b, max_steps=24, batch_size=8).fit(X).transform(X).var() for b in (0.1, 500.0))

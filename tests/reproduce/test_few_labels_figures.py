@@ -17,6 +17,7 @@ from rkhs.reproduce.few_labels_figures import load_set, main
 from rkhs.reproduce.few_labels_verdicts import by_method, embedding_verdicts, network_verdicts
 
 
+@pytest.mark.slow
 def test_figure_1_without_data_stops_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
     monkeypatch.setattr(study, "_KERNELS", ("Gaussian", "linear"))
@@ -79,6 +80,7 @@ def test_without_data_the_error_names_the_variable(monkeypatch: pytest.MonkeyPat
         load_set("mnist")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["simple", "spectral"])
 def test_network_contrastive_learns_and_is_seeded(loss: str) -> None:
     X = np.random.default_rng(0).normal(size=(60, 5))
@@ -112,6 +114,7 @@ def test_weight_decay_of_the_denoiser_is_chosen_on_held_out_rows() -> None:
     assert fit(10.0).validation_error_ > 2 * fit(0.0).validation_error_
 
 
+@pytest.mark.slow
 def test_network_denoiser_denoises() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2)) @ rng.normal(size=(2, 12))

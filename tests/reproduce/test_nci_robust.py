@@ -12,6 +12,7 @@ import rkhs.reproduce.nci_robust as study
 from rkhs._core.errors import InputError
 
 
+@pytest.mark.slow
 def test_rows_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
     monkeypatch.setattr(study, "EPSILONS", (0.0, 0.3, 0.9))

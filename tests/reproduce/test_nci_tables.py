@@ -96,6 +96,7 @@ def test_plans() -> None:
     assert len(study.cells("table1")) == 10 * 6
 
 
+@pytest.mark.slow
 def test_a_reduced_run_stops_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need the extra 'plots'")
     monkeypatch.setattr(study, "FIGURE_DIMENSIONS", (2, 10, 50))

@@ -9,6 +9,7 @@ from rkhs._core.errors import InputError
 from rkhs.reproduce.baselines import NetworkAutoencoder
 
 
+@pytest.mark.slow
 def test_it_reaches_the_error_of_pca_on_a_linear_subspace() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 8)) + 0.05 * rng.normal(size=(300, 8))
@@ -18,6 +19,7 @@ def test_it_reaches_the_error_of_pca_on_a_linear_subspace() -> None:
     assert model.transform(X[200:]).shape == (100, 2)
 
 
+@pytest.mark.slow
 def test_it_folds_a_curve_that_pca_cannot() -> None:
     t = np.random.default_rng(1).uniform(-2, 2, 400)
     X = np.c_[t, t**2, np.sin(2 * t)]

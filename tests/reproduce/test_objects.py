@@ -12,6 +12,7 @@ from rkhs.kernels import WeisfeilerLehman
 from rkhs.reproduce.objects import cells, load_set, main, run_cell, verdicts
 
 
+@pytest.mark.slow
 def test_a_cell_scores_every_method() -> None:
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2

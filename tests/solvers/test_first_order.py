@@ -100,8 +100,7 @@ def test_adam_is_the_published_recursion() -> None:
     np.testing.assert_allclose(solution.point.numpy(), x, rtol=1e-10)
 
 
-@pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("metric", ["plain", "rkhs"])
+@pytest.mark.parametrize(("steps", "metric"), [(1, "rkhs"), pytest.param(3, "plain", marks=pytest.mark.slow)])
 def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric: str) -> None:
     joint, reduced = small()
     first = start_of(joint)
@@ -113,7 +112,7 @@ def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric
     assert all(b <= a + 1e-14 for a, b in pairwise(values))
 
 
-@pytest.mark.parametrize("metric", ["plain", "rkhs"])
+@pytest.mark.parametrize("metric", [pytest.param("plain", marks=pytest.mark.slow), "rkhs"])
 def test_joint_descent_finds_the_same_optimum(metric: str) -> None:
     joint, _ = small()
     first = start_of(joint)

@@ -40,7 +40,7 @@ def test_r_never_rises(kernel: Kernel, seed: int) -> None:
         before = now
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(2.5, 0.7)])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), pytest.param(Matern(2.5, 0.7), marks=pytest.mark.slow)])
 def test_the_feature_of_a_point_has_that_point_as_pre_image(kernel: Kernel) -> None:
     X = data(0)
     problem = Preimage(kernel, X, torch.eye(15, dtype=torch.float64)[:4])

@@ -63,7 +63,9 @@ def test_one_layer_agrees_with_eigenvalues(solver):
     assert P.constraint.violation(done.point) < 1e-12
 
 
-@pytest.mark.parametrize("solver", FEASIBLE, ids=name)
+@pytest.mark.parametrize(
+    "solver", [*FEASIBLE[:4], *(pytest.param(one, marks=pytest.mark.slow) for one in FEASIBLE[4:])], ids=name
+)
 def test_every_iterate_is_feasible_and_the_end_stationary(solver):
     P = problem()
     done = solver.solve(P, P.random_start(torch.Generator().manual_seed(2)))
@@ -76,7 +78,7 @@ def test_every_iterate_is_feasible_and_the_end_stationary(solver):
         assert all(b <= a + 1e-12 * abs(a) for a, b in pairwise(values))
 
 
-@pytest.mark.parametrize("inner", ["lbfgs", "adam"])
+@pytest.mark.parametrize("inner", ["lbfgs", pytest.param("adam", marks=pytest.mark.slow)])
 def test_penalty_reports_infeasibility_and_returns_a_feasible_point(inner):
     P = problem()
     solver = QuadraticPenalty(inner, tau=1e-3, tol=1e-6, max_iter=400, learning_rate=0.01)
@@ -101,7 +103,7 @@ def test_separate_constraints(solver):
     assert (H1.mT @ H2).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_subspace_needs_few_evaluations(seed):
     P = problem((5, 3), n=120, seed=seed)
     reference = ProjectedGradient(tol=1e-8, max_iter=5000).solve(P, P.kpca_start())
@@ -117,8 +119,9 @@ def test_end_to_end_is_at_least_as_good_as_layer_wise():
         assert Subspace().solve(P, layer_wise).value < P.value_and_grad(layer_wise)[0]
 
 
-def test_taylor_route_ends_exact():
-    P = problem((3, 2), n=80, inner=Gaussian(0.01), center=False, code_scale="unit")
+@pytest.mark.parametrize("n", [40, pytest.param(80, marks=pytest.mark.slow)])
+def test_taylor_route_ends_exact(n):
+    P = problem((3, 2), n=n, inner=Gaussian(0.01), center=False, code_scale="unit")
     done = Subspace(tol=1e-7).solve(P, P.random_start(torch.Generator().manual_seed(0)))
     routes = [row["route"] for row in done.history]
     assert routes[0] == "taylor"
