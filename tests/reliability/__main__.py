@@ -1,6 +1,6 @@
 """Measure the goals R1 to R20 and print one table.
 
-Run: ./dev reliability [--full] [--only R5,R7] [--write]. At reduced size it takes under 15 minutes on two cores;
+Run: ./dev reliability [--full] [--only R5,R7] [--write]. The reduced size is meant for 15 minutes on two idle cores;
 ``--full`` takes hours. ``--write`` puts the lines that were measured into ``docs/reliability.md``.
 """
 
