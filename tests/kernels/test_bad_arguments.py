@@ -32,6 +32,7 @@ from rkhs.kernels import (
     OnColumns,
     Polynomial,
     Precomputed,
+    ProbabilityProduct,
     Product,
     Scaled,
     Sum,
@@ -267,3 +268,12 @@ def test_lists_of_numbers_that_are_none_are_refused_by_name(bad: Any) -> None:
     if bad is not None:
         with pytest.raises(InputError, match=r"FromModule\.input_shape must"):
             FromModule(torch.nn.Identity(), Gaussian(1.0), input_shape=bad)(X)
+
+
+def test_imaginary_parts_are_never_dropped() -> None:
+    with pytest.raises(InputError, match="ProbabilityProduct reads pairs"):
+        ProbabilityProduct()([(np.array([50.0 + 1j]), np.array([1.0]))])
+    with pytest.raises(InputError, match=r"FromFunction returns must hold real numbers; got dtype complex128"):
+        FromFunction(lambda A, B: np.ones((len(A), len(B))) * 1j, vectorized=True)(X)
+    with pytest.raises(InputError, match=r"FromFunction returns must hold real numbers; got dtype complex64"):
+        FromFunction(lambda A, B: torch.ones(len(A), len(B)) * 1j, vectorized=True)(X)

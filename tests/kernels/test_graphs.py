@@ -186,3 +186,9 @@ def test_labels_of_texts_keep_apart_and_plain_form_stays() -> None:
     assert len(set(form["labels"].tolist())) == 2
     again = read_graph(form, "label", "test")
     assert all(torch.equal(torch.from_numpy(form[k]), torch.from_numpy(again[k])) for k in form)
+
+
+def test_what_names_no_attribute_of_a_node_is_refused() -> None:
+    nx = pytest.importorskip("networkx", reason="graphs of networkx need the extra `graphs`")
+    with pytest.raises(InputError, match=r"WeisfeilerLehman\.node_label must be"):
+        WeisfeilerLehman(node_label=[])([nx.path_graph(3)])

@@ -151,7 +151,7 @@ def check_numbers(
 
 def check_methods(value: Any, name: str, methods: Sequence[str]) -> None:
     """Raise :class:`InputError` unless a value has these methods, as the models do that a function is made for."""
-    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+    if isinstance(value, (type, str, bytes)) or not all(callable(getattr(value, method, None)) for method in methods):
         given = value.__name__ if isinstance(value, type) else f"a {type(value).__name__}"
         raise InputError(f"{name} must be a fitted estimator with {' and '.join(methods)}; got {given}")
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.arrays import as_numpy, tensor_like
+from rkhs._core.checks import check_choice, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel, read_matrix
@@ -207,10 +207,10 @@ class FromFunction(Kernel):
 
     def _finish(self, K: Any, n: int, m: int, like: Any) -> Tensor:
         """Check what the function returned and bring it to a new tensor."""
-        if isinstance(K, Tensor):
+        if isinstance(K, Tensor) and not K.is_complex():
             K = K.detach() if K.dtype in (torch.float32, torch.float64) else K.detach().to(torch.float64)
         else:
-            K = torch.as_tensor(np.array(K, dtype=np.float64))
+            K = torch.as_tensor(real_array(as_numpy(K), "the matrix that the function of FromFunction returns"))
         if isinstance(like, Tensor):
             K = K.to(dtype=like.dtype, device=like.device)
         if tuple(K.shape) != (n, m):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from hashlib import blake2b
 from typing import Any
 
@@ -53,6 +54,10 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
     elif hasattr(item, "is_directed") and hasattr(item, "nodes") and hasattr(item, "edges"):
         if item.is_directed():
             raise InputError(f"{where} is directed; graphs must be undirected. Pass its to_undirected()")
+        if not isinstance(node_label, Hashable):
+            raise InputError(
+                f"{where.partition(':')[0]}.node_label must be the name of an attribute; got {node_label!r}"
+            )
         numbers = {node: i for i, node in enumerate(item.nodes)}
         edges = [(numbers[edge[0]], numbers[edge[1]]) for edge in item.edges]
         found = [data.get(node_label) for _, data in item.nodes(data=True)]

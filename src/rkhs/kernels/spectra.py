@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_number
+from rkhs._core.checks import check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
@@ -113,7 +113,7 @@ class ProbabilityProduct(Kernel):
     def _spectrum(self, item: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions and weights of one spectrum."""
         try:
-            positions, intensities = (np.asarray(part, dtype=np.float64) for part in item)
+            positions, intensities = (real_array(part, "spectrum") for part in item)
         except (TypeError, ValueError):
             raise InputError(
                 f"ProbabilityProduct reads pairs (mz, intensity) of sequences; item {row} is {type(item).__name__}"
