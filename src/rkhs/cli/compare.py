@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.evaluation import CodeComparison
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", metavar="N", type=int, default=5, help="random splits, a quarter held out (5)")
     parser.add_argument("--at-most", metavar="N", type=int, default=2000, help="rows that are used, at random (2000)")
     parser.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
+    add_json_option(parser)
     add_input_options(parser)
 
 
@@ -69,10 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
     data, y = _read(args)
     X, kind = _numbers(data)
-    if len(X) > args.at_most:
+    if len(X) > args.at_most and not args.json:
         print(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
     components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
-    if components < args.n_components:
+    if components < args.n_components and not args.json:
         print(f"{components} components in place of {args.n_components}: the input has no more columns")
     with user_errors():
         found = compare_codes(
@@ -87,15 +90,35 @@ def run(args: argparse.Namespace) -> int:
         )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
+    if args.json:
+        print_json(_facts(args, found, len(X), components))
+    else:
+        _print_scores(found, args.splits)
+    return 0
+
+
+def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: int) -> dict[str, Any]:
+    names = ("method", "head", "mean", "error", "seconds", "scores")
+    return {
+        "input": args.input,
+        "rows": n,
+        "rows used": min(n, args.at_most),
+        "components": components,
+        "measure": found.measure,
+        "scores": [{name: getattr(row, name) for name in names} for row in found.rows],
+        "verdict": found.verdict,
+    }
+
+
+def _print_scores(found: CodeComparison, n_splits: int) -> None:
     heads = list(dict.fromkeys(row.head for row in found.rows))
-    print(f"{found.measure}, mean of {args.splits} splits and its standard error; seconds to make the codes")
+    print(f"{found.measure}, mean of {n_splits} splits and its standard error; seconds to make the codes")
     print("".join([f"{'':16}", *(f"{head:>18}" for head in heads), f"{'seconds':>10}"]))
     for name in dict.fromkeys(row.method for row in found.rows):
         rows = [row for row in found.rows if row.method == name]
         cells = "".join(f"{f'{row.mean:.3f} +- {row.error:.3f}':>18}" for row in rows)
         print(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
     print(found.verdict)
-    return 0
 
 
 def _show(said: str) -> None:

@@ -9,6 +9,7 @@ from rkhs.cli.few_labels import add_few_label_options, run_few_labels
 from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.summaries import add_json_option, print_json, print_table
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also how often decoding the code of a row ranks the row among the best K rows of the file",
     )
     parser.add_argument("--errors", metavar="FILE", help="write the errors, a column a model (.csv, .parquet or .npy)")
+    add_json_option(parser)
     add_few_label_options(parser, (model, rows))
     add_input_options(parser)
 
@@ -72,7 +74,11 @@ def run(args: argparse.Namespace) -> int:
     from rkhs._core.errors import InputError
 
     if args.few_labels is not None:
-        _print_table(run_few_labels(args))
+        found = run_few_labels(args)
+        if args.json:
+            print_json({"table": args.few_labels, "rows": found})
+        else:
+            print_table([{key: _decimals(value, 3) for key, value in row.items()} for row in found])
         return 0
     if args.labels is not None:
         raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")
@@ -89,24 +95,38 @@ def run(args: argparse.Namespace) -> int:
         if space == "auto" and data.kind == "molecules":
             space = "feature"  # reals between bits mean nothing
         with user_errors():
-            found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
+            measured = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
             top = _top(args, file.estimator, data.items)
         names = data.row_names
-        errors.append(found.errors)
-        rows.append(_row(path, file.estimator, found) | top)
-    print(f"{args.input}: {len(errors[0])} rows")
-    _print_table(rows)
-    if len({row["space"] for row in rows}) > 1:
-        print("note: the models are measured in different spaces; --space feature or input makes them comparable")
+        errors.append(measured.errors)
+        rows.append(_row(path, file.estimator, measured) | top)
     if args.errors is not None:
         plain = args.errors.lower().endswith(".npy")
         columns = None if plain else [f"error{i}" for i in range(len(errors))]
         table = np.stack(errors, axis=1)
         write_codes(args.errors, table, row_names=None if plain else names, column_names=columns)
+    if args.json:
+        print_json({"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors})
+    else:
+        _print_models(args.input, len(errors[0]), rows)
     return 0
 
 
-def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, str]:
+def _print_models(source: str, n: int, rows: list[dict[str, Any]]) -> None:
+    print(f"{source}: {n} rows")
+    shares = ("variance rebuilt", "top ")
+    print_table([{k: f"{v:.1%}" if k.startswith(shares) else _decimals(v) for k, v in row.items()} for row in rows])
+    if len({row["space"] for row in rows}) > 1:
+        print("note: the models are measured in different spaces; --space feature or input makes them comparable")
+
+
+def _decimals(value: Any, places: int | None = None) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.5g}" if places is None else f"{value:.{places}f}"
+
+
+def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, float]:
     """Shares of rows among the best k, a column each."""
     from rkhs._core.errors import InputError, shown
     from rkhs.evaluation import decoding_quality
@@ -118,25 +138,18 @@ def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, str]:
     if len(ks) < len(parts) or 0 in ks:
         raise InputError(f"--top-k must be whole numbers from 1, with commas between; got {shown(args.top_k)}")
     top = decoding_quality(model, X, ks=ks, **diag_options(args, model)).top
-    return {f"top {k}": f"{share:.1%}" for k, share in top.items()}
+    return {f"top {k}": float(share) for k, share in top.items()}
 
 
-def _row(path: str, model: Any, found: Any) -> dict[str, str]:
+def _row(path: str, model: Any, found: Any) -> dict[str, Any]:
     import numpy as np
 
     return {
         "model": path,
         "class": type(model).__name__,
-        "components": str(model.codes_.shape[1]),
+        "components": model.codes_.shape[1],
         "space": found.space,
-        "mean error": f"{found.errors.mean():.5g}",
-        "median error": f"{np.median(found.errors):.5g}",
-        "variance rebuilt": f"{found.share:.1%}",
+        "mean error": float(found.errors.mean()),
+        "median error": float(np.median(found.errors)),
+        "variance rebuilt": float(found.share),
     }
-
-
-def _print_table(rows: list[dict[str, str]]) -> None:
-    widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
-    print("  ".join(key.ljust(width) for key, width in widths.items()).rstrip())
-    for row in rows:
-        print("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())

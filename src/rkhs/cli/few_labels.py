@@ -60,7 +60,7 @@ def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[ar
     group.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
 
 
-def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
+def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
     """Compare and return the rows of the printed table.
 
     Parameters
@@ -70,7 +70,8 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
 
     Returns
     -------
-    list of dict of str to str
+    list of dict
+        Texts and numbers by the name of their column.
 
     Raises
     ------
@@ -106,9 +107,9 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str]]:
         {
             "method": row.method,
             "kernel": "any" if row is chosen else row.kernel,
-            "accuracy": f"{row.mean:.3f}",
-            "deviation": f"{row.std:.3f}",
-            "leave-one-out": f"{np.mean(row.validation):.3f}",
+            "accuracy": float(row.mean),
+            "deviation": float(row.std),
+            "leave-one-out": float(np.mean(row.validation)),
         }
         for row in (*found, chosen)
     ]

@@ -11,6 +11,8 @@ from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
 from rkhs.cli.kinds import OBJECTS, default_kernel
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
+from rkhs.cli.parser import nearest
+from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -77,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    add_json_option(parser)
     add_engine_options(parser)
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
     add_input_options(parser)
@@ -104,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    if not chosen and data.kind not in ("vectors", "gram") and not args.quiet:
+    if not chosen and data.kind not in ("vectors", "gram") and not args.quiet and not args.json:
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
@@ -112,7 +115,9 @@ def run(args: argparse.Namespace) -> int:
         estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data))
     seconds = time.perf_counter() - started
     _write(args, estimator, data)
-    if not args.quiet:
+    if args.json:
+        print_json(_facts(args, estimator, data, seconds))
+    elif not args.quiet:
         print(_summary(estimator, data, seconds))
         written = {"model": args.output, "codes": args.codes}
         print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
@@ -220,6 +225,7 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     if unknown:
         raise InputError(
             f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, sorted(known)))}"
+            f"{nearest(unknown[0], known)}"
         )
     return cls(**given)
 
@@ -251,7 +257,22 @@ def find_estimator(name: str) -> type:
     for each, cls in table.items():
         if each.lower() == wanted:
             return cls
-    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}")
+    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{nearest(name, table)}")
+
+
+def _facts(args: argparse.Namespace, estimator: Any, data: Dataset, seconds: float) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "class": type(estimator).__name__,
+        "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
+        "kernel": getattr(estimator, "kernel_", None),
+        "components": estimator.codes_.shape[1],
+    }
+    for name in ("objective", "n_iter", "converged", "reg", "held_out_error"):
+        if hasattr(estimator, f"{name}_"):
+            facts[name.replace("_", " ")] = getattr(estimator, f"{name}_")
+    if hasattr(estimator, "explained_variance_ratio_"):
+        facts["explained variance"] = estimator.explained_variance_ratio_.sum()
+    return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
 
 
 def _summary(estimator: Any, data: Dataset, seconds: float) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.summaries import add_json_option, print_json
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-diagnosis", action="store_true", help="print what the file says, and compute nothing with the model"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
     facts = _facts(read_model_file(args), file_sha256(args.model), not args.no_diagnosis)
     if args.json:
-        print(json.dumps(facts, indent=2))
+        print_json(facts)
         return 0
     width = max(len(key) for key in facts)
     for key, value in facts.items():

@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rkhs import __version__
+from rkhs.cli.config import add_config_options, as_toml, config_words
+from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
 from rkhs.cli.wording import in_flags, one_line
 
-__all__ = ["main"]
+__all__ = ["command_parsers", "main"]
 
 # command -> (module with add_arguments(parser) and run(args) -> exit status, one line of help)
 _COMMANDS = {
@@ -30,15 +32,16 @@ _COMMANDS = {
     ),
     "compare": ("rkhs.cli.compare", "say whether codes of a file are worth having, for a class or number known of it"),
     "export": ("rkhs.cli.export", "write the encoder or decoder of a model as an ONNX file"),
+    "completion": ("rkhs.cli.completion", "print a script that completes commands and flags in bash or zsh"),
     "info": ("rkhs.cli.info", "say what a model file holds"),
     "versions": ("rkhs.cli.versions", "print the versions of rkhs, Python and everything rkhs can use"),
 }
 _USER_ERROR, _OWN_ERROR, _INTERRUPTED = 2, 1, 130
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
-    """Build the parser; only the chosen command's module is imported, for its arguments."""
-    parser = argparse.ArgumentParser(
+def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
+    """Build the parser, and those of the commands; only the chosen one has its arguments: its module is imported."""
+    parser = CommandParser(
         prog="rkhs",
         description="Representations with kernels in Hilbert spaces.",
         epilog="Exit status: 0 done, 2 wrong arguments or data, 1 an error of rkhs itself, 130 interrupted, 143 ended "
@@ -46,12 +49,41 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rkhs {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (module, line) in _COMMANDS.items():
-        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
+    made: dict[str, CommandParser] = {}
+    for name, (_, line) in _COMMANDS.items():
+        made[name] = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         if name == chosen:
-            importlib.import_module(module).add_arguments(command)
-            command.add_argument("--traceback", action="store_true", help="show where an error arose, for bug reports")
-    return parser
+            _add_arguments(name, made[name])
+    return parser, made
+
+
+def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
+    importlib.import_module(_COMMANDS[name][0]).add_arguments(parser)
+    add_config_options(parser)
+    parser.add_argument("--traceback", action="store_true", help="show where an error arose, for bug reports")
+
+
+def command_parsers() -> dict[str, CommandParser]:
+    """The parsers of all commands, with their arguments.
+
+    Returns
+    -------
+    dict
+        By the name of the command.
+    """
+    made = _parser(None)[1]
+    for name, parser in made.items():
+        _add_arguments(name, parser)
+    return made
+
+
+def _parse(words: list[str], chosen: str | None) -> tuple[argparse.Namespace, argparse.ArgumentParser | None]:
+    """The arguments: those of a configuration file stand before those of the command line, which win."""
+    parser, made = _parser(chosen)
+    if chosen in made:
+        place = words.index(chosen) + 1
+        words[place:place] = config_words(made[chosen], chosen, words[place:], _COMMANDS)
+    return parser.parse_args(words), made.get(chosen or "")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,7 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         args = argparse.Namespace()
         try:
-            args = _parser(chosen).parse_args(words)
+            args, parser = _parse(words, chosen)
+            if args.print_config and parser is not None:
+                print(as_toml(parser, args.command, args))
+                return _status(0, out)
             return _status(importlib.import_module(_COMMANDS[args.command][0]).run(args), out)
         except KeyboardInterrupt as interrupt:
             return _interrupted(interrupt, args)

@@ -1,0 +1,59 @@
+"""What a command found, as tables for people or as one JSON object for programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["add_json_option", "print_json", "print_table"]
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object, for programs, and nothing else on standard output"
+    )
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """Print one JSON object: numbers as they are, what is not finite as null, other objects as text.
+
+    Parameters
+    ----------
+    facts : mapping
+    """
+    print(json.dumps(_plain(facts), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if hasattr(value, "tolist"):  # arrays and numbers of numpy
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else " ".join(repr(value).split())
+
+
+def print_table(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print rows of texts with aligned columns under their names.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        All with the keys of the first.
+    """
+    widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
+    print("  ".join(key.ljust(width) for key, width in widths.items()).rstrip())
+    for row in rows:
+        print("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())

@@ -1,0 +1,60 @@
+"""``--json``: one object on standard output, with the numbers of the functions, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.cli.summaries import print_json
+from rkhs.data import write_codes
+from rkhs.evaluation import CodeComparison, HeadScore, reconstruction
+
+X = np.random.default_rng(0).normal(size=(14, 3))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_codes("in.csv", X, column_names=["a", "b", "c"])
+    return tmp_path
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    assert main([*words, "--json"]) == 0
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_fit_info_and_evaluate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = answer(capsys, "fit", "in.csv", "--estimator", "kpca", "-o", "m.rkhs")
+    model = rkhs.load("m.rkhs")
+    assert (fitted["class"], fitted["components"], fitted["model"]) == ("KernelPCA", 2, "m.rkhs")
+    assert fitted["input"] == {"path": "in.csv", "kind": "vectors", "items": 14}
+    assert fitted["explained variance"] == model.explained_variance_ratio_.sum()
+    assert answer(capsys, "info", "m.rkhs", "--no-diagnosis")["class"] == "KernelPCA"
+    found = answer(capsys, "evaluate", "m.rkhs", "in.csv", "--top-k", "1")
+    measured = reconstruction(model, X)
+    (row,) = found["models"]  # type: ignore[misc]
+    assert found["rows"] == 14
+    assert (row["mean error"], row["variance rebuilt"]) == (measured.errors.mean(), measured.share)
+    assert 0.0 <= row["top 1"] <= 1.0
+
+
+def test_compare(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (HeadScore("PCA", "forest", np.array([0.5, 0.75]), 0.1),)
+    monkeypatch.setattr(
+        "rkhs.evaluation.compare_codes", lambda *_, **__: CodeComparison(rows, "accuracy", 2, 2, "Do not.")
+    )
+    found = answer(capsys, "compare", "in.csv", "--target", "a", "--at-most", "10")
+    assert (found["verdict"], found["rows used"], found["components"]) == ("Do not.", 10, 2)
+    (row,) = found["scores"]  # type: ignore[misc]
+    assert (row["mean"], row["scores"]) == (0.625, [0.5, 0.75])
+
+
+def test_what_is_not_finite_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": np.array([1.0, np.nan]), "b": np.int64(2), "c": rkhs.KernelPCA(2), "d": None})
+    assert json.loads(capsys.readouterr().out) == {"a": [1.0, None], "b": 2, "c": "KernelPCA()", "d": None}
