@@ -5,10 +5,13 @@ Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); tor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, real_array
@@ -21,7 +24,9 @@ __all__ = [
     "is_curves",
     "read_curves",
     "read_numbers",
+    "read_rows",
     "read_values",
+    "reading",
     "resolve_device",
     "resolve_dtype",
     "row_index",
@@ -119,6 +124,54 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
     if not np.isfinite(array).all():
         raise InputError(f"{name} must be a finite array of shape {wanted}; got NaN or infinity")
     return array
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+    """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array, tensor, frame or nested list
+    reset : bool
+        Whether to remember the columns and their names (in fit), or to compare them.
+    **options
+        Of scikit-learn's ``validate_data``.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        C-ordered; float32 stays float32 unless the options name a dtype.
+
+    Raises
+    ------
+    InputError
+        For dates, records, cells of a frame and objects that are no numbers; scikit-learn's errors for the rest.
+    """
+    X = as_numpy(X)
+    with reading(X, "X"):
+        return validate_data(estimator, X, reset=reset, **{"dtype": [np.float64, np.float32], "order": "C", **options})
+
+
+@contextmanager
+def reading(X: Any, name: str) -> Iterator[None]:
+    """Around a check of scikit-learn: name what it takes without a word, and what it refuses without a name.
+
+    Raises
+    ------
+    InputError
+        For dates and records, for cells of a frame that are no numbers, and for integers beyond every float.
+    """
+    for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
+        if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
+            raise InputError(f"{name} must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
+    try:
+        with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
+            yield
+    except (TypeError, ValueError, OverflowError) as error:
+        if is_frame(X) or isinstance(error, OverflowError):  # NumPy says which cell, but not of what
+            real_array(X, name)
+        raise
 
 
 def read_values(X: Any, name: str) -> np.ndarray:

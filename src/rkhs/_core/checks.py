@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
 from rkhs._core.errors import InputError, shown
@@ -18,6 +19,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_flag",
+    "check_folds",
     "check_gram",
     "check_list",
     "check_methods",
@@ -183,6 +185,47 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         raise InputError(
             f"{name} must be an integer from 0 to 2**32 - 1, a numpy RandomState or None; got {shown(value)}"
         ) from None
+
+
+def check_folds(cv: Any, n: int, y: Any = None, *, shuffle: bool = False) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out row numbers that a user's ``cv=`` means.
+
+    Parameters
+    ----------
+    cv : int, splitter of scikit-learn, iterable of (train, test) or None
+        None: five folds.
+    n : int
+        Number of rows.
+    y : array of shape (n, ...), optional
+        For splitters that read it.
+    shuffle : bool, default=False
+        Whether a number of folds means shuffled ones, always the same.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+
+    Raises
+    ------
+    InputError
+        For anything else, and parts that are empty or hold no row numbers.
+    """
+    wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
+    if isinstance(cv, numbers.Integral):
+        folds = check_count(cv, "cv", at_least=2, at_most=n, why=f" (n_samples={n})")
+        cv = KFold(folds, shuffle=True, random_state=0) if shuffle else folds
+    try:
+        parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{wanted}; got {shown(cv)} with n_samples={n}: {error}") from None
+    good = all(
+        rows.ndim == 1 and len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n
+        for part in parts
+        for rows in part
+    )
+    if not (parts and good):
+        raise InputError(f"{wanted} from 0 to {n - 1}, none of them empty; got {shown(cv)}")
+    return parts
 
 
 def check_operator(A: Any, name: str, size: int | None) -> np.ndarray:

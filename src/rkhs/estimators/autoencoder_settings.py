@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_operator, check_seed, naming
+from rkhs._core.checks import check_choice, check_count, check_number, check_operator, naming
 from rkhs._core.errors import InputError
 from rkhs.estimators.constrained_parts import check_constraint
 from rkhs.kernels.base import Kernel
@@ -134,7 +134,6 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = form(estimator)
-    check_choice(estimator.psd, "psd", ("clip", "raise"))
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED))
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
@@ -143,15 +142,9 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
             f"solver={estimator.solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got "
             f"{estimator.storage!r}"
         )
-    for flag in ("center", "refine", "scale", "warm_start"):
-        check_flag(getattr(estimator, flag), flag)
     if estimator.learning_rate is not None:
         check_number(estimator.learning_rate, "learning_rate", above=0.0)
     check_count(estimator.n_init, "n_init")
-    check_seed(estimator.random_state)
-    check_count(
-        int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose, "verbose", at_least=0
-    )
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import (
@@ -18,6 +18,7 @@ from rkhs._core.arrays import (
     check_items,
     is_frame,
     read_numbers,
+    read_rows,
     resolve_device,
     resolve_dtype,
     row_index,
@@ -29,13 +30,14 @@ from rkhs._core.linalg import positive_part
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
+from rkhs.estimators.parameters import check_parameters
 from rkhs.features import FeatureMap, WholeMap
-from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import check_grid, on_grid
-from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.spaces.digits import check_digits, warn_of_rounding
 
 if TYPE_CHECKING:
+    from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
 
@@ -97,6 +99,10 @@ class KernelEstimator(BaseEstimator):
         """The state without what can be computed again."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
 
+    def _check_parameters(self) -> None:
+        """Check what needs no data; every fit calls it first."""
+        check_parameters(self)
+
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""
         return as_kernel(self.kernel)
@@ -111,7 +117,7 @@ class KernelEstimator(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed" or getattr(self.kernel, "domain", None) == "gram"
+        tags.input_tags.pairwise = reads_gram(self.kernel)
         return tags
 
     def _read_training(self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2) -> Any:
@@ -169,14 +175,7 @@ class KernelEstimator(BaseEstimator):
         return self._kept_columns(rows) if self.kernel_.domain == "gram" else rows
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
-        X = as_numpy(X)
-        for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
-            if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
-                raise InputError(f"X must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
-        with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
-            array = validate_data(
-                self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=at_least
-            )
+        array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
         self._check_size(array, "X")
         return self._check_spread(array, "X") if reset else array
 
@@ -217,7 +216,8 @@ class KernelEstimator(BaseEstimator):
         if sample_weight is None:
             return None, None
         with np.errstate(all="ignore"):
-            w = _check_sample_weight(as_numpy(sample_weight, "sample_weight"), np.empty((n, 1)), dtype=np.float64)
+            w = real_array(as_numpy(sample_weight, "sample_weight"), "sample_weight")
+            w = _check_sample_weight(w if w.ndim else float(w), np.empty((n, 1)), dtype=np.float64)
         if (w < 0.0).any():
             raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
         if not w.max() > 0.0:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
-from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
+from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise, augmented
 from rkhs.constraints import Ball, Constraint, Sphere
@@ -47,7 +47,6 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
     copies = check_count(estimator.n_copies, "n_copies")
     if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
         raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
-    check_flag(estimator.renormalize, "renormalize")
     if estimator.constraint == "none":
         return
     if estimator.solver != "lbfgs":

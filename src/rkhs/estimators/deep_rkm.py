@@ -245,6 +245,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         InputError
             For parameters out of range, too few items for the components, and data that cannot be used.
         """
+        self._check_parameters()
         kernel = self._input_kernel()
         settings = read_settings(self)
         storage = as_storage(self.storage, "DeepRKM", ("dense", "Nystroem", "RandomFeatures"))

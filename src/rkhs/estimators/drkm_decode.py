@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, to_tensor
@@ -174,6 +175,7 @@ class DecodingMixin:
         given; ``"fixed_point"`` descends from the given layer (all layers: from the first, which alone determines the
         feature).
         """
+        check_is_fitted(self)
         index = 0 if layer is None else self._layer_index(layer)  # type: ignore[attr-defined]
         Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
         if self.kernel_.domain == "vectors":
@@ -241,12 +243,7 @@ class DecodingMixin:
         return chosen
 
     def _check_codes(self, codes: Any, width: int) -> Tensor:
-        array = np.asarray(as_numpy(codes, "codes"), dtype=np.float64)
-        if array.ndim != 2 or array.shape[1] != width or not np.isfinite(array).all():
-            raise InputError(
-                f"codes must be a finite array of shape (m, {width}), as transform returns; got shape {array.shape}"
-            )
-        return to_tensor(array, **self._options)
+        return self._read_matrix(codes, "codes", width, "(m, {q}), as transform returns")  # type: ignore[attr-defined]
 
     def _projection(self, index: int, rows: Tensor, kept: list[int], weighting: str) -> Tensor:
         """Weights on the items of a layer of the projections of features with given kernel rows, shape (m, n)."""

@@ -10,10 +10,9 @@ from typing import Any
 
 import scipy.optimize
 import torch
-from sklearn.utils import check_random_state
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_number, naming
+from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
@@ -79,8 +78,7 @@ def read_settings(estimator: Any) -> Settings:
     check_choice(estimator.preimage, "preimage", ("ridge", "fixed_point"))
     check_choice(estimator.bandwidths, "bandwidths", ("fixed", "joint"))
     check_choice(estimator.init, "init", ("kpca", "random"))
-    check_choice(estimator.psd, "psd", ("clip", "raise"))
-    if estimator.ridge != "loo":
+    if not (isinstance(estimator.ridge, str) and estimator.ridge == "loo"):
         check_number(estimator.ridge, "ridge", above=0.0, names=("loo",))
     check_count(estimator.n_init, "n_init")
     check_count(estimator.max_iter, "max_iter")
@@ -166,7 +164,7 @@ def solve_machine(
     solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
     with naming("solver"):
         solver.check(problem)
-    rng = check_random_state(estimator.random_state)
+    rng = check_seed(estimator.random_state)
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
     for number in range(estimator.n_init):
         if estimator.init == "kpca" and number == 0:

@@ -125,7 +125,6 @@ class FunctionalKernelRegressor(DualRegressor):
         self.verbose = verbose
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
-        check_choice(self.psd, "psd", ("clip", "raise"))
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"

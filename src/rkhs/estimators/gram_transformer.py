@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rkhs._core.arrays import give_back
-from rkhs._core.checks import check_choice
 from rkhs.estimators.base import KernelEstimator
 from rkhs.kernels.base import Kernel
 
@@ -107,7 +106,7 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
         return give_back(self._fit(X), X)
 
     def _fit(self, X: Any) -> np.ndarray:
-        check_choice(self.psd, "psd", ("clip", "raise"))
+        self._check_parameters()
         kernel = self._kernel_for(X)
         items = self._read_training(X, kernel, at_least=1)
         self.kernel_ = kernel.resolve(items)

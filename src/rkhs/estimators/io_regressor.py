@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_gram, check_number
+from rkhs._core.checks import check_choice, check_gram, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.ownership import own
@@ -167,7 +167,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         -------
         self
         """
-        check_choice(self.psd, "psd", ("clip", "raise"))
+        self._check_parameters()
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
         items = self._read_training(X, kernel, at_least=1)
@@ -185,12 +185,12 @@ class InputOutputKernelRegressor(KernelEstimator):
         grams = [self._training_gram(term.kernel, items) for term in self.kernel_.pairs]
         self._store_support(items)
         terms = list(zip(grams, operators, strict=True))
+        reg = check_number(self.reg, "reg", above=0.0)
         if loss.automatic:
             K = effective_gram(grams, operators, U)
-            reg = check_number(self.reg, "reg", above=0.0)
             loss = loss.resolve(typical_residual(K, U, reg, weights, self._total_weight)[0])
         self.loss_ = loss
-        problem = dual_problem(terms, U, loss, self.reg, None if weights is None else weights * n)
+        problem = dual_problem(terms, U, loss, reg, None if weights is None else weights * n)
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
         self._record(solution)
@@ -210,12 +210,11 @@ class InputOutputKernelRegressor(KernelEstimator):
         if kernel.domain == "objects":
             items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
-            array = np.asarray(as_numpy(y, "y"))
-            array = array.astype(np.float64) if array.dtype.kind in "biufO" else array
-            if array.dtype.kind not in "f" or array.ndim not in (1, 2) or not np.isfinite(array).all():
+            array = real_array(as_numpy(y, "y"), "y")
+            if array.ndim not in (1, 2) or not np.isfinite(array).all():
                 raise InputError(
                     "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
-                    f"infinity; got dtype {array.dtype}, shape {array.shape}"
+                    f"infinity; got shape {array.shape}"
                 )
             if len(array) == 0:
                 raise InputError("candidates must not be empty")
@@ -259,7 +258,8 @@ class InputOutputKernelRegressor(KernelEstimator):
 
         With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
         """
-        return self._to_output(self.output_.weights(self._predicted(X)))
+        U = self._predicted(X)
+        return self._to_output(self.output_.weights(U))
 
     def scores(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
         """Minus the squared distances ``||phi(z) - h(x)||^2`` of the candidates; larger is better.

@@ -310,6 +310,7 @@ class KernelAutoencoder(FittedAutoencoder):
         -------
         self
         """
+        self._check_parameters()
         with long_fit(self, X, targets, sample_weight):
             return self._fit(X, targets, sample_weight)
 

@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from sklearn.base import MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.checks import check_list
+from rkhs._core.checks import check_folds, check_list
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_choice import Rows, path_errors
 from rkhs.estimators.autoencoder_settings import read_settings
@@ -171,6 +170,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         -------
         self
         """
+        self._check_parameters()
         pairs = list(product(_given(self, "kernel"), _given(self, "decoder_kernel")))
         self.settings_, errors = [], []
         for kernel, decoder in pairs:
@@ -239,8 +239,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
 
     def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""
-        cv = KFold(self.cv, shuffle=True, random_state=0) if isinstance(self.cv, int) else check_cv(self.cv)
-        folds = cv.split(np.zeros((len(rows.items), 1)))
+        folds = check_folds(self.cv, len(rows.items), shuffle=True)
         errors = np.stack([path_errors(model, path, rows, *fold) @ rows.weights_of(fold[1]) for fold in folds], 1)
         return np.where(np.isnan(errors), np.inf, errors)
 

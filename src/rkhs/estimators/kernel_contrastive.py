@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_flag, check_number, check_seed
+from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
@@ -198,14 +198,13 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         return int(self.codes_.shape[1])
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_count(self.n_components, "n_components")
         check_choice(self.loss, "loss", ("simple", "spectral"))
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
         check_choice(self.negatives, "negatives", ("pool", "given", "permutation"))
-        check_choice(self.psd, "psd", ("clip", "raise"))
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.n_views, "n_views")
-        check_flag(self.strict, "strict")
         check_count(self.max_iter, "max_iter")
         check_number(self.tol, "tol", at_least=0.0)
         if not (isinstance(self.reg, str) and self.reg == "auto"):

@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.metaestimators import available_if
 
 from rkhs._core.arrays import to_tensor
-from rkhs._core.checks import check_choice, check_count, check_flag, check_number, naming
+from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Journal, Threads
 from rkhs.estimators.base import take
@@ -204,12 +204,12 @@ class KernelPCA(FittedPCA):
         -------
         self
         """
+        self._check_parameters()
         with long_fit(self, X, sample_weight):
             return self._fit(X, sample_weight)
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
         """Fit within what the engine and the checkpoint need."""
-        self._check_parameters()
         self.moments_ = self.at_edge_ = None
         space = self._open(X, sample_weight)
         found = space.principal(self.n_components, center=self.center)
@@ -304,9 +304,8 @@ class KernelPCA(FittedPCA):
         return self
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
-        check_choice(self.psd, "psd", ("clip", "raise"))
-        check_flag(self.center, "center")
         check_count(self.n_init, "n_init")
         if isinstance(self.reg, str):
             check_choice(self.reg, "reg", ("auto",))

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.codec import encode
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.engines import Checkpoint, Engine, Journal, Rows, as_rows, fingerprint, make_engine, thread_limit
 
 __all__ = ["data_fingerprint", "long_fit", "recorded"]
@@ -78,6 +78,11 @@ def _open_engine(model: Any, stack: ExitStack) -> Engine | None:
         if model.address is not None:
             raise InputError(f"address is for engine='dask'; got engine=None and address={model.address!r}")
         return None
+    if isinstance(model.storage, str) and model.storage == "dense":
+        raise InputError(
+            f"engine={shown(model.engine)} computes blocks of rows, and storage='dense' has none: use another storage, "
+            "such as Nystroem(1000) of rkhs.features, or engine=None"
+        )
     engine = make_engine(model.engine, address=model.address, n_jobs=model.n_jobs)
     if engine is not model.engine:  # what the user made, the user ends
         stack.callback(engine.close)

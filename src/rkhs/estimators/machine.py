@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_array, check_consistent_length
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, tensor_like, to_tensor
+from rkhs._core.arrays import as_numpy, give_back, reading, tensor_like, to_tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -76,10 +76,11 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         -------
         self
         """
+        self._check_parameters()
         loss = as_loss(self.loss)
         U, weights = self._prepare(X, y, sample_weight)
         (self.loss_,), U = self._settled([loss], U, weights)
-        problem = self._problem(U, weights, self.loss_, self.reg)
+        problem = self._problem(U, weights, self.loss_, check_number(self.reg, "reg", above=0.0))
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
         self._record(solution)
@@ -129,6 +130,7 @@ class DualRegressor(RegressorMixin, KernelEstimator):
         RegressionPath
             Its ``predict(X)`` has shape (settings, m, q); settings are ordered with the losses fastest.
         """
+        self._check_parameters()
         settings = settings_of(regs, losses, self.reg, as_loss(self.loss))
         U, weights = self._prepare(X, y, sample_weight)
         losses, U = self._settled([s.loss for s in settings], U, weights)
@@ -229,7 +231,9 @@ def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bo
     """
     if y is None:
         raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    values = check_array(as_numpy(y, "y"), ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+    y = as_numpy(y, "y")
+    with reading(y, "y"):
+        values = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
     if values.ndim not in (1, 2):
         raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
     check_consistent_length(np.empty(n), values)

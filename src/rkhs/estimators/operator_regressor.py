@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_parts import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.ridge_features import fit_ridge
@@ -153,6 +152,7 @@ class OperatorKernelRegressor(DualRegressor):
         -------
         self
         """
+        self._check_parameters()
         storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
         self.map_ = None
         if isinstance(storage, Storage):
@@ -165,7 +165,6 @@ class OperatorKernelRegressor(DualRegressor):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
         """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""
-        check_choice(self.psd, "psd", ("clip", "raise"))
         kernel = read_operator_kernel(self.kernel, self.operator)
         items = self._read_training(X, kernel, at_least=1)
         Y, self._one_output = read_targets(self, y, len(items))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
-from rkhs._core.checks import check_choice, check_list, check_numbers
+from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
@@ -169,8 +168,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         -------
         self
         """
+        self._check_parameters()
         check_choice(self.criterion, "criterion", ("squared", "norm"))
-        check_choice(self.psd, "psd", ("clip", "raise"))
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         kernels = self._kernels()
         items = self._read_training(X, kernels[0], at_least=2)
@@ -178,7 +177,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         weights = all_weights(self, sample_weight, len(items))
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
         self.losses_ = self._losses(Y, full)
-        folds = list(check_cv(self.cv).split(np.zeros((len(items), 1)), as_numpy(y, "y")))
+        folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
         errors = np.stack([self._errors(kernel, items, Y, full, regs, folds) for kernel in kernels])
         self.cv_errors_ = errors
         mean = errors.mean(-1)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_number
+from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import take
 from rkhs.estimators.machine_parts import read_operator_kernel
@@ -59,7 +59,6 @@ def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: An
 
 def _scalar_kernel(model: Any, storage: Storage) -> Any:
     """The one scalar kernel; what needs the dual is refused."""
-    check_choice(model.psd, "psd", ("clip", "raise"))
     check_number(model.reg, "reg", above=0.0)
     if not isinstance(as_loss(model.loss), Squared):
         raise InputError(f"loss={model.loss!r} needs storage='dense'; use loss='squared' with storage={storage!r}")

@@ -12,13 +12,15 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rkhs._core.checks import check_number
+from rkhs._core.arrays import as_numpy, read_rows, read_values, reading
+from rkhs._core.checks import check_numbers
 from rkhs._core.errors import InputError
 
 __all__ = ["SmoothClassifier", "SmoothRegressor"]
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
+_LARGEST = 1e140  # sums of squares stay finite
 
 
 class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -84,8 +86,7 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         self
         """
-        options = {"dtype": np.float64, "order": "C", "multi_output": True, "y_numeric": True}
-        X, y = validate_data(self, X, y, ensure_min_samples=2, **options)
+        X, y = _read_both(self, X, y, multi_output=True, y_numeric=True)
         self._flat = y.ndim == 1
         _fit_ridge(self, X, y.reshape(len(y), -1).astype(np.float64, order="C"))
         return self
@@ -93,7 +94,7 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predict rows, shape (m,) or (m, q) as ``y`` was."""
         check_is_fitted(self)
-        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        values = _predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64))
         return values[:, 0] if self._flat else values
 
 
@@ -137,7 +138,7 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> SmoothClassifier:
         """Choose gamma and reg and fit; ``X`` of shape (n, p), ``y`` of shape (n,)."""
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+        X, y = _read_both(self, X, _labels(y))
         check_classification_targets(y)
         binarizer = LabelBinarizer().fit(y)
         self.classes_ = binarizer.classes_
@@ -148,7 +149,7 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (m, c), or of the second class less one half, shape (m,), for two classes."""
         check_is_fitted(self)
-        values = _predict_ridge(self, validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        values = _predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64))
         return values if len(self.classes_) > 2 else values[:, 0] - 0.5
 
     def predict(self, X: Any) -> np.ndarray:
@@ -159,17 +160,36 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
 
 
+def _labels(y: Any) -> np.ndarray:
+    """Names of classes; numbers that came as objects are numbers again."""
+    labels = read_values(y, "y")
+    if labels.dtype.kind == "V":
+        raise InputError(f"y must hold labels, one a row; got records of dtype {labels.dtype}")
+    plain = np.asarray(labels.tolist()) if labels.dtype == object and labels.ndim == 1 else labels
+    return plain if plain.dtype.kind in "biuf" else labels
+
+
+def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and targets of a fit."""
+    X, y = as_numpy(X), as_numpy(y, "y")
+    with reading(X, "X"), reading(y, "y"):
+        return validate_data(model, X, y, dtype=np.float64, order="C", ensure_min_samples=2, **options)
+
+
 def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
     """Store the chosen setting and its coefficients on ``model``; ``Y`` of shape (n, q)."""
     gammas, regs = _grid(model.gammas, "gammas"), _grid(model.regs, "regs")
     n = len(X)
     model._mean = Y.mean(0)
     centred = Y - model._mean
+    for name, values in (("X", X), ("y", Y)):
+        if float(np.abs(values).max()) > _LARGEST:
+            raise InputError(f"{name} must hold values of modulus under {_LARGEST:.0e}; rescale the data")
     distances = cdist(X, X)
     model._unit = float(np.median(distances[np.triu_indices(n, 1)])) or float(distances.max()) or 1.0
     best = np.inf
     for gamma in gammas:
-        values, vectors = eigh(np.exp(distances * (-gamma / model._unit)), driver="evd", check_finite=False)
+        values, vectors = eigh(np.exp(-gamma * (distances / model._unit)), driver="evd", check_finite=False)
         turned = vectors.T @ centred
         squares = vectors**2
         for reg in regs:
@@ -184,11 +204,8 @@ def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
 
 
 def _predict_ridge(model: Any, X: np.ndarray) -> np.ndarray:
-    return model._mean + np.exp(cdist(X, model._rows) * (-model.gamma_ / model._unit)) @ model.coef_
+    return model._mean + np.exp(-model.gamma_ * (cdist(X, model._rows) / model._unit)) @ model.coef_
 
 
 def _grid(values: Any, name: str) -> list[float]:
-    numbers = [check_number(value, name, above=0.0) for value in values]
-    if not numbers:
-        raise InputError(f"{name} must hold at least one number > 0; got none")
-    return numbers
+    return check_numbers(values, name, above=0.0)

@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, tensor_like, to_tensor
+from rkhs._core.arrays import give_back, read_rows, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.registry import as_kernel, reads_gram
 
 __all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap"]
 
@@ -245,7 +245,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed" or getattr(self.kernel, "domain", None) == "gram"
+        tags.input_tags.pairwise = reads_gram(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -298,7 +298,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         if kernel.domain == "objects":
             self._input_dtype = np.dtype(np.float64)
             return own(kernel.read(X))
-        array = validate_data(self, as_numpy(X), reset=reset, dtype=[np.float64, np.float32], order="C")
+        array = read_rows(self, X, reset=reset)
         if reset:
             self._input_dtype = array.dtype
         if kernel.domain == "gram" and reset:

@@ -29,7 +29,7 @@ from rkhs.kernels.sets import MeanEmbedding
 from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
 from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment
 
-__all__ = ["as_kernel", "kernel_from_name"]
+__all__ = ["as_kernel", "kernel_from_name", "reads_gram"]
 
 _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "gaussian": Gaussian,
@@ -144,3 +144,8 @@ def as_kernel(kernel: Any) -> Kernel:
         names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
         return FromSklearn(names[0]) if names else FromFunction(kernel)
     raise InputError(f"kernel must be a Kernel, a name or a function of two items; got {kernel!r}")
+
+
+def reads_gram(kernel: Any) -> bool:
+    """Whether a user's argument means kernel values in place of items, as ``"precomputed"`` does."""
+    return kernel == "precomputed" if isinstance(kernel, str) else getattr(kernel, "domain", None) == "gram"
