@@ -42,7 +42,10 @@ def test_estimators_with_engines_are_cloned_and_refuse() -> None:
     model = KernelPCA(2, storage=Nystroem(20), engine=Threads(2))
     assert clone(model).get_params()["engine"] == Threads(2)
     with pytest.raises(InputError, match="engine must be 'serial'"):
-        KernelPCA(2, engine="spark").fit(X[:20])
+        KernelPCA(2, storage=Nystroem(20), engine="spark").fit(X[:20])
+    for make in (KernelPCA, KernelAutoencoder):
+        with pytest.raises(InputError, match="engine='serial' computes blocks of rows, and storage='dense' has none"):
+            make(1, engine="serial").fit(X[:20])
     with pytest.raises(InputError, match="address is for engine='dask'"):
         KernelPCA(2, address="tcp://h:1").fit(X[:20])
     with pytest.raises(InputError, match="n_jobs must be"):

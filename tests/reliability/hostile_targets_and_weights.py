@@ -102,7 +102,7 @@ for model_name, make in MODELS.items():
     weights("weights of another length", np.ones(N + 1), r"sample_weight.shape == \(15,\), expected \(14,\)")
     weights("weights all zero", np.zeros(N), r"sample_weight must have a positive sum; got zeros only|zero", ValueError)
     weights("weights in two dimensions", np.ones((N, 2)), r"Sample weights must be 1D")
-    weights("weights of strings", np.full(N, "a"), r"could not convert string to float")
+    weights("weights of strings", np.full(N, "a"), r"sample_weight must hold real numbers; got dtype <U1")
     answered(
         f"{model_name}: weights whose sum overflows", lambda make=make: rebuilt(make(), sample_weight=np.full(N, 1e308))
     )

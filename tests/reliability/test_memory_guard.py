@@ -6,15 +6,17 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs._core import memory
 from rkhs._core.errors import InputError
+from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FunctionalLaplacian, Gaussian
 from tests.contracts.estimator_examples import estimators
 
@@ -87,3 +89,29 @@ def test_no_pair_of_rows_is_touched_before_the_memory_is_known(
 def test_codes_of_endless_columns_are_refused(estimator: type) -> None:
     with pytest.raises(InputError, match="n_components"):
         estimator(10**12).fit(np.random.default_rng(0).normal(size=(20, 2)))
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X: RandomFeatures(10**9).fit(X),
+        lambda X: KernelContrastive(storage=RandomFeatures(10**9)).fit(X),
+        lambda X: KernelPCA(storage=RandomFeatures(10**9)).fit(X),
+        lambda X: KernelPCA(storage=RandomFeatures(10**9)).partial_fit(X),
+        lambda X: KernelAutoencoder(storage=RandomFeatures(10**9)).fit(X),
+        lambda X: DeepRKM(2, storage=RandomFeatures(10**9)).fit(X),
+        lambda X: OperatorKernelRegressor(storage=RandomFeatures(10**9)).fit(X, X),
+        lambda X: Nystroem(10**9).fit(np.repeat(X, 100, 0)),
+    ],
+)
+def test_no_feature_is_drawn_before_the_memory_is_known(
+    fit: Callable[[np.ndarray], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn(*_: Any) -> None:
+        raise AssertionError("features were drawn before the refusal")
+
+    monkeypatch.setattr(RandomFeatures, "build", drawn)
+    monkeypatch.setattr(Nystroem, "build", drawn)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**24)
+    with pytest.raises(InputError, match=r"m=1000000000.* needs about .*iB"):
+        fit(np.random.default_rng(0).normal(size=(20, 2)))

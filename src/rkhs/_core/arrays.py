@@ -203,7 +203,8 @@ def give_back(result: np.ndarray, like: Any) -> Any:
 
 def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Copy or view an array as a contiguous tensor; read-only memory is copied, as torch cannot mark it as such."""
-    return torch.from_numpy(_viewable(np.asarray(array, order="C"))).to(device=device, dtype=dtype)
+    flat = _viewable(np.asarray(array, order="C").reshape(-1))  # strides of the shape alone: they decide how sums round
+    return torch.from_numpy(flat).reshape(np.shape(array)).to(device=device, dtype=dtype)
 
 
 def tensor_like(values: Any, like: Tensor) -> Tensor:

@@ -233,7 +233,7 @@ class KernelEstimator(BaseEstimator):
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
         self._check_room(len(items))
-        K = kernel._gram(items)
+        K = kernel._gram(items).to(**self._options)  # objects give float64
         if not bool(torch.isfinite(K.sum())):
             raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
         largest = float(K.diagonal().abs().max())
@@ -249,7 +249,7 @@ class KernelEstimator(BaseEstimator):
 
     def _cross_gram(self, items: Any) -> Tensor:
         """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""
-        return self._map.raw(items)
+        return self._map.raw(items).to(**self._options)
 
     @property
     def _map(self) -> FeatureMap:

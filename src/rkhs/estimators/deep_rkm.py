@@ -267,7 +267,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.infeasibility_ = problem.constraint.violation(H)
         self.decoder_kernels_, self.scale_ = problem.kernels, problem.scale
         self.codes_ = self._to_output(H)
-        self.layer_codes_ = [block.cpu().numpy() for block in problem.split(H)]
+        self.layer_codes_ = [np.ascontiguousarray(block.cpu().numpy()) for block in problem.split(H)]
         if isinstance(storage, Storage):
             store_features(self, storage, problem, K, H, items)
             found, self.code_maps_ = fit_feature_encoders(self, storage, problem, K, H)

@@ -212,6 +212,7 @@ class DecodingMixin:
         ndarray of shape (n_steps, d)
             As :meth:`inverse_transform` of the codes along the walk.
         """
+        check_is_fitted(self)
         index = self._layer_index(layer)  # type: ignore[attr-defined]
         (chosen,) = self._check_components([component], index)
         steps = check_count(n_steps, "n_steps")

@@ -12,7 +12,7 @@ from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive_fits import Contrast, fit_loss, point_features
+from rkhs.estimators.contrastive_fits import Contrast, announce_points, fit_loss, point_features
 from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.storage import as_storage, build_features
 from rkhs.estimators.tiles import encode_tiles
@@ -237,6 +237,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         builder = PairBuilder(items, kernel.domain, seed)
         self.map_: FeatureMap | None = None
         if isinstance(storage, Storage):
+            announce_points(self, storage, builder)
             self.map_ = build_features(self, storage, kernel, items)
             values = point_features(self, storage, self.map_, builder)
         else:

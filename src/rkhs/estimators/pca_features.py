@@ -26,15 +26,19 @@ def open_features(model: Any, storage: Storage, kernel: Kernel, X: Any, sample_w
     """The space of a storage in finite features."""
     _refuse(model, storage)
     data, weights = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
-    n = data.shape[0] if isinstance(data, Rows) else len(data)
-    columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
-    codes = model.n_components if isinstance(model.n_components, int) else storage.m
-    announce_features(model, storage, n, columns, columns, codes, layers=2 if model.preimage == "ridge" else 1)
+    _announce(model, storage, data, layers=2 if model.preimage == "ridge" else 1)
     source = open_source(model._options, storage, kernel, data, weights)
     engine = make_data_engine(model, source.blocks)
     passes = Data(engine.place(source.rows), source.blocks, engine, journal=model._journal)
     diagonal = source.kernel._diag(data) if kernel.domain == "gram" else None
     return MappedSpace(source, passes, source.sweep(model._options), storage.m, diagonal)
+
+
+def _announce(model: Any, storage: Storage, data: Any, *, layers: int) -> None:
+    n = data.shape[0] if isinstance(data, Rows) else len(data)
+    columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
+    codes = model.n_components if isinstance(model.n_components, int) else storage.m
+    announce_features(model, storage, n, columns, columns, codes, layers=layers)
 
 
 def takes_more_rows(model: Any) -> bool:
@@ -52,6 +56,7 @@ def add_rows(model: Any, storage: Storage, X: Any) -> ComponentsModel:
     if getattr(model, "moments_", None) is None:
         kernel = model._kernel_for(X)
         data = read_rows(model, X, kernel)
+        _announce(model, storage, data, layers=1)
         source = open_source(model._options, storage, kernel, data, None)
         resolved, features = source.kernel, source.features
         model._kept_rows, model._n_training = None, 0

@@ -15,7 +15,7 @@ from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs.engines import Block, Engine, Rows, Serial, Threads, as_rows
 from rkhs.estimators.base import take
 from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import resolve_thinned, sample_rows
+from rkhs.features.base import check_room, resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.digits import check_row_digits
 from rkhs.spaces.source import BLOCK
@@ -72,6 +72,7 @@ def is_stream(X: Any) -> bool:
 
 def build_features(model: Any, storage: Storage, kernel: Kernel, items: Any) -> FeatureMap:
     """Resolve the kernel of a model and choose the features of its storage; landmarks are training items."""
+    check_room(storage, items)
     rng, n = check_seed(storage.random_state), len(items)
     sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
     sample = take(items, sampled)

@@ -16,6 +16,7 @@ from rkhs._core.arrays import give_back, read_rows, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -213,6 +214,24 @@ class Storage(Protocol):
         ...
 
 
+def most_features(storage: Storage, items: Any) -> int:
+    """The largest number of features that a storage may choose for these items."""
+    return min(storage.m, len(items)) if storage.keeps_items else storage.m + _columns(items)
+
+
+def check_room(storage: Storage, items: Any) -> None:
+    """Refuse features that do not fit into memory, before they are drawn."""
+    n, m = len(items), most_features(storage, items)
+    squares = 3 if storage.keeps_items else 0  # the Gram matrix of landmarks and its factor
+    n_bytes = 8 * m * (squares * m + 3 * _columns(items) + 2 * min(n, _TILE))
+    what = f"{type(storage).__name__} with m={storage.m} on n={n} rows"
+    check_memory(Estimate(what, n_bytes, "what is drawn, and features of a block"), "Use a smaller m")
+
+
+def _columns(items: Any) -> int:
+    return items.shape[1] if isinstance(items, Tensor) else 0
+
+
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
 
@@ -268,6 +287,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         self.check()
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
         items = self._read(X, kernel, reset=True)
+        check_room(self, items)
         rng = check_seed(self.random_state)
         rows = sample_rows(len(items), self.sample_size(len(items)), rng)
         if kernel.domain != "gram":
@@ -291,7 +311,11 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         check_is_fitted(self)
         items = self._read(X, self.kernel_, reset=False)
         tiles = [self.map_.features(items[i : i + _TILE]) for i in range(0, len(items), _TILE)]
-        return give_back(torch.cat(tiles).numpy().astype(self._input_dtype, copy=False), X)
+        with np.errstate(over="ignore"):  # refused just below
+            found = torch.cat(tiles).numpy().astype(self._input_dtype, copy=False)
+        if not np.isfinite(found).all():
+            raise InputError(f"X lies too far out: its features do not fit into {found.dtype}; rescale the data")
+        return give_back(found, X)
 
     def _read(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Data in the form that the kernel reads, in float64."""

@@ -115,7 +115,7 @@ class OperatorKernel(Configurable):
         InputError
             For another number of matrices, or an operator that is still a name or does not fit.
         """
-        parts = [K @ term._times(Phi) for K, term in zip(Ks, self._match(Ks), strict=True)]
+        parts = [K.to(Phi) @ term._times(Phi) for K, term in zip(Ks, self._match(Ks), strict=True)]
         return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
     def squared_norm(self, Ks: Sequence[Tensor], Phi: Tensor) -> Tensor:

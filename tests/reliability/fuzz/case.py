@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from sklearn.exceptions import DataConversionWarning
 
 from rkhs._core.errors import RkhsError
 
@@ -184,7 +185,7 @@ def is_typed(error: BaseException) -> bool:
     if not isinstance(error, (ValueError, TypeError)) or isinstance(error, np.linalg.LinAlgError):
         return False
     last = traceback.extract_tb(error.__traceback__)[-1].filename
-    return "sklearn" in last and ("validation" in last or "_array_api" in last or "_tags" in last or "base.py" in last)
+    return "sklearn" in last and any(f in last for f in ("validation", "_array_api", "_tags", "base.py", "multiclass"))
 
 
 @contextmanager
@@ -194,7 +195,8 @@ def only_chosen_warnings() -> Iterator[None]:
 
     def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
         ours = str(sys._getframe(1).f_globals.get("__name__", "")).startswith("rkhs.")
-        if not ours and "feature names" not in str(message):  # what scikit-learn says of frames and arrays in turns
+        said = "feature names" in str(message) or category is DataConversionWarning  # what scikit-learn says of frames
+        if not ours and not said:
             ordinary(message, category, stacklevel + 1, source, **more)
 
     with warnings.catch_warnings():
@@ -262,7 +264,12 @@ def numbers(value: Any) -> list[np.ndarray]:
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "biuf":
             return [value.astype(float, copy=False)]
-        return [part for item in value.ravel() for part in numbers(item)] if value.dtype == object else []
+        if value.dtype == object:
+            try:
+                return [value.astype(float)]
+            except (TypeError, ValueError):
+                return [part for item in value.ravel() for part in numbers(item)]
+        return []
     if isinstance(value, dict):
         return [part for item in value.values() for part in numbers(item)]
     if isinstance(value, (list, tuple)):

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,7 +25,8 @@ def run_case(name: str, seed: int, index: int, folder: Path, *, told: bool = Fal
     before = Path.cwd()
     os.chdir(room)
     try:
-        with time_limit(PATIENCE):
+        with time_limit(PATIENCE), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what prepares a case; calls are judged with their own filters
             every.subjects()[name](case)
     except TimeoutError as error:
         case.fail("raw error", str(error))

@@ -47,7 +47,7 @@ HOSTILE: list[Any] = [
 ]
 # Values that would only take long, or reach beyond this process: nothing is wrong with them.
 LONG = {"n", "n_splits", "max_iter", "n_jobs", "n_init", "n_copies", "cv", "n_views", "depth", "n_estimators", "n_bins"}
-BEYOND = {"address", "engine", "device", "verbose", "checkpoint"}
+BEYOND = {"address", "device", "verbose"}
 
 REGS = [1e-3, 1e-1, 1e-6]
 ROBUST = ["huber", "epsilon_insensitive", Huber(0.5), EpsilonInsensitive(0.1), SquaredEpsilonInsensitive(0.1)]
