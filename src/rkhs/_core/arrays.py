@@ -169,7 +169,7 @@ def reading(X: Any, name: str) -> Iterator[None]:
         with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
             yield
     except (TypeError, ValueError, OverflowError) as error:
-        if is_frame(X) or isinstance(error, OverflowError):  # NumPy says which cell, but not of what
+        if is_frame(X) or hasattr(X, "toarray") or isinstance(error, OverflowError):  # what came is not named
             real_array(X, name)
         raise
 
