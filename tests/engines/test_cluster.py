@@ -30,7 +30,7 @@ BLOCKS = row_blocks(3000, 64)
 Y = np.random.default_rng(5).normal(size=(9000, 4))
 FITS = (
     lambda **o: KernelPCA(2, storage=Nystroem(20), **o).fit(Y),
-    lambda **o: KernelAutoencoder(2, storage=Nystroem(20), max_iter=2, **o).fit(Y),
+    lambda **o: KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=2, **o).fit(Y),
 )
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 X = np.random.default_rng(0).normal(size=(5000, 4))
 MODELS: dict[str, Callable[..., Any]] = {
     "pca": lambda **o: KernelPCA(2, storage=Nystroem(20), **o),
-    "autoencoder": lambda **o: KernelAutoencoder(2, storage=Nystroem(20), max_iter=3, **o),
+    "autoencoder": lambda **o: KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=3, **o),
 }
 
 
@@ -72,7 +72,9 @@ class Fragile(Serial):
 @pytest.mark.parametrize("sums", [1, 9, 26])
 def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -> None:
     def model(**options: Any) -> KernelAutoencoder:
-        return KernelAutoencoder(2, storage=Nystroem(20), max_iter=5, checkpoint=tmp_path / "c", **options)
+        return KernelAutoencoder(
+            2, storage=Nystroem(20), linear_part="kernel", max_iter=5, checkpoint=tmp_path / "c", **options
+        )
 
     expected = digest(model(engine="serial").fit(X))
     with pytest.raises(Crash):
@@ -86,7 +88,10 @@ def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -
     counted = Fragile(10_000)
     assert digest(model(engine=counted).fit(X)) == expected
     whole = Fragile(10_000)
-    assert digest(KernelAutoencoder(2, storage=Nystroem(20), max_iter=5, engine=whole).fit(X)) == expected
+    assert (
+        digest(KernelAutoencoder(2, storage=Nystroem(20), linear_part="kernel", max_iter=5, engine=whole).fit(X))
+        == expected
+    )
     if sums == 26:  # evaluations that were kept are not computed again
         assert counted.sums >= whole.sums + 10
 

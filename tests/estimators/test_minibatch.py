@@ -148,10 +148,10 @@ def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
     """The reduced objective that a model was fitted on."""
     from rkhs.estimators.autoencoder_landmarks import _problem
     from rkhs.estimators.autoencoder_settings import read_settings
-    from rkhs.estimators.storage import open_source
+    from rkhs.spaces import open_source
 
     settings = read_settings(model, model.kernel_, refined=False)
-    source = open_source(model, model.storage, model.kernel_, torch.as_tensor(rows), None)
+    source = open_source(model._options, model.storage, model.kernel_, torch.as_tensor(rows), None)
     model._journal = None
     return _problem(model, settings, source, Serial())[0]
 

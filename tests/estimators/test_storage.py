@@ -109,7 +109,7 @@ def test_partial_fit_is_fit(X: np.ndarray) -> None:
 @pytest.mark.parametrize("storage", [Nystroem(30), RandomFeatures(30)], ids=repr)
 def test_the_start_is_that_of_repeated_rows(X: np.ndarray, storage: Any) -> None:
     X, counts = X[:20], np.arange(20) % 4
-    model = KernelAutoencoder(storage=storage, max_iter=1)
+    model = KernelAutoencoder(storage=storage, linear_part="kernel", max_iter=1)
     with pytest.warns(ConvergenceWarning):
         weighted = model.fit(X, sample_weight=counts).transform(X)
     with pytest.warns(ConvergenceWarning):

@@ -30,7 +30,9 @@ def dense(checkpoint: Path | None) -> Any:
 
 def landmarks(checkpoint: Path | None) -> Any:
     X = np.random.default_rng(1).normal(size=(9000, 6))
-    return KernelAutoencoder(2, storage=Nystroem(30), max_iter=8, engine="serial", checkpoint=checkpoint).fit(X)
+    return KernelAutoencoder(
+        2, storage=Nystroem(30), linear_part="kernel", max_iter=8, engine="serial", checkpoint=checkpoint
+    ).fit(X)
 
 
 FITS = {"dense": dense, "landmarks": landmarks}

@@ -10,6 +10,7 @@ import torch
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, naming
 from rkhs._core.errors import InputError
+from rkhs.engines import Serial, Threads
 from rkhs.estimators.constrained_parts import check_constraint
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
@@ -95,7 +96,10 @@ class Settings:
 
 
 def form(estimator: Any) -> str:
-    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
+    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
+
+    Finite features: where the rows are in memory and the solver and the engine are those that know of it.
+    """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
     defaults = (
@@ -103,11 +107,19 @@ def form(estimator: Any) -> str:
         and estimator.output_kernel is None
         and estimator.solver in ("lbfgs", "adam")
     )
-    return "free" if defaults and _one_plain_layer(estimator) else "kernel"
+    return "free" if defaults and _one_plain_layer(estimator) and _at_hand(estimator) else "kernel"
+
+
+def _at_hand(estimator: Any) -> bool:
+    """Whether the exact model is asked for, or one in finite features whose rows are in the memory of this machine."""
+    if isinstance(estimator.storage, str):
+        return estimator.storage == "dense"
+    here = estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
+    return here and estimator.solver == "lbfgs" and not getattr(estimator, "_streamed", False)
 
 
 def _one_plain_layer(estimator: Any) -> bool:
-    """Whether there is one hidden layer and nothing beside it: no other loss, operators, constraint, noise, storage."""
+    """Whether there is one hidden layer and nothing beside it: no other loss, operators, constraint, noise."""
     widths = estimator.n_components
     return (
         (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
@@ -115,8 +127,6 @@ def _one_plain_layer(estimator: Any) -> bool:
         and estimator.operators is None
         and estimator.constraint == "none"
         and not (estimator.noise_std or estimator.n_copies != 1)
-        and isinstance(estimator.storage, str)
-        and estimator.storage == "dense"
     )
 
 
@@ -152,7 +162,8 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     features = output_kernel is not None
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    chosen = linear_part == "free" or (features and _one_plain_layer(estimator) and estimator.solver == "lbfgs")
+    plain = isinstance(estimator.storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
+    chosen = linear_part == "free" or (features and plain)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
     settings = Settings(

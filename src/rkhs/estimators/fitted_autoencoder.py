@@ -59,6 +59,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
     decoder_linear_: np.ndarray | None = None
     held_out_error_: float | None = None
+    goal_directions_: np.ndarray | None = None  # of many rows, the directions of the targets that codes are found by
     code_price_: str = "power"  # that of models from files of before there was another
     at_edge_: dict[str, str] | None = None
 

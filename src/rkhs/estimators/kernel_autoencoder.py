@@ -16,6 +16,7 @@ from rkhs.estimators.autoencoder_fit import (
     store_layers,
 )
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
+from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import default_kernel, form, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets, store_targets
 from rkhs.estimators.base import take
@@ -25,7 +26,7 @@ from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
 from rkhs.estimators.refined_codes import keep_factor
-from rkhs.estimators.storage import announce_dense, as_storage
+from rkhs.estimators.storage import announce_dense, as_storage, is_stream
 from rkhs.features import Storage
 from rkhs.kernels.base import Kernel
 
@@ -58,7 +59,7 @@ class KernelAutoencoder(FittedAutoencoder):
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
         and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
-        it.
+        it; if ``storage`` is not dense the rows must be in memory and ``engine`` must not be Dask.
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
@@ -115,12 +116,13 @@ class KernelAutoencoder(FittedAutoencoder):
         Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How Gram matrices are kept. ``"dense"`` keeps them whole; the others make time and memory linear in n and read
-        memory maps and files block by block (:mod:`rkhs.features`). They need two layers and the squared loss, and
-        codes are not refined.
+        How Gram matrices are kept. ``"dense"`` keeps them whole; the others make time and memory linear in n
+        (:mod:`rkhs.features`). They need two layers and the squared loss. With a free linear part every training row
+        has a code of its own, and the decoder is spread over some rows (see Notes). With ``linear_part="kernel"``
+        memory maps and files are read block by block, and codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes the blocks of rows if ``storage`` is not dense. None: threads if there are several blocks. The
-        model has the same bits with each of them.
+        model has the same bits with each of them; Dask needs ``linear_part="kernel"``.
     address : str or distributed.Client, default=None
         Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``. None starts workers on this machine.
     n_jobs : int, default=None
@@ -200,6 +202,13 @@ class KernelAutoencoder(FittedAutoencoder):
     items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are ``1e-2`` for the
     first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
+
+    **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
+    ``z = f(x) + sqrt(k(x, x)) u``, with ``reg_1 / 2 ||u||^2`` as the price of ``u``, and the decoder is spread over the
+    codes of ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
+    many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
+    codes of the others are found with it, and the last decoder is that of all rows. Values of ``reg`` are compared on
+    at most 2,000 rows by the 500 that follow, weaker ones on later stages. The computation is in float64.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
@@ -323,8 +332,10 @@ class KernelAutoencoder(FittedAutoencoder):
             ". The encoder needs a factor of the Gram matrix, which is as large as it",
         )
         self.map_ = None
+        self._streamed = is_stream(X)
         if isinstance(storage, Storage):
-            fit_landmarks(self, storage, X, targets, sample_weight)
+            fit_features = fit_rows if form(self) == "free" else fit_landmarks
+            fit_features(self, storage, X, targets, sample_weight)
             return self
         kernel = self._kernel_for(X)
         settings = read_settings(self, kernel, refined=bool(self.refine) and targets is None)

@@ -30,13 +30,15 @@ __all__ = [
     "refining_solver",
 ]
 
+_TILE = 2048  # rows whose codes are refined at once where there are anchors
 _STEPS, _TOL = 10, 1e-4  # Gauss-Newton steps: four do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
 
 
 def can_refine(model: Any) -> bool:
     """Whether codes can be refined: exact, one hidden layer, no operator or constraint, own targets."""
-    exact = model._map.whole and len(model.layer_codes_) == 1
+    free = model._map.whole or model.linear_coef_ is not None  # landmarks beside kernel parts have plain codes
+    exact = free and len(model.layer_codes_) == 1
     plain = exact and model.constraint == "none" and model.noise_std == 0.0
     identity = model.operators is None or model.operators[0] is None
     gram = model.kernel_.domain == "gram"
@@ -78,6 +80,8 @@ def linear_coordinates(model: Any, items: Any, K: Tensor) -> Tensor:
 
 def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with kernel values ``K`` of shape (m, n)."""
+    if not model._map.whole:
+        return _refined_on_anchors(model, items, codes)
     gram = model.kernel_.domain == "gram"
     diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items)
     linear, mixed, decoder = None, None, None
@@ -103,6 +107,25 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
         decoder,
     )
     return problem.codes(refining_solver(model).solve(problem, torch.zeros_like(codes)))
+
+
+def _refined_on_anchors(model: Any, items: Tensor, codes: Tensor) -> Tensor:
+    """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
+    arrays = (model.layer_codes_[0], model.decoder_coef_, model.decoder_linear_)
+    anchors, coefficients, linear = (to_tensor(a, **model._options) for a in arrays)
+    goal = model.output_.encode(items)
+    if model.goal_directions_ is not None:
+        leading = to_tensor(model.goal_directions_, **model._options)
+        goal, coefficients, linear = goal @ leading, coefficients @ leading, linear @ leading
+    radius, kernel = (model.kernel_._diag(items) / model.reg_[0]).sqrt(), model.decoder_kernels_[0]
+    said = torch.addmm(kernel._gram(anchors) @ coefficients, anchors, linear[:-1]).add_(linear[-1])
+    parts = []
+    for rows in torch.arange(len(codes), device=codes.device).split(_TILE):
+        problem = CodeRefinement(
+            kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model._total_weight, linear
+        )
+        parts.append(problem.codes(refining_solver(model).solve(problem, problem.nearest(said))))
+    return torch.cat(parts) if parts else codes
 
 
 def _known(model: Any, K: Tensor, diag: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.radial import Radial
 from rkhs.problems.semiparametric import linear_system
 
@@ -92,6 +93,22 @@ class CodeRefinement:
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
         return self.state(U)[:2]
+
+    def nearest(self, said: Tensor | None = None) -> Tensor:
+        """Steps to start from, shape (m, p): to the support of least objective, where that is below the encoder's code.
+
+        Where codes may go far, descent from the code of the encoder ends in the nearest of many valleys. ``said`` is
+        what the supports decode to, shape (n, r); O(m n (p + r)).
+        """
+        if said is None:
+            said = self._decoded(self.supports, self.kernel._gram(self.supports))
+        cost = squared_distances(self.goal, said).div_(2.0 * self.n)
+        reach = (self.radius * self.radius).clamp_min(1e-300)
+        cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
+        least, chosen = cost.min(1)
+        U = (self.supports[chosen] - self.start) / self.radius[:, None]
+        zero = torch.zeros_like(U)
+        return torch.where((least < self.values(zero))[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
 
     def state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Objective and gradient of each row, and the slopes of a radial kernel, which the step needs too."""

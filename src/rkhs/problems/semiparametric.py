@@ -32,6 +32,7 @@ __all__ = [
     "LinearFactor",
     "PrincipalCoordinates",
     "kernel_unit",
+    "linear_unit",
     "principal_coordinates",
     "semiparametric_decoder",
     "slope_penalty",
@@ -111,7 +112,7 @@ class PrincipalCoordinates:
 
     def priced(self, reg: float) -> PrincipalCoordinates:
         """In units in which the penalty ``price`` becomes ``reg``."""
-        unit = (reg / PRICE) ** 0.5 if reg > 0.0 else 1.0
+        unit = linear_unit(reg)
         return PrincipalCoordinates(self.directions * unit, self.offset * unit, self.center, self.scale / unit)
 
     @classmethod
@@ -143,6 +144,11 @@ class PrincipalCoordinates:
         directions = w * scores[:, kept] / values[kept] ** 1.5
         means = K.mean(0) if weights is None else weights @ K
         return cls(directions, means @ directions, None, values[kept].sqrt())
+
+
+def linear_unit(reg: float) -> float:
+    """Unit of coordinates of variance one in which the penalty of their slopes is ``reg``."""
+    return (reg / PRICE) ** 0.5 if reg > 0.0 else 1.0
 
 
 def principal_coordinates(rows: Tensor, directions: Tensor, offset: Tensor, center: Tensor | None) -> Tensor:

@@ -1,0 +1,191 @@
+"""Training rows of an autoencoder of many rows, in the order in which the stages of its fit take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.memory import Estimate
+from rkhs.engines import Block, row_blocks
+from rkhs.estimators.storage import announce
+from rkhs.features import FeatureMap, Storage
+from rkhs.kernels.base import Kernel
+from rkhs.outputs import Euclidean
+from rkhs.problems.anchored_autoencoder import STRIP
+from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
+
+__all__ = [
+    "FIRST",
+    "MORE",
+    "MOST",
+    "TILE",
+    "StagedRows",
+    "announce_rows",
+    "row_outputs",
+    "stage_sizes",
+    "staged_rows",
+    "strips",
+]
+
+FIRST, MOST = 1000, 32_768  # rows of the first stage; rows that the encoder is fitted to
+MORE = 3  # times as many anchors in the end
+TILE = 2048  # rows that are coded at once
+_TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
+_SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
+
+
+def strips(n: int) -> tuple[Block, ...]:
+    """Of the rows that are descended on."""
+    return row_blocks(min(n, MOST), STRIP)
+
+
+def stage_sizes(n: int) -> list[int]:
+    """Rows of the stages: a thousand, twice as many and so on, and all, or as many as are descended on."""
+    n, found = min(n, MOST), []
+    size = FIRST
+    while 1.5 * size < n:
+        found.append(size)
+        size *= 2
+    return [*found, n]
+
+
+@dataclass(frozen=True, eq=False)
+class StagedRows:
+    """Training rows in the order in which stages take them.
+
+    Parameters
+    ----------
+    order : Tensor of shape (n,)
+        Numbers of the rows.
+    linear : Tensor of shape (n, k)
+        Principal coordinates of unit variance.
+    scale : Tensor of shape (k,)
+        With it they are the scores.
+    features : Tensor of shape (min(n, MOST), m)
+        Of the rows that are descended on.
+    room : Tensor of shape (n,)
+        ``s^2 = k(x, x)``.
+    target : Tensor of shape (n, q)
+    leading : Tensor of shape (q, r) or None
+        Directions of the targets that are descended on, orthonormal columns; None: all.
+    weights : Tensor of shape (n,) or None
+    total : float
+        Sum of the weights as they were given.
+    own : bool
+        Whether rows have codes of their own.
+    items : Tensor of shape (n, d)
+        As they were given.
+    map : FeatureMap
+    """
+
+    order: Tensor
+    linear: Tensor
+    scale: Tensor
+    features: Tensor
+    room: Tensor
+    target: Tensor
+    leading: Tensor | None
+    weights: Tensor | None
+    total: float
+    own: bool
+    items: Tensor
+    map: FeatureMap
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def share(self, size: int) -> float:
+        """Sum of the weights, as given, of the first rows."""
+        return self.total * (size / len(self) if self.weights is None else float(self.weights[:size].sum()))
+
+    def part(self, size: int) -> Tensor | None:
+        """Weights of the first rows, which sum to one."""
+        return None if self.weights is None else self.weights[:size] / self.weights[:size].sum()
+
+    def goal(self, rows: slice) -> Tensor:
+        """Targets of some rows, in the directions that are descended on."""
+        return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
+
+    def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
+        """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
+        k = self.linear.shape[1]
+        known = rows.stop <= len(self.features)
+        F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
+        return torch.addmm((self.linear[rows] * unit) @ W[:k], F, W[k : k + F.shape[1]])
+
+
+def staged_rows(
+    X: Tensor,
+    target: Tensor,
+    kernel: Kernel,
+    features: FeatureMap,
+    p: int,
+    weights: Tensor | None,
+    total: float,
+    *,
+    own: bool,
+) -> tuple[StagedRows, PrincipalCoordinates]:
+    """Arrange rows in a random order and compute what all stages share."""
+    axes = PrincipalCoordinates.of_vectors(X, p, weights)
+    order = torch.from_numpy(np.random.RandomState(0).permutation(len(X))).to(X.device)
+    kept, room = X.new_empty(min(len(X), MOST), features.dim), X.new_empty(len(X))
+    for start in range(0, len(X), TILE):
+        items = X[order[start : start + TILE]]
+        room[start : start + TILE] = kernel._diag(items)
+        if start < len(kept):
+            kept[start : start + TILE] = features.features(items)[: len(kept) - start]
+    target, w = target[order], None if weights is None else weights[order]
+    leading = _leading(target[:_SAMPLE], None if w is None else w[:_SAMPLE] / w[:_SAMPLE].sum(), p)
+    rows = StagedRows(order, axes.of(X)[order], axes.scale, kept, room, target, leading, w, total, own, X, features)
+    return rows, axes
+
+
+def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
+    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
+    q = T.shape[1]
+    Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
+    wide = q > len(Y)
+    values, vectors = torch.linalg.eigh(Y @ Y.mT if wide else Y.mT @ Y)
+    values, vectors = values.flip(0).clamp_min(0.0), vectors.flip(1)
+    left = values.sum() - values.cumsum(0)
+    count = int((left > _TAIL * left[min(p, len(left)) - 1]).sum()) + 1
+    if count <= p or count >= 0.9 * q:
+        return None
+    vectors = vectors[:, :count]
+    return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
+
+
+def announce_rows(estimator: Any, storage: Storage, n: int, columns: int, outputs: int, p: int) -> None:
+    """Announce the memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
+    fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
+    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
+    anchors, last = min(fitted, storage.m), min(n, MORE * storage.m)
+    held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
+    tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, _SAMPLE) ** 2
+    squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
+    n_bytes = int(8 * (held + tiles + squares)) + 2**25
+    what = f"{type(estimator).__name__} on n={n} rows with storage={storage!r}"
+    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+    announce(estimator, estimate, "Use fewer landmarks or features, or linear_part='kernel'")
+
+
+def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:
+    """Targets in coordinates: centred and scaled, in the unit of what ``p`` components leave where that is less."""
+    w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
+    mean = w @ goal if center else goal.new_zeros(goal.shape[1])
+    T = goal - mean
+    if center:
+        T -= w @ T  # what rounding left
+    variance = float(w @ (T * T).sum(1))
+    factor = variance**0.5 if scale and variance > 0.0 else 1.0
+    T /= factor
+    if scale:
+        count = min(len(T), _SAMPLE)
+        thin = torch.arange(count) * len(T) // count
+        unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
+        T, factor = T / unit, factor * unit
+    return Euclidean(mean.cpu().numpy(), factor, None), T

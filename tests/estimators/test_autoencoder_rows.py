@@ -1,0 +1,184 @@
+"""An autoencoder in finite features with free linear parts: every row has a code of its own."""
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs._core.errors import InputError
+from rkhs.engines import Threads
+from rkhs.estimators import staged_rows
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import Gaussian
+from tests.reliability.cluster_kills import digest
+
+
+def curved(n: int, seed: int = 0) -> np.ndarray:
+    r = np.random.default_rng(seed)
+    maps = np.random.default_rng(9).normal(size=(2, 8))
+    return np.sin(r.normal(size=(n, 2)) @ maps) + 0.05 * r.normal(size=(n, 8))
+
+
+X, NEW = curved(300), curved(200, seed=1)
+REG = (1e-4, 1e-4)
+FEATURES = [Nystroem(40), RandomFeatures(60)]
+
+
+@pytest.fixture(scope="module", params=FEATURES, ids=repr)
+def model(request: pytest.FixtureRequest) -> KernelAutoencoder:
+    return KernelAutoencoder(2, storage=request.param, reg=REG).fit(X)
+
+
+def share(model: Any, rows: np.ndarray) -> float:
+    return float(model.reconstruction_error(rows).mean() / ((rows - X.mean(0)) ** 2).sum(1).mean())
+
+
+def test_new_rows_are_rebuilt_better_than_with_kernel_parts_alone(model: KernelAutoencoder) -> None:
+    kernel = KernelAutoencoder(2, storage=model.storage, linear_part="kernel").fit(X)
+    components = PCA(2).fit(X)
+    left = ((NEW - components.inverse_transform(components.transform(NEW))) ** 2).sum(1).mean()
+    assert share(model, NEW) < 0.8 * share(kernel, NEW)
+    assert model.reconstruction_error(NEW).mean() < 0.5 * left
+    assert model.linear_coef_ is not None
+    assert kernel.linear_coef_ is None
+    assert kernel.map_ is not None
+    plain = share(model.set_params(refine=False), NEW)
+    assert share(model.set_params(refine=True), NEW) < plain
+
+
+def test_codes_are_those_of_new_rows(model: KernelAutoencoder) -> None:
+    near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
+    assert np.median(near) < 0.02  # the decoder in the end has more anchors than the one that found them
+    np.testing.assert_allclose(
+        model.reconstruction_error(NEW), ((model.inverse_transform(model.transform(NEW)) - NEW) ** 2).sum(1), rtol=1e-6
+    )
+    np.testing.assert_allclose(model.transform(NEW)[:7], model.transform(NEW[:7]), rtol=1e-6)
+    assert model.layer_codes_[0].shape == (len(model.support_), 2)
+
+
+def test_a_model_from_a_file_says_the_same(model: KernelAutoencoder, tmp_path: Path) -> None:
+    rkhs.save(model, tmp_path / "m.rkhs")
+    for again in (rkhs.load(tmp_path / "m.rkhs"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
+        np.testing.assert_array_equal(
+            again.inverse_transform(model.codes_[:5]), model.inverse_transform(model.codes_[:5])
+        )
+    assert clone(model).get_params()["linear_part"] == "auto"
+
+
+def test_engines_threads_and_checkpoints_give_the_same_bits(tmp_path: Path) -> None:
+    def fitted(**options: Any) -> str:
+        model = KernelAutoencoder(2, storage=Nystroem(30), reg=REG, max_iter=5, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return digest(model.fit(X))
+
+    expected = fitted()
+    assert fitted(engine="serial") == fitted(engine=Threads(2)) == fitted(checkpoint=tmp_path / "c") == expected
+
+
+def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staged_rows, "FIRST", 60)
+    assert staged_rows.stage_sizes(300) == [60, 120, 300]
+    whole = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
+    assert sorted({row["rows"] for row in whole.history_}) == [60, 120, 300]
+    monkeypatch.setattr(staged_rows, "MOST", 130)
+    assert staged_rows.stage_sizes(300) == [60, 130]
+    part = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
+    assert part.codes_.shape == (300, 2)
+    assert part._total_weight == 130.0
+    assert share(part, NEW) < 1.5 * share(whole, NEW)
+
+
+def test_regularisers_are_chosen_on_rows_that_follow() -> None:
+    model = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
+    errors = model.candidate_errors_
+    assert model.reg_ == tuple(model.candidates_[np.argmax(errors <= 1.01 * np.nanmin(errors))])
+    assert 1 / 3 < model.held_out_error_ / share(model, NEW) < 3.0
+    assert min(model.candidates_[:, 0]) == 1e-4
+    many = KernelAutoencoder(3, storage=Nystroem(40)).fit(X)
+    assert share(many, NEW) < share(model, NEW)
+    few = KernelAutoencoder(2, storage=Nystroem(40)).fit(X[:10])
+    assert few.candidates_ is None
+
+
+def test_weights_are_relative_and_their_sum_is_the_number_of_rows() -> None:
+    options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG}
+    plain = KernelAutoencoder(2, **options).fit(X)
+    same = KernelAutoencoder(2, **options).fit(X, sample_weight=np.ones(300))
+    np.testing.assert_allclose(same.codes_, plain.codes_)
+    w = np.where(np.arange(300) < 200, 1.0, 0.0)
+    kept = KernelAutoencoder(2, **options).fit(X, sample_weight=w)
+    np.testing.assert_allclose(kept.codes_, KernelAutoencoder(2, **options).fit(X[:200]).codes_)
+    heavy = np.where(np.arange(300) < 20, 20.0, 1.0)
+    model = KernelAutoencoder(2, **options).fit(X, sample_weight=heavy)
+    assert model._total_weight == pytest.approx(heavy.sum())
+    rebuilt = ((model.inverse_transform(model.codes_) - X) ** 2).sum(1)
+    before = ((plain.inverse_transform(plain.codes_) - X) ** 2).sum(1)
+    assert rebuilt[:20].mean() < before[:20].mean()
+
+
+def test_other_targets_and_plain_codes_have_no_codes_of_their_own() -> None:
+    model = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X, targets=X[:, :3])
+    assert model.inverse_transform(model.codes_).shape == (300, 3)
+    np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-6)
+    plain = KernelAutoencoder(2, storage=Nystroem(40), reg=REG, refine=False).fit(X)
+    np.testing.assert_allclose(plain.transform(X), plain.codes_, atol=1e-6)
+    assert plain.reconstruction_error(X).mean() < 0.2 * X.var(0).sum()
+
+
+def test_a_fit_starts_from_the_last_one() -> None:
+    model = KernelAutoencoder(2, storage=Nystroem(40), reg=REG, warm_start=True).fit(X)
+    first = model.objective_
+    assert model.fit(X).objective_ < first * 1.001
+    assert model.history_[0]["value"] < 2.0 * first
+
+
+def test_rows_of_few_columns_and_wide_rows() -> None:
+    one = KernelAutoencoder(2, storage=Nystroem(20), reg=REG).fit(X[:, :1])
+    assert one.codes_.shape == (300, 2)
+    wide = np.tile(X, (1, 60))[:40] + 0.1 * np.random.default_rng(0).normal(size=(40, 480))
+    model = KernelAutoencoder(2, storage=Nystroem(20), reg=REG).fit(wide)
+    assert model.goal_directions_ is not None
+    assert model.inverse_transform(model.codes_).shape == (40, 480)
+    assert share_of(model, wide) < 0.5
+
+
+def share_of(model: Any, rows: np.ndarray) -> float:
+    return float(model.reconstruction_error(rows).mean() / rows.var(0).sum())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "adam"}, "solver='adam' needs storage='dense'"),
+        ({"noise_std": 0.1}, "noise beside linear_part='free' needs storage='dense'"),
+        ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
+        ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
+        ({"loss": "huber"}, "linear_part='free' needs loss='squared'"),
+        ({"n_components": (3, 2)}, "linear_part='free' needs one hidden layer"),
+        ({"constraint": "sphere"}, "linear_part='free' needs constraint='none'"),
+    ],
+)
+def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        KernelAutoencoder(**{"n_components": 2, "storage": Nystroem(20), "linear_part": "free", **options}).fit(X)
+
+
+def test_rows_of_files_have_kernel_parts(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    streamed = KernelAutoencoder(2, storage=Nystroem(20), max_iter=3, tol=1e-1).fit(mapped)
+    assert streamed.linear_coef_ is None
+    with pytest.raises(InputError, match="needs rows in memory"):
+        KernelAutoencoder(2, storage=Nystroem(20), linear_part="free").fit(mapped)
+    own = KernelAutoencoder(2, storage=Nystroem(20), linear_part="free", kernel=Gaussian(0.2), reg=REG).fit(X)
+    assert own.kernel_ == Gaussian(0.2)

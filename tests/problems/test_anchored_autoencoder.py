@@ -1,0 +1,126 @@
+"""The reduced objective of many rows: own codes beside finite features, a decoder on anchors."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import factorize
+from rkhs.engines import Threads
+from rkhs.kernels import Gaussian, Linear, Matern
+from rkhs.kernels.base import Kernel
+from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, OwnCodes
+from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
+
+N, P, R, K, M = 40, 2, 3, 2, 6
+
+
+def random(*shape: int, seed: int) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def problem(
+    kernel: Kernel, anchors: int, *, weighted: bool = False, own: bool = True, strip: int = 64, ridge: float = 1e-7
+) -> AnchoredAutoencoder:
+    w = random(N, seed=0).exp() if weighted else None
+    T = random(N, R, seed=1)
+    factor = OwnCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
+    w = None if w is None else w / w.sum()
+    return AnchoredAutoencoder(factor, AnchoredDecoder(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip), 1e-3)
+
+
+KERNELS = [Matern(1.5, 0.7) * 0.8 + 0.2 * Matern(0.5, 0.7), Gaussian(0.5) + Linear()]
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
+def test_the_gradient_is_that_of_the_value(kernel: Kernel, weighted: bool, own: bool) -> None:
+    whole = problem(kernel, 15, weighted=weighted, own=own)
+    point, step = random(whole.factor.dim, P, seed=5), random(whole.factor.dim, P, seed=6)
+    value, grad = whole.value_and_grad(point)
+    slope, rest = float((grad * step).sum()), []
+    assert value == pytest.approx(whole.value(point), rel=1e-12)
+    for h in (1e-3, 5e-4):
+        rest.append(abs(whole.value(point + h * step) - value - h * slope))
+    assert 3.5 < rest[0] / rest[1] < 4.5  # what is left is quadratic
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_value_is_that_of_the_definition(weighted: bool) -> None:
+    kernel, a = KERNELS[0], 15
+    whole = problem(kernel, a, weighted=weighted)
+    factor, decoder = whole.factor, whole.decoder
+    assert factor.spread is not None
+    point = random(factor.dim, P, seed=5)
+    A, V, U = point.split([K, M, N])
+    Z = factor.linear @ A + factor.features @ V + factor.spread[:, None] * U
+    w = torch.full((N,), 1.0 / N, dtype=torch.float64) if decoder.weights is None else decoder.weights
+    G, D = kernel._gram(Z[:a]), torch.cat([kernel._gram(Z, Z[:a]), Z, torch.ones_like(Z[:, :1])], 1)
+    penalty = torch.zeros(a + P + 1, a + P + 1, dtype=torch.float64)
+    penalty[:a, :a] = decoder.reg * G + decoder.ridge * torch.eye(a)
+    penalty[a : a + P, a : a + P] = decoder.slope * torch.eye(P)
+    B = torch.linalg.solve(D.mT @ (w[:, None] * D) + penalty, D.mT @ (w[:, None] * decoder.target))
+    loss = 0.5 * float(w @ ((decoder.target - D @ B) ** 2).sum(1)) + 0.5 * float((B * (penalty @ B)).sum())
+    assert whole.value(point) == pytest.approx(loss + 0.5 * whole.reg * float((point**2).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_all_rows_as_anchors_are_the_dense_autoencoder(weighted: bool) -> None:
+    kernel = KERNELS[0]
+    whole = problem(kernel, N, weighted=weighted, ridge=0.0)
+    factor, T, w = whole.factor, whole.decoder.target, whole.decoder.weights
+    assert factor.spread is not None
+    whole = replace(whole, decoder=replace(whole.decoder, slope=slope_penalty(T, w)))
+    H = torch.cat([factor.linear, factor.features], 1)
+    gram = H @ H.mT + torch.diag(factor.spread**2)
+    dense = Autoencoder(
+        factorize(gram), T, (kernel,), (P,), (whole.reg, whole.decoder.reg), (), w, semiparametric_decoder
+    )
+    Z = random(N, P, seed=7)
+    point = factor.solve(Z)
+    torch.testing.assert_close(factor.codes(point), Z)
+    assert whole.value(point) == pytest.approx(dense.value(dense.factor.solve(Z).reshape(-1)), rel=1e-8)
+    torch.testing.assert_close(
+        whole.decoder.gradient(Z, whole.decoder.solve(Z)),
+        torch.linalg.solve(
+            gram,
+            dense.factor.codes(
+                dense.value_and_grad(dense.factor.solve(Z).reshape(-1))[1].view(N, P)
+                - whole.reg * dense.factor.solve(Z)
+            ),
+        ),
+        rtol=1e-5,
+        atol=1e-8,
+    )
+
+
+def test_strips_and_threads_change_nothing() -> None:
+    one, many = (problem(KERNELS[0], 15, weighted=True, strip=strip) for strip in (64, 7))
+    point = random(one.factor.dim, P, seed=5)
+    value, grad = one.value_and_grad(point)
+    again, other = many.value_and_grad(point)
+    assert again == pytest.approx(value, rel=1e-12)
+    torch.testing.assert_close(other, grad, rtol=1e-9, atol=1e-12)
+    with Threads(2) as engine:
+        threaded = replace(many, decoder=replace(many.decoder, engine=engine)).value_and_grad(point)
+    assert threaded[0] == again
+    assert torch.equal(threaded[1], other)
+
+
+def test_codes_without_room_of_their_own_come_near() -> None:
+    factor = problem(KERNELS[0], 15, own=False).factor
+    V = random(factor.dim, P, seed=8)
+    torch.testing.assert_close(factor.solve(factor.codes(V)), V, rtol=1e-5, atol=1e-6)
+
+
+def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> None:
+    whole = problem(KERNELS[0], 15)
+    broken = replace(whole, decoder=replace(whole.decoder, ridge=-1e3))
+    point = random(whole.factor.dim, P, seed=5)
+    assert broken.value_and_grad(point)[0] == float("inf")
+    with pytest.raises(InputError, match="use a larger reg"):
+        broken.value(point)
