@@ -63,6 +63,14 @@ def test_a_name_twice_in_a_header_is_refused() -> None:
         unpack(len(twice).to_bytes(8, "little") + twice + data[8 + size :], "x", (1, 0))
 
 
+def test_a_header_is_read_as_utf_8_whatever_its_zeros_say() -> None:
+    data = pack(CONTENT, {"a": np.ones(1)}, (1, 0))
+    size = int.from_bytes(data[:8], "little")
+    wide = data[8 : 8 + size].decode().encode("utf-32-le")
+    with pytest.raises(ModelFileError, match="damaged"):
+        unpack(len(wide).to_bytes(8, "little") + wide + data[8 + size :], "x", (1, 0))
+
+
 def test_truth_values_are_zero_or_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(containers, "unpack", lambda *_: None)  # pack reads back what it wrote

@@ -165,3 +165,5 @@ def test_errors(change: dict[str, Any], message: str) -> None:
 def test_arguments_of_a_split_are_named(named: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"^{next(iter(named))} must"):
         split_rows(**{"y": Y, "split": 0, **named})
+    with pytest.raises(InputError, match="unlabelled must be a share of at least 3 rows"):
+        split_rows(Y, 0, unlabelled=1e-300)

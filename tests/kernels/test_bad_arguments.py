@@ -28,6 +28,7 @@ from rkhs.kernels import (
     MeanEmbedding,
     MinMax,
     MixedTable,
+    MoleculeTanimoto,
     Normalized,
     OnColumns,
     Polynomial,
@@ -37,6 +38,7 @@ from rkhs.kernels import (
     Scaled,
     Sum,
     Tanimoto,
+    Views,
     as_kernel,
     kernel_from_name,
 )
@@ -277,3 +279,14 @@ def test_imaginary_parts_are_never_dropped() -> None:
         FromFunction(lambda A, B: np.ones((len(A), len(B))) * 1j, vectorized=True)(X)
     with pytest.raises(InputError, match=r"FromFunction returns must hold real numbers; got dtype complex64"):
         FromFunction(lambda A, B: torch.ones(len(A), len(B)) * 1j, vectorized=True)(X)
+
+
+def test_numbers_that_are_none_are_refused_by_name() -> None:
+    for kernel, name in [(Linear(offset={}), "Linear.offset"), (Centered(Linear(1.0), X, None, ""), "Centered.means")]:
+        with pytest.raises(InputError, match=f"{name} must"):
+            kernel(X)
+    with pytest.raises(InputError, match=r"Views reads items with one part a view.*other parts"):
+        Views([Gaussian(1.0), Linear(1.0)])([scipy.sparse.csr_array(X)])
+    for named in ({"radius": 101}, {"n_bits": 2**24 + 1}):
+        with pytest.raises(InputError, match=f"MoleculeTanimoto.{next(iter(named))} must be an integer from"):
+            MoleculeTanimoto(**named)(["CC"])

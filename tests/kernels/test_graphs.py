@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_bad_labels_and_parameters_are_named() -> None:
     half.nodes[0]["label"] = 1
     with pytest.raises(InputError, match="has nodes with and 2 without 'label'"):
         WeisfeilerLehman()([half])
-    with pytest.raises(InputError, match="WeisfeilerLehman.n_iter must be an integer >= 0"):
+    with pytest.raises(InputError, match="WeisfeilerLehman.n_iter must be an integer from 0 to 1000"):
         WeisfeilerLehman(-1)([([], 1)])
     with pytest.raises(InputError, match="ShortestPath.normalize must be True or False"):
         ShortestPath(normalize=2)([([], 1)])
@@ -192,3 +193,12 @@ def test_what_names_no_attribute_of_a_node_is_refused() -> None:
     nx = pytest.importorskip("networkx", reason="graphs of networkx need the extra `graphs`")
     with pytest.raises(InputError, match=r"WeisfeilerLehman\.node_label must be"):
         WeisfeilerLehman(node_label=[])([nx.path_graph(3)])
+
+
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(), ShortestPath(), RandomWalk()])
+@pytest.mark.parametrize("labels", [2.0, None, "CC", np.array(3.0), object()])
+def test_labels_that_are_no_list_are_refused(kernel: Any, labels: Any) -> None:
+    with pytest.raises(InputError, match="item 1 must be a pair of edges and labels"):
+        kernel([([[0, 1]], 2), ([[0, 1]], labels)])
+    with pytest.raises(InputError, match="n_iter must be an integer from 0 to 1000"):
+        WeisfeilerLehman(n_iter=10**9)([([[0, 1]], 2)])

@@ -163,8 +163,8 @@ def test_unreadable_molecules_are_named(chem) -> None:
     [
         ({"fingerprint": "ecfp"}, "MoleculeTanimoto.fingerprint must be one of"),
         ({"counts": 1}, "MoleculeTanimoto.counts must be True or False"),
-        ({"radius": -1}, "MoleculeTanimoto.radius must be an integer >= 0"),
-        ({"n_bits": 0}, "MoleculeTanimoto.n_bits must be an integer >= 1"),
+        ({"radius": -1}, "MoleculeTanimoto.radius must be an integer from 0 to 100"),
+        ({"n_bits": 0}, "MoleculeTanimoto.n_bits must be an integer from 1 to 16777216"),
         ({"formula": "dice"}, "MoleculeTanimoto.formula must be one of"),
     ],
 )

@@ -207,12 +207,15 @@ def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Te
     return torch.from_numpy(flat).reshape(np.shape(array)).to(device=device, dtype=dtype)
 
 
-def tensor_like(values: Any, like: Tensor) -> Tensor:
-    """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory."""
+def tensor_like(values: Any, like: Tensor, name: str = "values") -> Tensor:
+    """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory.
+
+    ``name`` is the argument that they came in, for the message of an :class:`InputError`.
+    """
     if isinstance(values, Tensor):
         return values.to(like)
-    array = np.asarray(values)
-    wide = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    plain = isinstance(values, np.ndarray) and values.dtype in (np.float32, np.float64)
+    wide = values if plain else real_array(values, name)
     return torch.from_numpy(_viewable(wide)).to(like)
 
 

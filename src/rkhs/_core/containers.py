@@ -219,7 +219,8 @@ def _header(handle: BinaryIO, file_size: int) -> tuple[str, str, dict[str, _Plac
         raise ModelFileError(f"expected a header of at most 1 MiB; got one of {size} bytes: damaged")
     if file_size < 8 + size:
         raise ModelFileError(f"the model file is cut off: {file_size} bytes of at least {8 + size}; copy it again")
-    header = json.loads(b"".join(_pieces(handle, 8, size)), object_pairs_hook=_unique)
+    # Decoded here: of bytes, json would guess another encoding by their zeros, and import what reads it.
+    header = json.loads(b"".join(_pieces(handle, 8, size)).decode("utf-8"), object_pairs_hook=_unique)
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or list(metadata) != [_KEY] or not isinstance(metadata[_KEY], str):
         raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")

@@ -18,7 +18,6 @@ __all__ = ["Fingerprints", "molecular_fingerprints", "morgan_fingerprints", "rea
 
 RADIUS = 2
 N_BITS = 2048
-MOST_BITS = 2**24  # no molecule has so many different features
 
 OnError = Literal["raise", "skip"]
 
@@ -73,7 +72,7 @@ def morgan_fingerprints(
     smiles : iterable of str
         n SMILES.
     radius : int, default=2
-        Largest neighbourhood, in bonds; >= 0.
+        Largest neighbourhood, in bonds, 0 to 100.
     n_bits : int, default=2048
         Length of a fingerprint, 1 to 2**24.
     on_error : {"raise", "skip"}, default="raise"
@@ -118,7 +117,7 @@ def molecular_fingerprints(
     counts : bool, default=False
         Occurrences in place of bits; not for MACCS keys.
     radius : int, default=2
-        Of ``"morgan"``, in bonds; >= 0.
+        Of ``"morgan"``, in bonds, 0 to 100.
     n_bits : int, default=2048
         Length of a fingerprint, 1 to 2**24.
     on_error : {"raise", "skip"}, default="raise"
@@ -152,7 +151,7 @@ def read_fingerprints(
     molecules: Iterable[Any], *, fingerprint: str, counts: bool, radius: int, n_bits: int, on_error: OnError
 ) -> Fingerprints:
     """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
-    from rkhs.kernels.molecules import FINGERPRINTS, fingerprint_rows
+    from rkhs.kernels.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
 
     if isinstance(molecules, str):
         text = shown(molecules)
@@ -161,7 +160,8 @@ def read_fingerprints(
         raise InputError(f"`smiles` must be a list of SMILES; got a {type(molecules).__name__}; write [...]")
     check_choice(on_error, "on_error", ("raise", "skip"))
     check_choice(fingerprint, "fingerprint", FINGERPRINTS)
-    radius, n_bits = check_count(radius, "radius", at_least=0), check_count(n_bits, "n_bits", at_most=MOST_BITS)
+    radius = check_count(radius, "radius", at_least=0, at_most=LARGEST_RADIUS)
+    n_bits = check_count(n_bits, "n_bits", at_most=MOST_BITS)
     if check_flag(counts, "counts") and fingerprint == "maccs":
         raise InputError("counts must be False for MACCS keys, which are bits; got True")
     given = check_items(molecules, "smiles", at_least=0) if hasattr(molecules, "__len__") else list(molecules)

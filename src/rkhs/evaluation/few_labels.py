@@ -179,6 +179,10 @@ def split_rows(
     counts = round(first * n), max(round(second * n), classes)
     if sum(counts) + classes > n:
         raise InputError(f"unlabelled + labelled must leave at least {classes} test rows; got {first} + {second}")
+    if counts[0] < classes:
+        raise InputError(
+            f"unlabelled must be a share of at least {classes} rows, one a class; got {unlabelled:g} of {n}"
+        )
     state = 1000 * seed + split
     part = StratifiedShuffleSplit(1, train_size=counts[1], test_size=n - counts[1], random_state=state)
     chosen, rest = next(part.split(np.zeros(n), y))

@@ -255,14 +255,14 @@ class Centered(_Derived):
 
     def _known(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of the training items and the means there."""
-        means = tensor_like(self.means, K)
+        means = tensor_like(self.means, K, "Centered.means")
         if self.weights is None:
             return torch.full_like(means, 1.0 / len(means)), means
-        return tensor_like(self.weights, K), means
+        return tensor_like(self.weights, K, "Centered.weights"), means
 
     def _support(self, X: Any) -> Any:
         if isinstance(X, Tensor) and isinstance(self.support, (np.ndarray, Tensor)):
-            return tensor_like(self.support, X)
+            return tensor_like(self.support, X, "Centered.support")
         return self.support
 
     def _means(self, X: Any) -> Tensor:

@@ -134,7 +134,7 @@ class Linear(DotProduct):
     def _shift(X: Tensor, offset: Any) -> Tensor:
         if offset is None:
             return X
-        shift = tensor_like(offset, X)
+        shift = tensor_like(offset, X, "Linear.offset")
         if shift.shape != (X.shape[1],):
             raise InputError(
                 f"Linear.offset must have shape ({X.shape[1]},), one value a column; got {tuple(shift.shape)}"

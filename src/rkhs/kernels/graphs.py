@@ -76,6 +76,10 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
 def _labels(labels: Any, where: str) -> np.ndarray:
     if isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
         labels = np.zeros(max(int(labels), 0), dtype=np.int64)
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__") or getattr(labels, "ndim", 1) == 0:
+        raise InputError(
+            f"{where} must be a pair of edges and labels, or of edges and a number of nodes; got {labels!r:.40}"
+        )
     values = labels if isinstance(labels, np.ndarray) else list(labels)
     if len(values) == 0:
         raise InputError(f"{where} has no nodes; leave empty graphs out")
@@ -166,7 +170,7 @@ class WeisfeilerLehman(_GraphParts):
     Parameters
     ----------
     n_iter : int, default=5
-        Depth of the neighbourhoods, >= 0; 0 counts the labels alone.
+        Depth of the neighbourhoods, 0 to 1000; 0 counts the labels alone.
     normalize : bool, default=True
         Divide by ``sqrt(k(x, x) k(y, y))``.
     node_label : str, default="label"
@@ -203,7 +207,7 @@ class WeisfeilerLehman(_GraphParts):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> WeisfeilerLehman:
         """Check the parameters; nothing depends on data."""
-        check_count(self.n_iter, "WeisfeilerLehman.n_iter", at_least=0)
+        check_count(self.n_iter, "WeisfeilerLehman.n_iter", at_least=0, at_most=1000)
         check_flag(self.normalize, "WeisfeilerLehman.normalize")
         return self
 

@@ -17,9 +17,11 @@ from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.packed import pack_counts, packed_jaccard
 from rkhs.kernels.parts import ObjectKernel
 
-__all__ = ["FINGERPRINTS", "MoleculeTanimoto", "fingerprint_rows"]
+__all__ = ["FINGERPRINTS", "LARGEST_RADIUS", "MOST_BITS", "MoleculeTanimoto", "fingerprint_rows"]
 
 FINGERPRINTS = ("morgan", "path", "maccs")
+LARGEST_RADIUS = 100  # bonds; RDKit takes memory for each of them
+MOST_BITS = 2**24  # no molecule has so many different features
 _MACCS = 167
 _SHOWN = 5
 _LONGEST = 10_000  # RDKit takes a second or two for so long a SMILES, the square of that beyond, and cannot be stopped
@@ -179,8 +181,8 @@ class MoleculeTanimoto(ObjectKernel):
         check_choice(self.fingerprint, "MoleculeTanimoto.fingerprint", FINGERPRINTS)
         check_flag(self.counts, "MoleculeTanimoto.counts")
         check_choice(self.formula, "MoleculeTanimoto.formula", ("minmax", "product"))
-        check_count(self.radius, "MoleculeTanimoto.radius", at_least=0)
-        check_count(self.n_bits, "MoleculeTanimoto.n_bits")
+        check_count(self.radius, "MoleculeTanimoto.radius", at_least=0, at_most=LARGEST_RADIUS)
+        check_count(self.n_bits, "MoleculeTanimoto.n_bits", at_most=MOST_BITS)
         if self.counts and self.fingerprint == "maccs":
             raise InputError("MoleculeTanimoto.counts must be False for MACCS keys, which are bits; got True")
         return self

@@ -100,7 +100,7 @@ class Views(Kernel):
                 fits = isinstance(item, (tuple, list)) and len(item) == len(pairs)
                 cells = list(item) if fits else []
             if not fits:
-                size = len(item) if hasattr(item, "__len__") else "no"
+                size = len(item) if isinstance(item, (str, bytes, tuple, list, Mapping)) else "other"
                 raise InputError(
                     f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} "
                     f"parts"

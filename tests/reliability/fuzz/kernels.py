@@ -41,7 +41,8 @@ def walk(case: Case, kind: type[Kernel]) -> None:
     else:
         n, d = values.size(case)
         d = 3 if _wants_three(kernel) else d
-        make = values.tame if case.chance(0.5) else values.wild
+        # Numbers that overflow inside a user's function make its own warnings, which are none of the library's.
+        make = values.tame if case.chance(0.5) or "FromFunction" in repr(kernel) else values.wild
         X, Y = make(case, n, d), make(case, int(case.rng.integers(1, 6)), d)
         if isinstance(kernel, (MinMax, Tanimoto)) or "Tanimoto" in repr(kernel):
             X, Y = np.abs(X), np.abs(Y)
@@ -112,7 +113,8 @@ def _definitions(case: Case, kernel: Kernel, X: Any, own: Answer) -> None:
     case.agree("k(X) is symmetric", K, K.T, rtol=1e-12)
     diagonal = case.call("k.diag(X)", kernel.diag, X, may_name=READS)
     if diagonal.answered and not isinstance(kernel, Precomputed):
-        case.agree("k.diag(X) is the diagonal", diagonal.value, K.diagonal(), rtol=1e-9)
+        left = 1e-14 if "Centered" in repr(kernel) else 0.0  # what rounding leaves of an item less its own mean
+        case.agree("k.diag(X) is the diagonal", diagonal.value, K.diagonal(), rtol=1e-9, atol=left)
     if kernel.known_psd and not isinstance(kernel, INDEFINITE) and kernel.domain != "gram":
         least = float(np.linalg.eigvalsh(K / max(float(np.abs(K).max()), 1e-300)).min())
         case.expect(least > -1e-8 * len(K), f"k(X) has the eigenvalue {least:.3g} of a largest entry of one")
