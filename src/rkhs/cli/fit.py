@@ -12,6 +12,7 @@ from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_err
 from rkhs.cli.kinds import OBJECTS, default_kernel
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
+from rkhs.cli.regression import LOSSES, fit_regressor
 from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ examples:
   rkhs fit MUTAG/ --kernel 'wl(n_iter=3)' -o model.rkhs
   rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
   rkhs fit gram.npy --gram -o model.rkhs
+  rkhs fit table.csv --predict price --loss huber -o model.rkhs
   rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
 
@@ -59,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="MODEL", help="model file to write, such as model.rkhs; not needed with --codes"
     )
-    parser.add_argument("--estimator", default="KernelAutoencoder", metavar="NAME", help="default: %(default)s")
+    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see below")
     parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
     parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
@@ -78,11 +80,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
+    add_predict_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_json_option(parser)
     add_engine_options(parser)
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
     add_input_options(parser)
+
+
+def add_predict_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of regression.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Receives them in a group of their own.
+    """
+    group = parser.add_argument_group("prediction of numbers")
+    group.add_argument(
+        "--predict",
+        metavar="COLUMN,...",
+        help="columns of numbers to predict from the others, or from the SMILES, texts or other items beside them; the "
+        "regulariser and the parameter of the loss are chosen by cross-validation",
+    )
+    group.add_argument("--targets", metavar="FILE", help="table that holds these columns, with the same rows as INPUT")
+    group.add_argument(
+        "--loss",
+        choices=LOSSES,
+        help="default squared; huber and epsilon_insensitive are robust to outliers; auto: squared or huber, by error",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
     """
+    if args.predict is not None:
+        return fit_regressor(args)
     outputs = _plan(args)
     data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
@@ -128,6 +156,9 @@ def _plan(args: argparse.Namespace) -> Outputs:
     """Look at everything that will be written."""
     from rkhs._core.errors import InputError
 
+    for name in ("targets", "loss"):
+        if getattr(args, name) is not None:
+            raise InputError(f"--{name} goes with --predict COLUMN; got it without; name a column, or leave it out")
     outputs = Outputs(("INPUT", args.input))
     if args.output is None and args.codes is None:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
@@ -177,13 +208,19 @@ def _open_stream(args: argparse.Namespace) -> Dataset:
     return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
 
 
-def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
+def build_estimator(
+    args: argparse.Namespace, data: Dataset, cls: type | None = None, defaults: dict[str, Any] | None = None
+) -> Any:
     """Make the estimator that the arguments describe, with defaults that fit the data.
 
     Parameters
     ----------
     args : argparse.Namespace
     data : Dataset
+    cls : type, default=None
+        None: that of ``--estimator``.
+    defaults : dict, default=None
+        Parameters that the arguments may change.
 
     Returns
     -------
@@ -199,9 +236,9 @@ def build_estimator(args: argparse.Namespace, data: Dataset) -> Any:
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
     from rkhs.engines import Checkpoint
 
-    cls = find_estimator(args.estimator)
+    cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = dict(defaults or {})
     kernel = default_kernel(data)
     if kernel is not None:
         given["kernel"] = kernel

@@ -72,6 +72,10 @@ def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
         columns = f" x {model.n_features_in_}" if hasattr(model, "n_features_in_") else " objects"
         facts["data"] = f"{model.codes_.shape[0]}{columns}"
         facts["codes"] = f"{model.codes_.shape[0]} x {model.codes_.shape[1]}"
+    target = file.notes.get("predict", {})
+    if target:
+        facts["predicts"] = ", ".join(target["columns"])
+        facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
     for name in ("kernel", "output_kernel"):
         if getattr(model, f"{name}_", None) is not None:
             facts[name] = " ".join(repr(getattr(model, f"{name}_")).split())

@@ -25,6 +25,7 @@ __all__ = ["command_parsers", "main"]
 _COMMANDS = {
     "fit": ("rkhs.cli.fit", "fit a model to a table, molecules, graphs or other items, and write it to a file"),
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
+    "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
     "evaluate": (
         "rkhs.cli.evaluate",

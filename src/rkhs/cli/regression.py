@@ -1,0 +1,193 @@
+"""``rkhs fit --predict``: numbers predicted from items, settings chosen, rows that do not fit named."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.inputs import input_notes, user_errors
+from rkhs.cli.outputs import Outputs
+from rkhs.cli.summaries import print_json
+from rkhs.cli.targets import read_with_numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.estimators import OperatorKernelRegressorCV
+
+__all__ = ["LOSSES", "fit_regressor"]
+
+LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "auto")
+_FOLDS = 5
+_FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class _Suspicious:
+    """Norms of the held-out residuals (n,), and the rows whose is far from the others', worst first."""
+
+    residuals: np.ndarray
+    rows: list[int]
+
+
+def fit_regressor(args: argparse.Namespace) -> int:
+    """Choose the settings by cross-validation, fit on all rows, write the model and say what was found.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments of ``rkhs fit``.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used, or the output could not be written.
+    """
+    import rkhs
+
+    outputs = _plan(args)
+    data, Y, names = read_with_numbers(args)
+    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
+    y = Y[:, 0] if len(names) == 1 else Y
+    started = time.perf_counter()
+    with user_errors():
+        model = _choose(args, data, y)
+        found = _suspicious(model, data, Y)
+    seconds = time.perf_counter() - started
+    facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds}
+    known = {"columns": names, **{name: facts[name] for name in ("held-out error", "error of the mean", "measure")}}
+    rkhs.save(model.estimator_, args.output, notes=input_notes(data, args) | {"predict": known})
+    if args.json:
+        print_json(facts)
+    elif not args.quiet:
+        print(_summary(facts))
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> Outputs:
+    from rkhs._core.errors import InputError
+
+    names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
+    given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
+    given += ["stream"] if args.stream else []
+    if given:
+        raise InputError(
+            f"--{given[0]} does not go with --predict, which fits an OperatorKernelRegressorCV; leave one out"
+        )
+    if args.output is None:
+        raise InputError("--predict writes a model; name it with -o MODEL; got no name")
+    outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))
+    outputs.add_model("-o", args.output)
+    return outputs
+
+
+def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorKernelRegressorCV:
+    """The best by held-out error; the squared and the Huber loss are compared by the mean norm of the residuals."""
+    losses = ("squared", "huber") if args.loss == "auto" else (args.loss or "squared",)
+    fitted = [_regressor(args, data, loss).fit(data.items, y) for loss in losses]
+    return max(fitted, key=lambda model: model.best_score_)
+
+
+def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKernelRegressorCV:
+    from sklearn.model_selection import KFold
+
+    from rkhs.cli.fit import build_estimator
+    from rkhs.estimators import OperatorKernelRegressorCV
+
+    folds = KFold(min(_FOLDS, data.n_samples), shuffle=True, random_state=args.seed or 0)
+    plain = loss == "squared" and args.loss != "auto"
+    defaults = {"loss": loss, "criterion": "squared" if plain else "norm", "cv": folds}
+    model = build_estimator(args, data, OperatorKernelRegressorCV, defaults)
+    assert isinstance(model, OperatorKernelRegressorCV)
+    return model
+
+
+def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) -> _Suspicious:
+    """Every row predicted by the chosen regressor fitted on the other folds."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import check_cv
+
+    residuals = np.empty(len(Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
+        for train, test in check_cv(model.cv).split(np.zeros((len(Y), 1))):
+            one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
+            residuals[test] = np.linalg.norm(one.predict(_rows(data, test, train)) - Y[test], axis=1)
+    far = np.flatnonzero(residuals > _FAR * np.median(residuals))
+    return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]))
+
+
+def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
+    """Some items; of a Gram matrix their kernel values with the known ones."""
+    from dataclasses import replace
+
+    X = data.X[rows][:, known] if data.kind == "gram" else data.X[rows]
+    return replace(data, X=X).items
+
+
+def _facts(
+    args: argparse.Namespace,
+    model: OperatorKernelRegressorCV,
+    data: Dataset,
+    Y: np.ndarray,
+    names: list[str],
+    found: _Suspicious,
+) -> dict[str, Any]:
+    import numpy as np
+
+    centred = np.linalg.norm(Y - Y.mean(0), axis=1)
+    squared = model.criterion == "squared"
+    rows = [{"row": _name(data, i), "residual": found.residuals[i]} for i in found.rows]
+    return {
+        "class": "OperatorKernelRegressor",
+        "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
+        "predicts": names,
+        "kernel": model.kernel_,
+        "loss": model.loss_,
+        "reg": model.reg_,
+        "held-out error": -model.best_score_,
+        "error of the mean": (centred**2).mean() if squared else centred.mean(),
+        "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
+        "folds": model.cv_errors_.shape[-1],
+        "suspicious rows": rows,
+        "rows where the loss is linear": [_name(data, i) for i in model.estimator_.saturated_],
+        "model": args.output,
+    }
+
+
+def _name(data: Dataset, i: int) -> str:
+    names = data.row_names or data.smiles
+    return f"row {i + 1}" if names is None else names[i]
+
+
+def _summary(facts: dict[str, Any]) -> str:
+    rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
+    kernel = " ".join(repr(facts["kernel"]).split())
+    lines = [
+        f"{facts['class']}: {facts['input']['items']} items, predicts {', '.join(facts['predicts'])} "
+        f"({facts['seconds']:.1f} s)",
+        f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
+        f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {facts['folds']} folds); the mean of the "
+        f"column in place of a model: {facts['error of the mean']:.4g}",
+    ]
+    if rows:
+        listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
+        more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
+        lines.append(f"suspicious rows, held-out residual above {_FAR:g} times the median: {listed}{more}")
+    else:
+        lines.append(f"suspicious rows: none has a held-out residual above {_FAR:g} times the median")
+    if linear:
+        more = f" and {len(linear) - _MOST_NAMED} more" if len(linear) > _MOST_NAMED else ""
+        lines.append(f"rows in the linear part of the loss: {', '.join(linear[:_MOST_NAMED])}{more}")
+    return "\n".join([*lines, f"model: {facts['model']}"])

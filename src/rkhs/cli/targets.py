@@ -1,0 +1,121 @@
+"""What is known of the rows of a file: columns beside the items, or a file of its own."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.inputs import column, read_input
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+
+__all__ = ["read_with_numbers"]
+
+_TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
+_READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
+
+
+def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str]]:
+    """Read the items and the columns of ``--predict``, which are taken out of a table of numbers.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With ``input``, ``predict``, ``targets`` and the options of reading.
+
+    Returns
+    -------
+    data : Dataset
+    Y : ndarray of shape (n, q)
+    names : list of str
+        Of the q columns.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, no column of numbers, or also one of ``--columns``.
+    """
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    wanted = [column(part.strip()) for part in args.predict.split(",")]
+    known = _read_columns(args, wanted)
+    Y = np.asarray(known.X, dtype=float)
+    names = [f"column{name}" if isinstance(name, int) else name for name in wanted]
+    if known.column_names is not None:
+        names = list(known.column_names)
+    data = read_input(args, args.input, gram=args.gram)
+    if data.skipped:
+        Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
+    if len(Y) != data.n_samples:
+        raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
+    _refuse_other_order(args, data, known)
+    if args.targets is None and data.kind in ("vectors", "table"):
+        data = _without(args, data, wanted, names)
+    return data, Y, names
+
+
+def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
+    from rkhs._core.errors import InputError
+    from rkhs.data import read_table
+
+    source, options = args.targets or args.input, {}
+    if not source.lower().endswith(_TABLES):
+        raise InputError(
+            f"{source}: --predict names columns of a table; this file has none; name a table of the same rows with "
+            "--targets FILE"
+        )
+    if args.targets is None:
+        if args.gram or args.kind in ("curves", "series"):
+            kind = "Gram matrix" if args.gram else args.kind
+            raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
+        options = {name: getattr(args, name) for name in _READING if getattr(args, name) is not None}
+        if args.header is not None:
+            options["header"] = args.header == "yes"
+    try:
+        return read_table(source, columns=wanted, **options)
+    except InputError as error:
+        raise InputError(str(error).replace("`columns`", "--predict")) from error
+
+
+def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
+    """Rows of a file of targets that have names must have those of the input."""
+    from rkhs._core.errors import InputError
+
+    if args.targets is None or data.row_names is None or known.row_names is None or data.skipped:
+        return
+    for i, (name, other) in enumerate(zip(data.row_names, known.row_names, strict=True)):
+        if name != other:
+            raise InputError(
+                f"--targets {args.targets} must have the rows of the input in the same order; got {other!r} in row "
+                f"{i + 1}, where the input has {name!r}; sort one of them"
+            )
+
+
+def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], names: list[str]) -> Dataset:
+    """The table without the columns to predict."""
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    given = None if args.columns is None else [column(part.strip()) for part in args.columns.split(",")]
+    if data.column_names is not None:
+        places = [data.column_names.index(name) for name in names if name in data.column_names]
+    elif given is not None:
+        places = [i for i, each in enumerate(given) if each in wanted]
+    else:
+        index = 0 if args.index_column is None else args.index_column
+        places = [int(p) - (data.row_names is not None and index < int(p)) for p in wanted]
+    if given is not None and places:
+        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
+    if len(places) == data.X.shape[1]:
+        raise InputError(f"{args.input}: expected columns beside those of --predict; got none; name fewer")
+    kept: Any = None
+    if data.column_names is not None:
+        kept = tuple(name for i, name in enumerate(data.column_names) if i not in places)
+    return replace(data, X=np.delete(data.X, places, axis=1), column_names=kept)

@@ -1,0 +1,169 @@
+"""``fit --predict`` and ``predict``: the numbers of the Python classes, and rows that do not fit named."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.data import molecular_fingerprints, write_codes
+from rkhs.kernels import Tanimoto
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 2))
+Y = np.stack([X[:, 0] + 0.1 * RNG.normal(size=30), X.sum(1)], axis=1)
+Y[7, 0] += 20.0
+ROWS = [f"r{i}" for i in range(30)]
+FEW = ["--set", "regs=[0.01, 1.0]"]
+REGS = [0.01, 1.0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_codes("all.csv", np.hstack([X, Y]), ROWS, ["a", "b", "price", "size"])
+    write_codes("new.csv", X[:5] + 0.1, [f"n{i}" for i in range(5)], ["a", "b"])
+    write_codes("y.csv", Y, ROWS, ["price", "size"])
+    return tmp_path
+
+
+def folds(seed: int = 0) -> KFold:
+    return KFold(5, shuffle=True, random_state=seed)
+
+
+def table(path: str) -> tuple[list[str], list[str], np.ndarray]:
+    """Names of the columns, names of the rows, numbers."""
+    with open(path, newline="") as handle:
+        head, *rows = list(csv.reader(handle))
+    return head[1:], [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
+
+
+def fit(*words: str) -> int:
+    return main(["fit", *words, "-o", "m.rkhs", *FEW])
+
+
+def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "size,price", "--seed", "3") == 0
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds(3)).fit(X, Y[:, ::-1])
+    said = capsys.readouterr().out
+    assert f"held-out error: {-model.best_score_:.4g} (mean squared norm of the residuals, 5 folds)" in said
+    assert f"reg {model.reg_:.3g}, loss Squared()" in said
+    assert "times the median: r7 (" in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    columns, rows, values = table("p.csv")
+    assert (columns, rows) == (["size", "price"], [f"n{i}" for i in range(5)])
+    np.testing.assert_array_equal(values, model.predict(X[:5] + 0.1))
+    assert main(["info", "m.rkhs"]) == 0
+    assert "predicts        size, price" in capsys.readouterr().out
+
+
+def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "size", "--columns", "a,b", "--quiet") == 0
+    expected = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X, Y[:, 1]).predict(X[:5] + 0.1)
+    assert capsys.readouterr().out == ""
+    assert main(["predict", "m.rkhs", "new.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == ",size"
+    assert [float(line.split(",")[1]) for line in lines[1:]] == expected.tolist()
+    assert main(["predict", "m.rkhs", "new.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["predictions"] == expected[:, None].tolist()
+    assert (found["predicts"], found["row names"][0]) == (["size"], "n0")
+
+
+def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "price", "--loss", "huber", "--set", "kappas=[0.2]", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    model = rkhs.OperatorKernelRegressorCV(loss="huber", regs=REGS, kappas=[0.2], cv=folds(), criterion="norm")
+    model.fit(np.hstack([X, Y[:, 1:]]), Y[:, 0])
+    assert found["held-out error"] == -model.best_score_
+    assert found["loss"] == "Huber(kappa=0.2)"
+    assert found["suspicious rows"][0]["row"] == "r7"
+    assert found["rows where the loss is linear"] == [ROWS[i] for i in model.estimator_.saturated_]
+    assert fit("all.csv", "--predict", "price", "--loss", "auto", "--set", "tol=1e-3") == 0
+    assert "loss Huber(kappa=" in capsys.readouterr().out
+
+
+def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    K = X @ X.T + 1.0
+    np.save("K.npy", K)
+    np.save("new.npy", K[:4])
+    np.save("plain.npy", np.hstack([Y[:, 1:], X]))
+    assert fit("K.npy", "--gram", "--predict", "size", "--targets", "y.csv") == 0
+    assert main(["predict", "m.rkhs", "new.npy", "-o", "p.npy"]) == 0
+    model = rkhs.OperatorKernelRegressorCV("precomputed", regs=REGS, cv=folds()).fit(K, Y[:, 1])
+    np.testing.assert_array_equal(np.load("p.npy")[:, 0], model.predict(K[:4]))
+    capsys.readouterr()
+    assert fit("plain.npy", "--predict", "0", "--json") == 0
+    plain = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X, Y[:, 1])
+    assert json.loads(capsys.readouterr().out)["held-out error"] == -plain.best_score_
+
+
+def test_a_column_beside_smiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="fingerprints need the extra 'chem'")
+    smiles = ["C" * i + end for i in range(1, 8) for end in ("O", "N")]
+    lines = [f"{s},{len(s)}.5,m{i}" for i, s in enumerate(smiles)]
+    Path("mol.csv").write_text("\n".join(["s,size,id", *lines[:5], "C(,3,bad", *lines[5:]]) + "\n")
+    assert fit("mol.csv", "--smiles", "s", "--index-column", "id", "--predict", "size", "--skip-bad-smiles") == 0
+    assert main(["predict", "m.rkhs", "mol.csv", "--index-column", "id", "--skip-bad-smiles", "-o", "p.csv"]) == 0
+    prints = molecular_fingerprints(smiles).bits
+    model = rkhs.OperatorKernelRegressorCV(Tanimoto(), regs=REGS, cv=folds()).fit(
+        prints, [len(s) + 0.5 for s in smiles]
+    )
+    _, rows, values = table("p.csv")
+    assert rows == [f"m{i}" for i in range(14)]
+    np.testing.assert_allclose(values[:, 0], model.predict(prints))
+
+
+def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
+    rows = [f"{name},{'xy'[i % 2]},{a},{y}" for i, (name, a, y) in enumerate(zip(ROWS, X[:, 0], Y[:, 1], strict=True))]
+    Path("mixed.csv").write_text("\n".join(["id,kind,a,size", *rows]) + "\n")
+    assert fit("mixed.csv", "--mixed", "--index-column", "id", "--predict", "size", "--quiet") == 0
+    assert main(["predict", "m.rkhs", "mixed.csv", "--index-column", "id", "-o", "p.csv"]) == 0
+    cells = [["xy"[i % 2], float(a)] for i, a in enumerate(X[:, 0])]
+    model = rkhs.OperatorKernelRegressorCV("mixed_table", regs=REGS, cv=folds()).fit(cells, Y[:, 1])
+    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(cells))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--predict", "prize"], "--predict must name a column of the file; got 'prize', which is not there; did you"),
+        (["--predict", "price", "--columns", "a,price"], "--columns must not hold what --predict names"),
+        (["--predict", "a,b,price,size"], "expected columns beside those of --predict"),
+        (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
+        (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
+        (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),
+        (["--predict", "a", "--targets", "new.csv"], "--targets must have one row a row of the input, 30; got 5"),
+        (["--predict", "price", "--targets", "mixed.csv"], "must have the rows of the input in the same order"),
+        (["--predict", "price", "--kind", "series"], "a series has no columns beside it; name a table with --targets"),
+        (
+            ["--predict", "price", "--set", "n_components=2"],
+            "OperatorKernelRegressorCV has no parameter 'n_components'",
+        ),
+        (["--loss", "huber"], "--loss goes with --predict COLUMN"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    write_codes("mixed.csv", Y[::-1], ROWS[::-1], ["price", "size"])
+    assert fit("all.csv", *words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not Path("m.rkhs").exists()
+
+
+def test_only_regressors_predict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rkhs.save(rkhs.KernelPCA(1).fit(X), "pca.rkhs")
+    assert main(["predict", "pca.rkhs", "new.csv"]) == 2
+    assert "a KernelPCA predicts no numbers; fit one that does" in capsys.readouterr().err
+    assert main(["fit", "all.csv", "--predict", "size"]) == 2
+    assert "--predict writes a model; name it with -o MODEL" in capsys.readouterr().err
