@@ -68,7 +68,7 @@ def read_mixed(
     wanted = locate_all(options.columns, opened.names, opened.width)
     positions = [j for j in range(opened.width) if j != index] if wanted is None else wanted
     if kinds is not None and not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
-        raise InputError(f"`kinds` must hold 'number' or 'text' for each column; got {shown(kinds)}")
+        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
     if kinds is not None and len(kinds) != len(positions):
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
     rows = [row.cells for row in opened.rows]

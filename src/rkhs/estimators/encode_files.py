@@ -96,7 +96,7 @@ def _make_folder(folder: Any) -> Path:
         place.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"`folder` must be a folder, or a name where one can be made; got {str(folder)!r} ({error}); name another"
+            f"folder must be a folder, or a name where one can be made; got {str(folder)!r} ({error}); name another"
         ) from error
     return place
 
