@@ -15,7 +15,10 @@ from sphinx.errors import ExtensionError
 import rkhs
 
 # What a user needs first; then what somebody needs who extends the library. A new package must be given its place.
-FOR_USE = ("kernels", "losses", "features", "data", "evaluation", "selection", "metrics", "plots", "estimators")
+FOR_USE = (
+    *("kernels", "losses", "features", "data", "evaluation", "selection", "metrics", "plots", "reports"),
+    "estimators",
+)
 FOR_FILES_AND_MACHINES = ("persistence", "export", "engines", "augment")
 TO_EXTEND = ("testing", "constraints", "grams", "outputs", "solvers", "protocols")
 # Commands, and what is inside a fit: no page, and so no promise that it stays.

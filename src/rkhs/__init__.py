@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rkhs.export import to_onnx as to_onnx
     from rkhs.persistence import load as load
     from rkhs.persistence import save as save
+    from rkhs.reports import make_report as make_report
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ _NAMES = {
     "diagnose": "rkhs.estimators.diagnostics",
     "fit_robust": "rkhs.estimators.robust_fit",
     "load": "rkhs.persistence",
+    "make_report": "rkhs.reports",
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",
 }

@@ -1,4 +1,4 @@
-"""Sixty small mistakes, of the kind that people make, over all folders of the library.
+"""Small mistakes, of the kind that people make, over all folders of the library.
 
 Each replaces a text that stands exactly once in its file; ``tests`` are the quick tests around it. Who changes such a
 line changes its entry here: ``test_mutations`` says which.
@@ -448,6 +448,13 @@ MISTAKES = (
         "return cls(found.argmax(1) + 1, order.shape[1])",
         "return cls(found.argmax(1).clip(1), order.shape[1])",
         ("plots/test_displays.py",),
+    ),
+    Mistake(
+        "a text of the data that ends the script of a page",
+        "reports/map_data.py",
+        'return text.replace("<", ',
+        'return text.replace("no such text", ',
+        ("reports/test_reports.py",),
     ),
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",

@@ -14,8 +14,8 @@ from tests.reliability.mutations import PACKAGE, ROOT, verdict
 LEFT_OUT = {"reproduce", "testing"}
 
 
-def test_sixty_mistakes_in_all_folders() -> None:
-    assert len({mistake.what for mistake in MISTAKES}) == len(MISTAKES) == 60
+def test_all_folders_have_mistakes() -> None:
+    assert len({mistake.what for mistake in MISTAKES}) == len(MISTAKES) == 61
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     assert folders - {mistake.file.split("/")[0] for mistake in MISTAKES} == LEFT_OUT
     missing = [name for mistake in MISTAKES for name in mistake.tests if not (ROOT / "tests" / name).exists()]

@@ -18,7 +18,7 @@ from rkhs.cli.summaries import add_json_option, print_json
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "add_fit_options", "build_estimator", "run", "say_kernel"]
 
 _EPILOG = """\
 input: tables (.csv, .tsv, .parquet, .npy, .npz), molecules (.smi, --smiles COLUMN), sequences (.fasta, .txt), graphs (a
@@ -61,24 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="MODEL", help="model file to write, such as model.rkhs; not needed with --codes"
     )
-    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
-    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see below")
-    parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
-    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
-    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
+    add_fit_options(parser)
     parser.add_argument("--codes", metavar="FILE", help="write the codes of the input (.csv, .parquet or .npy)")
-    parser.add_argument(
-        "--gram",
-        action="store_true",
-        help="the input is a square Gram matrix, or a .npz file of several of the same items",
-    )
     parser.add_argument(
         "--stream",
         action="store_true",
         help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
-    )
-    parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
     add_predict_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
@@ -86,6 +74,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine_options(parser)
     parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
     add_input_options(parser)
+
+
+def add_fit_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that say what is fitted, and to what kind of table.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
+    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; rkhs fit --help lists them")
+    parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
+    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
+    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
+    parser.add_argument(
+        "--gram",
+        action="store_true",
+        help="the input is a square Gram matrix, or a .npz file of several of the same items",
+    )
+    parser.add_argument(
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+    )
 
 
 def add_predict_options(parser: argparse.ArgumentParser) -> None:
@@ -134,9 +144,8 @@ def run(args: argparse.Namespace) -> int:
     outputs = _plan(args)
     data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
-    chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    if not chosen and data.kind not in ("vectors", "gram") and not args.quiet and not args.json:
-        print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
+    if not args.quiet and not args.json:
+        say_kernel(args, estimator, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
     with user_errors():
@@ -150,6 +159,20 @@ def run(args: argparse.Namespace) -> int:
         written = {"model": args.output, "codes": args.codes}
         print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
     return 0
+
+
+def say_kernel(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+    """Print the kernel that the kind of items brought, if the user chose none.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    estimator : estimator
+    data : Dataset
+    """
+    chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
+    if not chosen and data.kind not in ("vectors", "gram"):
+        print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
 def _plan(args: argparse.Namespace) -> Outputs:

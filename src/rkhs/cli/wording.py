@@ -9,6 +9,7 @@ from functools import cache
 __all__ = ["FLAGS", "in_flags", "one_line"]
 
 FLAGS = {
+    "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),
     "checkpoint": ("--checkpoint", "FILE"),
     "column": ("--columns", "NAME"),
@@ -39,6 +40,7 @@ FLAGS = {
     "rows": ("--chunk-rows", "N"),
     "smiles_column": ("--smiles", "COLUMN"),
     "space": ("--space", "SPACE"),
+    "target": ("--target", "COLUMN"),
 }
 """Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
 

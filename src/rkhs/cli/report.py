@@ -1,0 +1,149 @@
+"""``rkhs report``: one page of HTML about a file and the model of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.fit import add_fit_options, build_estimator, say_kernel
+from rkhs.cli.inputs import add_input_options, column, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.models import add_model_options, read_model_file
+from rkhs.cli.outputs import Outputs, after_writing
+from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.target_column import read_target, target_values
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+
+__all__ = ["add_arguments", "run"]
+
+_EXAMPLES = """\
+examples:
+  rkhs report table.csv
+  rkhs report table.csv --target diagnosis --index-column patient -o patients.html
+  rkhs report molecules.csv --smiles smiles --target solubility --n-components 5 --save-model model.rkhs
+  rkhs report model.rkhs new.csv
+
+Open the page in a browser. It is one file, needs no network, and can be sent to somebody else."""
+
+_OF_FITS = ("estimator", "kernel", "n_components", "set", "seed", "gram", "mixed", "save_model")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    file = add_model_options(parser)
+    file.metavar = "FILE"
+    file.help = "a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too"
+    parser.add_argument("input", metavar="DATA", nargs="?", help="items for the model of FILE")
+    parser.add_argument("-o", "--output", metavar="PAGE", default="report.html", help="default: %(default)s")
+    parser.add_argument("--target", metavar="COLUMN", type=column, help="column that colours the map; it is not fitted")
+    parser.add_argument("--at-most", metavar="N", type=int, default=5000, help="items shown, evenly spaced (5000)")
+    parser.add_argument("--save-model", metavar="MODEL", help="also write the fitted model")
+    add_json_option(parser)
+    add_fit_options(parser)
+    add_input_options(parser)
+    # What only rkhs fit offers.
+    parser.set_defaults(quiet=True, checkpoint=None, engine=None, scheduler=None, jobs=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit or load, and write the page.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If a file, the model or the target cannot be used, or the page could not be written: before the fit wherever
+        that can be known.
+    """
+    from rkhs.reports import make_report
+
+    outputs = Outputs(("FILE", args.model), ("DATA", args.input))
+    outputs.add("-o", args.output, (".html", ".htm"))
+    outputs.add_model("--save-model", args.save_model)
+    model, data, target = _fitted(args) if args.input is None else _loaded(args)
+    said = () if args.save_model is None else (f"the model is written: {args.save_model}",)
+    with user_errors(), after_writing(*said):
+        report = make_report(
+            model,
+            data,
+            target=target,
+            target_name=str(args.target),
+            at_most=args.at_most,
+            model_file=args.save_model if args.input is None else args.model,
+        )
+        report.save(args.output)
+    size = os.path.getsize(args.output)
+    if args.json:
+        print_json({"page": args.output, "bytes": size, "model": args.save_model, "audit": report.audit})
+        return 0
+    for sentence in report.audit:
+        print(sentence)
+    if args.save_model is not None:
+        print(f"model: {args.save_model}")
+    print(f"page: {args.output} ({size / 1e6:.1f} MB)")
+    return 0
+
+
+def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
+    """A model that is fitted to the file now."""
+    import rkhs
+    from rkhs._core.errors import InputError
+
+    if args.model.lower().endswith(".rkhs"):
+        raise InputError(f"a report on a model needs items too: rkhs report {args.model} DATA; got the model alone")
+    if args.sha256 is not None or args.max_bytes is not None:
+        raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
+    texts, reading = (None, args) if args.target is None else read_target(args, args.model)
+    data = read_input(reading, args.model, gram=args.gram)
+    target = None if texts is None else target_values(texts, data.skipped)
+    estimator = build_estimator(args, data)
+    if not args.json:
+        say_kernel(args, estimator, data)
+    with user_errors():
+        estimator.fit(data.items)
+    if args.save_model is not None:
+        rkhs.save(estimator, args.save_model, notes=input_notes(data, reading))
+    return estimator, data, target
+
+
+def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
+    """The model of a file, and items read as its training file was."""
+    from rkhs._core.errors import InputError
+
+    defaults = {"set": [], "gram": False, "mixed": False}
+    given = [name for name in _OF_FITS if getattr(args, name) != defaults.get(name)]
+    if given:
+        flag = f"--{given[0].replace('_', '-')}"
+        raise InputError(f"{flag} is for a fit; got it with a model that is fitted, {args.model}; leave it out")
+    file = read_model_file(args)
+    if not hasattr(file.estimator, "transform"):
+        name = type(file.estimator).__name__
+        raise InputError(f"{args.model}: a report is about codes; got a {name}, which has none; see rkhs predict")
+    gram = file.estimator.kernel_.domain == "gram"
+    texts = None
+    if args.target is not None:
+        texts, reading = read_target(argparse.Namespace(**{**vars(args), "gram": gram}), args.input)
+        known = file.notes.get("input", {})
+        if known.get("kind") in ("vectors", None) and known.get("column_names") is None:
+            args = reading
+    data = read_for_model(args, args.input, file.estimator, file.notes)
+    return file.estimator, data, None if texts is None else target_values(texts, data.skipped)

@@ -1,0 +1,256 @@
+"""What is to know of a file before it is used, in plain sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rkhs.reports.items import Items
+
+__all__ = ["audit", "is_class", "target_sentence"]
+
+_TENFOLD = 10.0
+_FEW = 20  # more different numbers are a number, not classes
+
+
+def audit(items: Items) -> list[str]:
+    """Say what the items are, and what in them may do harm.
+
+    Parameters
+    ----------
+    items : Items
+        All of them.
+
+    Returns
+    -------
+    list of str
+    """
+    said = [_size(items)]
+    if items.columns is not None and items.kind in ("vectors", "table"):
+        said += _columns(items)
+    if items.smiles is not None:
+        said += _molecules(items)
+    said += _lengths(items)
+    said += _duplicates(items)
+    said += _gaps(items)
+    repeated = len(items) - len(set(items.names))
+    if items.named and repeated:
+        said.append(f"{_many(repeated, 'item has', 'items have')} a name that another item has too.")
+    return said
+
+
+def _size(items: Items) -> str:
+    n = len(items)
+    if items.kind == "gram" and items.numbers is not None:
+        return f"{n} items, each known by its kernel values with {items.numbers.shape[1]} training items."
+    words = {"molecules": "molecules", "objects": "items", "curves": "curves", "table": "items", "vectors": "items"}
+    what = words.get(items.kind, items.kind)
+    if items.numbers is None or items.kind == "gram":
+        return f"{n} {what}."
+    width = items.numbers.shape[1]
+    if items.image_shape is not None:
+        return f"{n} images of {items.image_shape[0]} x {items.image_shape[1]} pixels."
+    if items.kind == "molecules":
+        return f"{n} molecules with fingerprints of {width} bits."
+    if items.kind == "curves":
+        return f"{n} curves of {width} values each."
+    return f"{n} {what} with {_many(width, 'column', 'columns')} each."
+
+
+def _columns(items: Items) -> Iterator[str]:
+    assert items.numbers is not None
+    assert items.columns is not None
+    X, names = items.numbers, np.array(items.columns, dtype=object)
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(X)
+        low = np.where(known, X, np.inf).min(0)
+        high = np.where(known, X, -np.inf).max(0)
+    filled = known.any(0)
+    ids = [int(j) for j in np.flatnonzero(filled) if _is_counter(X[known[:, j], j])]
+    text_ids = _text_ids(items)
+    if ids or text_ids:
+        wide = names[[*ids, *text_ids]]
+        yield (
+            f"{_listed(wide)} {'looks' if len(wide) == 1 else 'look'} like identifiers: all values differ"
+            f"{' and are counted up' if ids and not text_ids else ''}. They say nothing of an item; leave them out."
+        )
+    constant = np.flatnonzero(filled & (low == high))
+    if len(constant) and items.image_shape is None:
+        yield f"{_many(len(constant), 'column is', 'columns are')} constant ({_listed(names[constant])})."
+    elif len(constant):
+        yield f"{_many(len(constant), 'pixel is', 'pixels are')} the same in all images."
+    if items.image_shape is None:
+        yield from _scales(X, known, names, filled & (low < high))
+
+
+def _scales(X: np.ndarray, known: np.ndarray, names: np.ndarray, varies: np.ndarray) -> Iterator[str]:
+    places = np.flatnonzero(varies)
+    if len(places) < 2:
+        return
+    spread = np.array([X[known[:, j], j].std() for j in places])
+    least, most = int(spread.argmin()), int(spread.argmax())
+    ratio = spread[most] / spread[least]
+    if ratio > _TENFOLD:
+        yield (
+            f"The columns have different scales: the standard deviation of {names[places[most]]} is "
+            f"{spread[most]:.3g}, that of {names[places[least]]} is {spread[least]:.3g}, {_rounded(ratio)} times less. "
+            "Distances see mostly the wide columns. Standardise the columns if all of them matter."
+        )
+
+
+def _rounded(number: float) -> str:
+    """Two digits, without an exponent where it can be read without."""
+    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e6 else f"{number:.1e}"
+
+
+def _is_counter(values: np.ndarray) -> bool:
+    """Whole numbers, all different, in order or without large holes."""
+    if len(values) < 10 or (values != np.round(values)).any() or len(np.unique(values)) < len(values):
+        return False
+    steps = np.diff(values)
+    ordered = bool((steps > 0).all() or (steps < 0).all())
+    return ordered or float(values.max() - values.min()) < 1.5 * len(values)
+
+
+def _text_ids(items: Items) -> list[int]:
+    if items.kind != "table":
+        return []
+    cells = np.asarray(items.X, dtype=object)
+    texts = [j for j in range(cells.shape[1]) if all(isinstance(cell, str) for cell in cells[:, j])]
+    return [j for j in texts if len(cells) >= 10 and len(set(cells[:, j])) == len(cells)]
+
+
+def _molecules(items: Items) -> Iterator[str]:
+    assert items.smiles is not None
+    parts = [text for text in items.smiles if "." in text]
+    if parts:
+        yield (
+            f"{_many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
+            f"as {_short(parts[0])}. The fingerprint holds all parts."
+        )
+    if items.skipped:
+        first = items.skipped[0]
+        yield (
+            f"{_many(len(items.skipped), 'SMILES', 'SMILES')} could not be read and {_were(len(items.skipped))} left "
+            f"out; the first is {_short(first.text)} in row {first.row}."
+        )
+    else:
+        yield "All SMILES could be read."
+
+
+def _lengths(items: Items) -> Iterator[str]:
+    if items.kind not in ("sequences", "texts", "series"):
+        return
+    lengths = [len(item) for item in items.X]
+    unit = "values" if items.kind == "series" else "letters"
+    if min(lengths) == max(lengths):
+        yield f"All have {lengths[0]} {unit}."
+    else:
+        yield f"They have {min(lengths)} to {max(lengths)} {unit}."
+
+
+def _duplicates(items: Items) -> Iterator[str]:
+    keys: list[Any] | None = None
+    if items.kind == "table":
+        keys = [tuple(row) for row in np.asarray(items.X, dtype=object)]
+    elif items.numbers is not None:
+        keys = [row.tobytes() for row in np.ascontiguousarray(items.numbers + 0.0)]
+    elif items.kind in ("sequences", "texts"):
+        keys = list(items.X)
+    if keys is None:
+        return
+    extra = len(keys) - len(set(keys))
+    what = "the fingerprint of an earlier one" if items.kind == "molecules" else "a copy of an earlier one"
+    verb = ("molecule has", "molecules have") if items.kind == "molecules" else ("item is", "items are")
+    if extra:
+        yield f"{_many(extra, *verb)} {what}: copies on both sides of a split make errors look too small."
+    else:
+        yield "No item is a copy of another." if items.kind != "molecules" else "No two fingerprints are equal."
+
+
+def _gaps(items: Items) -> Iterator[str]:
+    if items.kind == "table":
+        missing = np.array([[_is_gap(cell) for cell in row] for row in np.asarray(items.X, dtype=object)])
+    elif items.kind in ("vectors", "curves") and items.numbers is not None:
+        missing = ~np.isfinite(items.numbers)
+    else:
+        return
+    total = int(missing.sum())
+    if not total:
+        yield "No cell is empty."
+        return
+    where = np.flatnonzero(missing.any(0))
+    worst = int(missing.sum(0).argmax())
+    name = items.columns[worst] if items.columns is not None else f"column {worst + 1}"
+    yield (
+        f"{_many(total, 'cell is', 'cells are')} empty, in {_many(len(where), 'column', 'columns')}; most in {name} "
+        f"({missing[:, worst].mean():.0%} of its cells)."
+    )
+
+
+def _is_gap(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def is_class(values: Sequence[Any] | np.ndarray) -> bool:
+    """Whether values are classes: texts, or at most ten different whole numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        return True
+    known = array[np.isfinite(array.astype(float))]
+    return len(np.unique(known)) <= 10 and bool((known == np.round(known)).all())
+
+
+def target_sentence(name: str, values: np.ndarray) -> str:
+    """Say what the target is.
+
+    Parameters
+    ----------
+    name : str
+    values : ndarray of shape (n,)
+        Numbers with NaN for gaps, or texts that are empty for gaps.
+
+    Returns
+    -------
+    str
+    """
+    if values.dtype.kind == "f" and not is_class(values):
+        known = values[np.isfinite(values)]
+        gaps = len(values) - len(known)
+        said = f"{name} has numbers from {known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
+    else:
+        texts = [class_name(value) for value in values.tolist()]
+        counts = Counter(text for text in texts if text)
+        gaps = len(texts) - sum(counts.values())
+        common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_FEW // 2))
+        said = f"{name} has {_many(len(counts), 'class', 'classes')}: {common}"
+        said += ", and others" if len(counts) > _FEW // 2 else ""
+    missing = _many(gaps, "value is", "values are") if gaps else "No value is"
+    return f"{said}. {missing} missing."
+
+
+def class_name(value: Any) -> str:
+    """A class as a text; a gap is empty."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:g}"
+    return str(value)
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _listed(names: Sequence[str] | np.ndarray) -> str:
+    some = ", ".join(_short(str(name)) for name in names[:5])
+    return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"

@@ -1,0 +1,152 @@
+"""What a model makes of items, and what it says of itself, as numbers and sentences."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, RkhsError
+from rkhs.estimators import diagnose
+from rkhs.evaluation import Reconstruction, reconstruction
+from rkhs.plots import SelectionDisplay, SpectrumDisplay
+from rkhs.reports.items import Items
+
+__all__ = ["Rebuilt", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
+
+_MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+
+
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """Errors of items, and what is rebuilt of them if these are vectors.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,)
+    share : float
+        Share of the variance that is rebuilt.
+    space : str
+        "input" or "feature".
+    vectors : ndarray of shape (n, d) or None
+    """
+
+    errors: np.ndarray
+    share: float
+    space: str
+    vectors: np.ndarray | None
+
+
+def rebuild(model: Any, items: Items, codes: np.ndarray) -> Rebuilt | str:
+    """Rebuild items from their codes; a sentence that says why not if the model cannot.
+
+    Parameters
+    ----------
+    model : estimator
+    items : Items
+    codes : ndarray of shape (n, p)
+    """
+    model = getattr(model, "estimator_", model)
+    try:
+        found = _measured(model, items)
+    except RkhsError as error:
+        return f"Reconstructions were not measured: {error}."
+    vectors = None
+    if found.space == "input" and items.numbers is not None:
+        back = np.asarray(model.inverse_transform(codes))
+        vectors = back.reshape(len(items), -1) if back.size == items.numbers.size else None
+    return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
+
+
+def _measured(model: Any, items: Items) -> Reconstruction:
+    diag = None
+    X = items.numbers
+    if items.kind == "gram" and X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T):
+        diag = X.diagonal().copy()
+    if items.kind == "molecules":
+        try:
+            return reconstruction(model, items.X, space="feature", diag=diag)  # reals between bits mean nothing
+        except InputError:
+            return reconstruction(model, items.X)
+    return reconstruction(model, items.X, diag=diag)
+
+
+def spectrum(model: Any, codes: np.ndarray) -> tuple[np.ndarray, str]:
+    """Shares of the variance by component, and what they are shares of."""
+    if getattr(model, "explained_variance_ratio_", None) is not None:
+        return SpectrumDisplay.from_estimator(model).shares, "explained variance, as shares of that of the features"
+    variances = codes.var(0)
+    total = max(float(variances.sum()), 1e-300)
+    return SpectrumDisplay(variances / total).shares, "variance of each code, as a share of that of all codes"
+
+
+def selection(model: Any) -> SelectionDisplay | None:
+    """The settings that the fit compared; None if it compared none."""
+    try:
+        return SelectionDisplay.from_estimator(model)
+    except (AttributeError, InputError):
+        return None
+
+
+def diagnosis(model: Any) -> tuple[list[str], list[str]]:
+    """What is wrong with the model, and its numbers in words.
+
+    Returns
+    -------
+    warnings, facts : list of str
+    """
+    n = len(model.codes_) if hasattr(model, "codes_") else 0
+    if n == 0 or n > _MOST_DIAGNOSED:
+        return [], ["No diagnosis was made: it takes minutes beyond 5000 training items. Call rkhs.diagnose(model)."]
+    try:
+        found = diagnose(model)
+    except (AttributeError, RkhsError) as error:
+        return [], [f"No diagnosis was made ({error})."]
+    said = [
+        (found.training_error, "Training items lose {} of the variance when they are rebuilt."),
+        (found.leave_one_out_error, "An item that is left out of the fit loses {} (leave-one-out estimate)."),
+        (found.held_out_error, "Held-out items lost {} when the regulariser was chosen."),
+        (found.effective_rank, "{:.1f} components count (effective rank of the codes)."),
+        (found.degrees_of_freedom, f"The decoder has {{:.0f}} degrees of freedom for {n} items."),
+        (found.in_sample_defect, "Coding the training items again misses their codes by {}."),
+        (found.saturated, "The loss is linear on {} of the training items."),
+        (found.near_duplicates, "{} of the training items have a twin."),
+    ]
+    facts = [text.format(percent(value) if "{}" in text else value) for value, text in said if value is not None]
+    if found.converged is not None:
+        facts.append("The solver converged." if found.converged else "The solver did not converge.")
+    return [text[0].upper() + text[1:] + "." for text in found.warnings], facts
+
+
+def percent(share: float) -> str:
+    """A share in percent, with two digits of what is missing to 0 or 100."""
+    least = min(abs(share), abs(1.0 - share))
+    digits = 1 if least == 0.0 else int(np.clip(-np.floor(np.log10(least)) - 1, 1, 6))
+    return f"{100.0 * share:.{digits}f} %"
+
+
+def settings(model: Any) -> list[tuple[str, str]]:
+    """Parameters that differ from their defaults, and what the fit resolved."""
+    default = type(model)().get_params(deep=False)
+    given = {k: v for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}
+    rows = [(name, " ".join(repr(value).split())) for name, value in given.items()]
+    for name in ("kernel_", "decoder_kernel_", "output_kernel_", "reg_", "n_iter_", "objective_", "reason_"):
+        value = getattr(model, name, None)
+        if value is not None:
+            rows.append((name, " ".join(repr(value).split())))
+    return rows
+
+
+def versions() -> str:
+    """The versions that made the page, in one line."""
+    names = ("rkhs", "numpy", "scipy", "scikit-learn", "torch")
+    known = []
+    for name in names:
+        try:
+            known.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join([*known, f"Python {platform.python_version()}"])

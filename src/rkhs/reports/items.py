@@ -1,0 +1,184 @@
+"""What a report is about: items of any kind with their names, structures and pictures, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.errors import InputError, shown
+from rkhs.data import Dataset, SkippedRow
+
+__all__ = ["Items", "read_items"]
+
+_SMALLEST_IMAGE = 64  # columns; a table of 4, 9 or 49 columns is a table
+_ALIKE = 0.7  # neighbours of an image differ by less than this share of what any two columns differ by
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Items as a model takes them, and what is known of them.
+
+    Parameters
+    ----------
+    X : object
+        For ``model.transform``.
+    kind : str
+        As in ``Dataset.kind``.
+    numbers : ndarray of shape (n, d) or None
+        Rows of numbers, cells of a mixed table included; None for objects.
+    names : tuple of n str
+        Of the items; their numbers from 1 if they have none.
+    named : bool
+        Whether the names were given.
+    columns : tuple of d str or None
+    smiles : tuple of n str or None
+    skipped : tuple of SkippedRow
+    image_shape : tuple of int or None
+    source : str or None
+    """
+
+    X: Any
+    kind: str
+    numbers: np.ndarray | None
+    names: tuple[str, ...]
+    named: bool
+    columns: tuple[str, ...] | None
+    smiles: tuple[str, ...] | None = None
+    skipped: tuple[SkippedRow, ...] = ()
+    image_shape: tuple[int, ...] | None = None
+    source: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows(self, chosen: np.ndarray) -> Items:
+        """Some of the items, by position."""
+        numbers = None if self.numbers is None else self.numbers[chosen]
+        X = self.X
+        if hasattr(X, "data_matrix"):
+            X = type(X)(X.data_matrix[chosen], X.grid_points)
+        elif hasattr(X, "iloc"):
+            X = X.iloc[chosen]
+        else:
+            X = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
+        smiles = None if self.smiles is None else tuple(self.smiles[i] for i in chosen)
+        return replace(self, X=X, numbers=numbers, names=tuple(self.names[i] for i in chosen), smiles=smiles)
+
+
+def read_items(
+    X: Any,
+    domain: str,
+    *,
+    names: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    smiles: Sequence[str] | None,
+    image_shape: Any,
+) -> Items:
+    """Look at items: their kind, names and pictures.
+
+    Raises
+    ------
+    InputError
+        For no items, and for names or structures that are not one an item.
+    """
+    data = X if isinstance(X, Dataset) else None
+    items = X if data is None else data.items
+    n = _count(items)
+    if getattr(items, "ndim", 0) == 3 and not hasattr(items, "data_matrix"):
+        raise InputError("X must be one matrix; got several Gram matrices. Report their sum, or one of them")
+    if data is not None:
+        names = data.row_names if names is None else names
+        columns = data.column_names if columns is None else columns
+        smiles = data.smiles if smiles is None else smiles
+    if names is None and hasattr(items, "iloc") and items.index.dtype.kind not in "iu":
+        names = [str(name) for name in items.index]
+    if columns is None and hasattr(items, "iloc"):
+        columns = [str(name) for name in items.columns]
+    for given, what in ((names, "names"), (smiles, "smiles")):
+        if given is not None and len(given) != n:
+            raise InputError(f"{what} must be {n}, one an item; got {len(given)}")
+    kind = _kind(items, domain, smiles) if data is None else data.kind
+    numbers = _numbers(items, kind)
+    if numbers is not None and columns is not None and len(columns) != numbers.shape[1]:
+        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(columns)}")
+    if columns is None and numbers is not None and kind in ("vectors", "table"):
+        columns = [f"column {j + 1}" for j in range(numbers.shape[1])]
+    return Items(
+        X=items,
+        kind=kind,
+        numbers=numbers,
+        names=tuple(str(i + 1) for i in range(n)) if names is None else tuple(map(str, names)),
+        named=names is not None,
+        columns=None if columns is None else tuple(map(str, columns)),
+        smiles=None if smiles is None else tuple(map(str, smiles)),
+        skipped=() if data is None else data.skipped,
+        image_shape=_image_shape(numbers, kind, image_shape),
+        source=None if data is None else data.source,
+    )
+
+
+def _count(items: Any) -> int:
+    inner = getattr(items, "data_matrix", items)
+    try:
+        n = len(inner)
+    except TypeError as error:
+        raise InputError(f"X must be items as the model takes them; got {shown(items)}") from error
+    if n < 2:
+        raise InputError(f"X must hold at least two items, so that there is a map to draw; got {n}")
+    return n
+
+
+def _kind(items: Any, domain: str, smiles: Any) -> str:
+    if domain == "gram":
+        return "gram"
+    if smiles is not None:
+        return "molecules"
+    if hasattr(items, "data_matrix"):
+        return "curves"
+    if domain == "vectors":
+        return "vectors"
+    return "table" if getattr(items, "ndim", 1) == 2 else "objects"
+
+
+def _numbers(items: Any, kind: str) -> np.ndarray | None:
+    if kind == "table":
+        cells = np.asarray(items, dtype=object)
+        return np.array([[_number(cell) for cell in row] for row in cells])
+    if kind in ("vectors", "molecules", "gram"):
+        try:
+            array = np.asarray(as_numpy(items, "X"), dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        return array if array.ndim == 2 else None
+    if kind == "curves":
+        return np.asarray(getattr(items, "data_matrix", items), dtype=np.float64).reshape(_count(items), -1)
+    return None
+
+
+def _number(cell: Any) -> float:
+    return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
+
+
+def _image_shape(numbers: np.ndarray | None, kind: str, wanted: Any) -> tuple[int, ...] | None:
+    if wanted is None or numbers is None:
+        return None
+    d = numbers.shape[1]
+    if not isinstance(wanted, str):
+        shape = tuple(int(side) for side in wanted)
+        if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != d:
+            raise InputError(f"image_shape must be (height, width) with a product of {d}, the columns; got {wanted!r}")
+        return shape
+    if wanted != "auto":
+        raise InputError(f"image_shape must be (height, width), 'auto' or None; got {shown(wanted)}")
+    side = round(d**0.5)
+    if kind != "vectors" or side * side != d or d < _SMALLEST_IMAGE:
+        return None
+    sample = numbers[:: max(1, len(numbers) // 200)]
+    below = np.abs(sample[:, side:] - sample[:, :-side]).mean()
+    shuffled = sample[:, np.random.default_rng(0).permutation(d)]
+    anywhere = np.abs(sample - shuffled).mean()
+    return (side, side) if below < _ALIKE * anywhere else None

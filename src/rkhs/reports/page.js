@@ -1,0 +1,448 @@
+"use strict";
+// The map of the report: hover, selection, search, colours and nearest neighbours. All texts go in by textContent.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const frame = document.getElementById("frame"), card = document.getElementById("card");
+  const controls = document.getElementById("controls"), chosen = document.getElementById("chosen");
+  const legend = document.getElementById("legend");
+  const MOST_LISTED = 60, NEAREST = 8;
+
+  function floats(text) {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const view = new DataView(bytes.buffer);
+    return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+  }
+  function make(name, text, attributes = {}) {
+    const element = document.createElement(name);
+    if (text !== null) element.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  }
+  function shown(value) {
+    return Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "missing";
+  }
+
+  const n = data.n, p = data.p, codes = floats(data.codes);
+  const fields = data.fields.map((field) => (field.numbers ? { ...field, numbers: floats(field.numbers) } : field));
+  const codeFields = Array.from({ length: p }, (_, j) => ({
+    name: `code ${j + 1}`,
+    numbers: Float32Array.from({ length: n }, (_, i) => codes[i * p + j]),
+  }));
+  const choices = [...fields.filter((field) => !field.texts), ...codeFields];
+  const state = { across: 0, up: p > 1 ? 1 : -1, colour: fields.length && !fields[0].texts ? 0 : -1, hover: -1, focus: -1,
+    selected: new Set(), found: new Set(), box: null, stretch: 0 };
+
+  // ---------------------------------------------------------------- places and colours
+  const canvas = make("canvas", null, { tabindex: "0", role: "application" });
+  canvas.setAttribute("aria-label",
+    `Map of ${n} items. Arrow keys move to the next item, Enter selects it and shows its neighbours, Escape clears.`);
+  const context = canvas.getContext("2d");
+  const xs = new Float64Array(n), ys = new Float64Array(n);
+  let width = 0, height = 0, paint = [];
+
+  function axis(j) {
+    return j < 0 ? Float32Array.from({ length: n }, (_, i) => -i) : codeFields[j].numbers;
+  }
+  function range(values) {
+    let low = Infinity, high = -Infinity;
+    for (const value of values) if (Number.isFinite(value)) { low = Math.min(low, value); high = Math.max(high, value); }
+    return low <= high ? [low, high] : [0, 1];
+  }
+  function place() {
+    width = Math.max(200, frame.clientWidth);
+    const a = axis(state.across), b = axis(state.up), [left, right] = range(a), [low, high] = range(b);
+    const spanX = Math.max(right - left, 1e-12), spanY = Math.max(high - low, 1e-12), margin = 22;
+    const free = state.up < 0 || state.stretch, tall = Math.min(620, Math.max(300, 0.75 * width));
+    height = free ? tall : Math.min(tall, Math.max(260, (width * spanY) / spanX));
+    const sx = (width - 2 * margin) / spanX, sy = (height - 2 * margin) / spanY;
+    const ux = free ? sx : Math.min(sx, sy), uy = free ? sy : ux;
+    for (let i = 0; i < n; i++) {
+      xs[i] = width / 2 + (a[i] - (left + right) / 2) * ux;
+      ys[i] = height / 2 - (b[i] - (low + high) / 2) * uy;
+    }
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = `${height}px`;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+  function theme(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+  function mixed(stops, share) {
+    const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1), k = Math.min(Math.floor(at), stops.length - 2);
+    const parts = [1, 3, 5].map((from) => {
+      const [one, two] = [stops[k], stops[k + 1]].map((stop) => parseInt(stop.slice(from, from + 2), 16));
+      return Math.round(one + (at - k) * (two - one));
+    });
+    return `rgb(${parts})`;
+  }
+  function colourAll() {
+    const field = state.colour < 0 ? null : choices[state.colour], missing = theme("--c9");
+    legend.replaceChildren();
+    if (!field) {
+      paint = Array(n).fill(theme("--c0"));
+    } else if (field.classes) {
+      const palette = field.classes.map((_, k) => theme(`--c${k % 10}`));
+      paint = field.of.map((k) => (k < 0 ? missing : palette[k]));
+      field.classes.forEach((name, k) => {
+        const item = make("li", null);
+        item.append(make("span", null, { class: `key c${k % 10}` }), name);
+        legend.append(item);
+      });
+    } else {
+      const stops = [0, 1, 2, 3, 4].map((k) => theme(`--r${k}`)), [low, high] = range(field.numbers);
+      paint = Array.from(field.numbers, (value) =>
+        Number.isFinite(value) ? mixed(stops, (value - low) / Math.max(high - low, 1e-12)) : missing);
+      const item = make("li", shown(low));
+      item.append(make("span", null, { class: "ramp" }), shown(high));
+      legend.append(item);
+    }
+  }
+  function ring(i, radius, colour) {
+    context.beginPath();
+    context.arc(xs[i], ys[i], radius, 0, 7);
+    context.lineWidth = 2.5;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
+  function draw() {
+    const radius = Math.min(6, Math.max(2.2, 70 / Math.sqrt(n))), front = theme("--front"), accent = theme("--accent");
+    context.clearRect(0, 0, width, height);
+    const dim = state.selected.size || state.found.size;
+    context.lineWidth = n > 2000 ? 0.4 : 0.8;
+    context.strokeStyle = theme("--edge");
+    for (let i = 0; i < n; i++) {
+      context.globalAlpha = dim && !state.selected.has(i) && !state.found.has(i) ? 0.18 : 0.85;
+      context.fillStyle = paint[i];
+      context.beginPath();
+      context.arc(xs[i], ys[i], radius, 0, 7);
+      context.fill();
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+    if (state.found.size && state.found.size <= 200) for (const i of state.found) ring(i, radius + 3, accent);
+    if (state.focus >= 0) ring(state.focus, radius + 4, front);
+    if (state.hover >= 0) ring(state.hover, radius + 4, accent);
+    if (state.box) {
+      const [a, b, c, d] = state.box;
+      context.setLineDash([5, 4]);
+      context.strokeStyle = front;
+      context.lineWidth = 1.5;
+      context.strokeRect(Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b));
+      context.setLineDash([]);
+    }
+  }
+
+  // ---------------------------------------------------------------- structures and images
+  function picture(i, w, h) {
+    const target = make("canvas", null, { width: String(2 * w), height: String(2 * h), role: "img" });
+    target.style.width = `${w}px`;
+    target.setAttribute("aria-label", `picture of ${data.names[i]}`);
+    if (data.drawings && data.drawings[i]) return structure(target, data.drawings[i], 2 * w, 2 * h);
+    if (data.images && i % data.images.step === 0) return image(target, i / data.images.step, 2 * w, 2 * h);
+    return null;
+  }
+  const sheet = data.images ? new Image() : null;
+  if (sheet) sheet.src = data.images.sheet;
+  function image(target, k, w, h) {
+    const images = data.images, side = Math.min(w / images.width, h / images.height);
+    const show = () => {
+      const pen = target.getContext("2d");
+      pen.imageSmoothingEnabled = false;
+      pen.drawImage(sheet, (k % images.across) * images.width, Math.floor(k / images.across) * images.height,
+        images.width, images.height, (w - side * images.width) / 2, (h - side * images.height) / 2,
+        side * images.width, side * images.height);
+    };
+    if (sheet.complete) show(); else sheet.addEventListener("load", show);
+    return target;
+  }
+  function structure(target, text, w, h) {
+    const [atoms, bonds, labels] = text.split("|"), two = (from, all) => parseInt(all.slice(from, from + 2), 36);
+    const points = Array.from({ length: atoms.length / 4 }, (_, i) => [two(4 * i, atoms), two(4 * i + 2, atoms)]);
+    const wide = Math.max(...points.map((q) => q[0]), 1), tall = Math.max(...points.map((q) => q[1]), 1);
+    const unit = Math.min((w - 48) / wide, (h - 48) / tall, 1.7), pen = target.getContext("2d"), bond = 30 * unit;
+    const at = points.map(([x, y]) => [w / 2 + (x - wide / 2) * unit, h / 2 + (y - tall / 2) * unit]);
+    const known = new Map(labels ? labels.split(" ").map((one) => [Number(one.split(":")[0]), one.split(":")]) : []);
+    pen.strokeStyle = pen.fillStyle = theme("--front");
+    pen.lineWidth = Math.max(1.4, 0.06 * bond);
+    pen.lineCap = "round";
+    const lean = points.map(() => 0);
+    const line = (x, y, u, v) => { pen.beginPath(); pen.moveTo(x, y); pen.lineTo(u, v); pen.stroke(); };
+    for (let k = 0; k < bonds.length; k += 5) {
+      const a = two(k, bonds), b = two(k + 2, bonds), kind = bonds[k + 4];
+      let [x, y] = at[a], [u, v] = at[b];
+      lean[a] += u - x;
+      lean[b] += x - u;
+      const length = Math.hypot(u - x, v - y) || 1, dx = (u - x) / length, dy = (v - y) / length, gap = 0.3 * bond;
+      if (known.has(a)) { x += dx * gap; y += dy * gap; }
+      if (known.has(b)) { u -= dx * gap; v -= dy * gap; }
+      const off = 0.08 * bond;
+      if (kind === "2" || kind === "3") {
+        line(x - dy * off, y + dx * off, u - dy * off, v + dx * off);
+        line(x + dy * off, y - dx * off, u + dy * off, v - dx * off);
+        if (kind === "3") line(x, y, u, v);
+      } else if (kind === "w") {
+        pen.beginPath();
+        pen.moveTo(x, y);
+        pen.lineTo(u - dy * off * 1.4, v + dx * off * 1.4);
+        pen.lineTo(u + dy * off * 1.4, v - dx * off * 1.4);
+        pen.fill();
+      } else if (kind === "h") {
+        for (let s = 0.1; s <= 1; s += 0.15) {
+          const r = off * 1.4 * s, mx = x + (u - x) * s, my = y + (v - y) * s;
+          line(mx - dy * r, my + dx * r, mx + dy * r, my - dx * r);
+        }
+      } else line(x, y, u, v);
+    }
+    const size = Math.max(11, 0.5 * bond), colours = { O: "--c1", N: "--c0", S: "--c5", F: "--c2", Cl: "--c2", Br: "--c7" };
+    pen.font = `600 ${size}px system-ui, sans-serif`;
+    pen.textBaseline = "middle";
+    for (const [i, [, symbol, hydrogens, charge]] of known) {
+      const h1 = hydrogens === "0" ? "" : `H${hydrogens === "1" ? "" : String.fromCharCode(0x2080 + Number(hydrogens))}`;
+      const c = Number(charge), sign = c ? `${Math.abs(c) > 1 ? Math.abs(c) : ""}${c > 0 ? "+" : "−"}` : "";
+      const left = lean[i] > 0.3 * bond, whole = left ? `${sign}${h1}${symbol}` : `${symbol}${h1}${sign}`;
+      const half = pen.measureText(symbol).width / 2;
+      pen.fillStyle = theme(colours[symbol] || "--front");
+      pen.textAlign = left ? "right" : "left";
+      pen.fillText(whole, at[i][0] + (left ? half : -half), at[i][1]);
+    }
+    return target;
+  }
+
+  // ---------------------------------------------------------------- what is said of items
+  function valueOf(field, i) {
+    if (field.texts) return field.texts[i] || "missing";
+    if (field.classes) return field.of[i] < 0 ? "missing" : field.classes[field.of[i]];
+    return shown(field.numbers[i]);
+  }
+  function describe(i) {
+    card.replaceChildren();
+    if (i < 0) {
+      card.append(make("p", "Point at an item, or tap it. Drag a rectangle to select several. With the keyboard: arrow keys, " +
+        "then Enter.", { class: "hint" }));
+      return;
+    }
+    card.append(make("h3", data.names[i]));
+    const seen = picture(i, 220, 160);
+    if (seen) card.append(seen);
+    if (data.smiles) card.append(make("div", data.smiles[i], { class: "smiles" }));
+    const list = make("dl", null), now = state.colour < 0 ? [] : [choices[state.colour]];
+    const lines = [...now, ...fields, codeFields[state.across], ...(state.up < 0 ? [] : [codeFields[state.up]])];
+    for (const field of [...new Set(lines)].slice(0, 12)) list.append(make("dt", field.name), make("dd", valueOf(field, i)));
+    card.append(list);
+  }
+  function tile(i, note) {
+    const item = make("li", null, { class: "tile" }), button = make("button", null, { type: "button" });
+    const seen = data.drawings || data.images ? picture(i, 120, 90) : null;
+    if (seen) button.append(seen);
+    button.append(data.names[i]);
+    if (note) button.append(make("small", note));
+    button.addEventListener("click", () => choose(i));
+    button.addEventListener("mouseenter", () => hover(i));
+    item.append(button);
+    return item;
+  }
+  function nearest(i) {
+    const all = [];
+    for (let k = 0; k < n; k++) {
+      let sum = 0;
+      for (let j = 0; j < p; j++) sum += (codes[k * p + j] - codes[i * p + j]) ** 2;
+      if (k !== i) all.push([Math.sqrt(sum), k]);
+    }
+    return all.sort((a, b) => a[0] - b[0]).slice(0, NEAREST);
+  }
+  function summary(rows) {
+    const field = state.colour < 0 ? null : choices[state.colour];
+    if (!field) return "";
+    if (field.classes) {
+      const counts = field.classes.map((name, k) => [rows.filter((i) => field.of[i] === k).length, name]);
+      return counts.filter(([count]) => count).sort((a, b) => b[0] - a[0]).slice(0, 6)
+        .map(([count, name]) => `${count} ${name}`).join(", ");
+    }
+    const values = rows.map((i) => field.numbers[i]).filter(Number.isFinite);
+    if (!values.length) return "";
+    const mean = values.reduce((a, b) => a + b, 0) / values.length, [low, high] = range(values);
+    return `${field.name}: mean ${shown(mean)}, from ${shown(low)} to ${shown(high)}`;
+  }
+  function list() {
+    const rows = [...state.selected];
+    chosen.replaceChildren();
+    chosen.hidden = !rows.length && state.focus < 0;
+    if (state.focus >= 0) {
+      const near = make("ul", null, { class: "tiles", id: "neighbours" });
+      for (const [distance, i] of nearest(state.focus)) near.append(tile(i, `distance ${shown(distance)}`));
+      chosen.append(make("h3", `Nearest to ${data.names[state.focus]} in code space`), near);
+    }
+    if (rows.length > 1) {
+      const tiles = make("ul", null, { class: "tiles", id: "selected" });
+      for (const i of rows.slice(0, MOST_LISTED)) tiles.append(tile(i, ""));
+      const more = rows.length > MOST_LISTED ? ` The first ${MOST_LISTED} are listed.` : "", said = summary(rows);
+      chosen.append(make("h3", `${rows.length} selected`), make("p", `${said}${said ? "." : ""}${more}`), tiles);
+    }
+  }
+  function hover(i) {
+    if (i === state.hover) return;
+    state.hover = i;
+    describe(i >= 0 ? i : state.focus);
+    draw();
+  }
+  function choose(i) {
+    if (!state.selected.has(i)) state.selected = new Set([i]);
+    state.focus = i;
+    describe(i);
+    list();
+    draw();
+  }
+  function clear() {
+    state.selected = new Set();
+    state.found = new Set();
+    state.focus = state.hover = -1;
+    search.value = "";
+    result.textContent = "";
+    describe(-1);
+    list();
+    draw();
+  }
+
+  // ---------------------------------------------------------------- pointer and keyboard
+  function spot(event) {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+  function closest(x, y, reach) {
+    let best = -1, least = reach * reach;
+    for (let i = 0; i < n; i++) {
+      const d = (xs[i] - x) ** 2 + (ys[i] - y) ** 2;
+      if (d < least) { least = d; best = i; }
+    }
+    return best;
+  }
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch" || event.button !== 0) return;
+    const [x, y] = spot(event);
+    state.box = [x, y, x, y];
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const [x, y] = spot(event);
+    if (state.box) {
+      state.box = [state.box[0], state.box[1], x, y];
+      draw();
+    } else hover(closest(x, y, 14));
+  });
+  canvas.addEventListener("pointerup", () => {
+    if (!state.box) return;
+    const [a, b, c, d] = state.box;
+    state.box = null;
+    if (Math.hypot(c - a, d - b) < 5) return draw();
+    const inside = (i) => xs[i] >= Math.min(a, c) && xs[i] <= Math.max(a, c) && ys[i] >= Math.min(b, d) && ys[i] <= Math.max(b, d);
+    state.selected = new Set(Array.from({ length: n }, (_, i) => i).filter(inside));
+    state.focus = -1;
+    swallow = true;
+    list();
+    draw();
+  });
+  let swallow = false; // the click that ends a rectangle selects no item
+  canvas.addEventListener("click", (event) => {
+    if (swallow) { swallow = false; return; }
+    const i = closest(...spot(event), 18);
+    if (i < 0) return clear();
+    if (event.shiftKey) {
+      state.selected.add(i);
+      state.focus = i;
+      describe(i);
+      list();
+      draw();
+    } else {
+      state.selected = new Set();
+      choose(i);
+    }
+  });
+  canvas.addEventListener("pointerleave", () => hover(-1));
+  const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  canvas.addEventListener("keydown", (event) => {
+    const here = state.hover >= 0 ? state.hover : state.focus, way = STEPS[event.key];
+    if (way) {
+      event.preventDefault();
+      if (here < 0) return hover(closest(width / 2, height / 2, Infinity));
+      let best = here, least = Infinity;
+      for (let i = 0; i < n; i++) {
+        const dx = xs[i] - xs[here], dy = ys[i] - ys[here], along = dx * way[0] + dy * way[1];
+        const beside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
+        if (along > 0.5 && along + 2 * beside < least) { least = along + 2 * beside; best = i; }
+      }
+      hover(best);
+    } else if ((event.key === "Enter" || event.key === " ") && here >= 0) {
+      event.preventDefault();
+      state.selected = new Set();
+      choose(here);
+    } else if (event.key === "Escape") clear();
+  });
+
+  // ---------------------------------------------------------------- controls
+  function select(label, id, options, value, change) {
+    const box = make("label", label), input = make("select", null, { id });
+    for (const [key, text] of options) input.append(make("option", text, { value: String(key) }));
+    input.value = String(value);
+    input.addEventListener("change", () => change(Number(input.value)));
+    box.append(input);
+    controls.append(box);
+  }
+  select("Colour by", "colour", [[-1, "one colour"], ...choices.map((field, k) => [k, field.name])], state.colour, (k) => {
+    state.colour = k;
+    colourAll();
+    list();
+    draw();
+  });
+  if (p > 1) {
+    const names = codeFields.map((field, j) => [j, field.name]);
+    const moved = (key) => (j) => { state[key] = j; place(); draw(); describe(state.focus); };
+    select("Across", "across", names, 0, moved("across"));
+    select("Up", "up", names, 1, moved("up"));
+    select("Scale", "scale", [[0, "same for both"], [1, "each its own"]], 0, moved("stretch"));
+  }
+  const searchBox = make("label", data.smiles ? "Search names and SMILES" : "Search names");
+  const search = make("input", null, { type: "search", id: "search", autocomplete: "off" });
+  searchBox.append(search);
+  const clearButton = make("button", "Clear", { type: "button", id: "clear" });
+  clearButton.addEventListener("click", clear);
+  const result = make("span", "", { class: "hint", role: "status", id: "result" });
+  controls.append(searchBox, clearButton, result);
+  search.addEventListener("input", () => {
+    const word = search.value.trim().toLowerCase();
+    const matches = (i) => data.names[i].toLowerCase().includes(word) ||
+      (data.smiles !== undefined && data.smiles[i].toLowerCase().includes(word));
+    const found = word ? Array.from({ length: n }, (_, i) => i).filter(matches) : [];
+    state.found = new Set(found);
+    result.textContent = word ? `${found.length} found${found.length ? "; Enter lists them" : ""}` : "";
+    draw();
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return clear();
+    if (event.key !== "Enter" || !state.found.size) return undefined;
+    state.selected = new Set(state.found);
+    state.focus = state.found.size === 1 ? [...state.found][0] : -1;
+    describe(state.focus);
+    list();
+    return draw();
+  });
+  for (const button of document.querySelectorAll("button.pick")) {
+    button.addEventListener("click", () => {
+      state.selected = new Set();
+      choose(Number(button.dataset.item));
+      document.getElementById("map").scrollIntoView();
+    });
+  }
+
+  // ---------------------------------------------------------------- start
+  document.getElementById("still").remove();
+  frame.append(canvas);
+  controls.hidden = card.hidden = false;
+  const again = () => { place(); colourAll(); draw(); };
+  new ResizeObserver(() => { if (Math.abs(frame.clientWidth - width) > 1) again(); }).observe(frame);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { again(); describe(state.focus); list(); });
+  describe(-1);
+  again();
+  canvas.placeOf = (i) => [xs[i], ys[i]]; // for tests
+})();

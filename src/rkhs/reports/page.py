@@ -1,0 +1,277 @@
+"""The page itself: its sections as HTML, every text escaped, with one style sheet and one script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs.reports.findings import Rebuilt, diagnosis, percent, selection, settings, spectrum, versions
+from rkhs.reports.items import Items
+from rkhs.reports.map_data import colours, data_block
+from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
+
+__all__ = ["Content", "page"]
+
+_ROWS = 6  # best, and worst
+_CHANGES = 3  # columns named in a row
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Everything that a page says.
+
+    Parameters
+    ----------
+    model : estimator
+    items : Items
+        Those on the page.
+    total : int
+        How many there are.
+    audit : tuple of str
+    codes : ndarray of shape (n, p)
+    rebuilt : Rebuilt or str
+        Or why there is none.
+    target : (str, ndarray of shape (n,)) or None
+    title : str
+    model_file : str or None
+    """
+
+    model: Any
+    items: Items
+    total: int
+    audit: tuple[str, ...]
+    codes: np.ndarray
+    rebuilt: Rebuilt | str
+    target: tuple[str, np.ndarray] | None
+    title: str
+    model_file: str | None
+
+
+def page(content: Content) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    content : Content
+
+    Returns
+    -------
+    str
+    """
+    style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    warnings, facts = diagnosis(content.model)
+    parts = [
+        ("short", "In short", _short(content, warnings)),
+        ("input", "The input", _listed(content.audit)),
+        ("map", "Map", _map(content)),
+        ("rebuilt", "Reconstructions", _rebuilt(content)),
+        ("spectrum", "Components", _spectrum(content)),
+        ("selection", "Choice of the regulariser", _selection(content)),
+        ("diagnosis", "Diagnosis", _diagnosis(warnings, facts)),
+        ("settings", "Settings", _settings(content)),
+        ("load", "Use the model", _load(content)),
+    ]
+    parts = [part for part in parts if part[2]]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts[1:])
+    sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
+    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{escape(content.title)}</title><style>{style}</style></head><body>"
+        f'<header><h1>{escape(content.title)}</h1><nav aria-label="Sections">{links}</nav></header>'
+        f"<main>{sections}</main><footer>{escape(versions())}</footer>"
+        f'<script type="application/json" id="data">{data_block(content.items, content.codes, _fields(content))}'
+        f"</script><script>{script}</script></body></html>\n"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _fields(content: Content) -> list[tuple[str, np.ndarray]]:
+    """What the map can be coloured by."""
+    fields = [] if content.target is None else [content.target]
+    if isinstance(content.rebuilt, Rebuilt):
+        fields.append(("reconstruction error", content.rebuilt.errors))
+    return fields
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _listed(sentences: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(said)}</li>" for said in sentences) + "</ul>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; its cells are HTML."""
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _short(content: Content, warnings: Sequence[str]) -> str:
+    name, (n, p) = type(content.model).__name__, content.codes.shape
+    numbers = "one number" if p == 1 else f"{p} numbers"
+    said = [f"{name} turns each of {content.total} items into {numbers}, its code."]
+    if n < content.total:
+        said.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
+    if isinstance(content.rebuilt, Rebuilt):
+        where = "" if content.rebuilt.space == "input" else " of the features"
+        said.append(
+            f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
+            "100 % is perfect. 0 % is as bad as the mean of the training items."
+        )
+    if warnings:
+        said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
+    return _listed(said)
+
+
+def _map(content: Content) -> str:
+    codes = content.codes[:, :2]
+    note = "Each point is an item. Across is code 1, up is code 2; both have the same scale."
+    if codes.shape[1] == 1:
+        order = np.linspace(0.0, max(float(np.ptp(codes)), 1e-12), len(codes))
+        codes = np.stack([codes[:, 0], -order], axis=1)
+        note = "Each point is an item. Across is its code. The first item is at the top, the last at the bottom."
+    groups, legend = colours(content.target, len(codes))
+    keys = "".join(f'<li><span class="key {group}"></span>{escape(text)}</li>' for group, text in legend)
+    about = f'<ul class="legend" id="legend">{keys}</ul>'
+    return (
+        f"{_paragraph(note)}<noscript><p>Scripts are off: the map stands still. With scripts it shows items under the "
+        "mouse, selections, a search and nearest neighbours.</p></noscript>"
+        '<div id="controls" class="controls" hidden></div>'
+        f'<div class="plane"><div id="frame">{static_map(codes, groups)}</div>'
+        f'<aside id="card" class="card" hidden aria-live="polite"></aside></div>{about}'
+        '<div id="chosen" class="chosen" hidden></div>'
+    )
+
+
+def _rebuilt(content: Content) -> str:
+    found, items = content.rebuilt, content.items
+    if isinstance(found, str):
+        return _paragraph(found)
+    order = np.argsort(found.errors, kind="stable")
+    count = min(_ROWS, len(order) // 2)
+    space = "vectors" if found.space == "input" else "features"
+    said = (
+        f"The error of an item is the squared distance from what its code is decoded to, between {space}. "
+        f"The median is {np.median(found.errors):.4g}, the largest {found.errors.max():.4g}."
+    )
+    head = ["item", "error", *_extra_head(items, found)]
+    tables = [
+        f"<h3>{name}</h3>" + _table(head, [_row(content, found, int(i)) for i in chosen])
+        for name, chosen in (("Worst", order[::-1][:count]), ("Best", order[:count]))
+    ]
+    return _paragraph(said) + "".join(tables)
+
+
+def _extra_head(items: Items, found: Rebuilt) -> list[str]:
+    if items.smiles is not None:
+        return ["structure", "SMILES"]
+    if found.vectors is None:
+        return []
+    if items.image_shape is not None:
+        return ["original", "rebuilt"]
+    assert items.numbers is not None
+    if items.kind == "curves" or items.numbers.shape[1] >= 100:
+        return ["original (wide line) and rebuilt (thin line)"]
+    return ["largest differences: original → rebuilt"]
+
+
+def _row(content: Content, found: Rebuilt, i: int) -> list[str]:
+    items = content.items
+    name = f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
+    cells = [name, f"{found.errors[i]:.4g}"]
+    if items.smiles is not None:
+        address = structure_svg(items.smiles[i])
+        picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
+        return [*cells, picture, f"<code>{escape(items.smiles[i])}</code>"]
+    if found.vectors is None:
+        return cells
+    assert items.numbers is not None
+    old, new = items.numbers[i], found.vectors[i]
+    if items.image_shape is not None:
+        low, high = float(items.numbers.min()), float(items.numbers.max())
+        pictures = [png(grey(row, low, high).reshape(items.image_shape)) for row in (old, new)]
+        texts = ("original", "rebuilt")
+        return cells + [
+            f'<img class="thumb" alt="{text}" src="{one}">' for text, one in zip(texts, pictures, strict=True)
+        ]
+    if len(_extra_head(items, found)) == 1 and (items.kind == "curves" or len(old) >= 100):
+        return [*cells, sparkline(old, new)]
+    worst = np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES]
+    names = items.columns or [f"column {j + 1}" for j in range(len(old))]
+    changes = "; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst)
+    return [*cells, escape(changes)]
+
+
+def _spectrum(content: Content) -> str:
+    shares, what = spectrum(content.model, content.codes)
+    rows = [[str(j + 1), f"{share:.2%}"] for j, share in enumerate(shares.tolist())]
+    return (
+        _paragraph(f"Bars: {what}. Line: all components up to here.")
+        + bars(shares)
+        + f"<details><summary>Numbers</summary>{_table(['component', 'share'], rows)}</details>"
+    )
+
+
+def _selection(content: Content) -> str:
+    found = selection(content.model)
+    if found is None:
+        return ""
+    errors = found.errors if found.errors.ndim == 1 else np.nanmean(found.errors, axis=1)
+    if not np.isfinite(errors).any():
+        return ""
+    tried = np.flatnonzero(np.isfinite(errors))
+    errors, names = errors[tried], [found.settings[i] for i in tried]
+    at = names.index(found.chosen) if found.chosen in names else None
+    rows = [
+        [str(i + 1), escape(name), f"{error:.5g}", "chosen" if i == at else ""]
+        for i, (name, error) in enumerate(zip(names, errors.tolist(), strict=True))
+    ]
+    table = _table(["setting", "regularisers, encoder first", "held-out error", ""], rows)
+    return (
+        _paragraph("The fit compared these settings on items that it held out. The ring marks the one it chose.")
+        + curve(errors, names, at)
+        + f"<details><summary>Numbers</summary>{table}</details>"
+    )
+
+
+def _diagnosis(warnings: Sequence[str], facts: Sequence[str]) -> str:
+    told = "".join(f'<li class="warning">{escape(said)}</li>' for said in warnings)
+    first = f"<ul>{told}</ul>" if told else _paragraph("The model warns of nothing.")
+    return first + _listed(facts)
+
+
+def _settings(content: Content) -> str:
+    rows = [
+        [f"<code>{escape(name)}</code>", f"<code>{escape(value)}</code>"] for name, value in settings(content.model)
+    ]
+    name = type(content.model).__name__
+    return _paragraph(f"{name}; parameters that are not at their defaults, and what the fit set.") + _table(
+        ["name", "value"], rows
+    )
+
+
+def _load(content: Content) -> str:
+    file = content.model_file or "model.rkhs"
+    lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
+    code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
+    shell = f"rkhs transform {file} new.csv -o codes.csv"
+    return (
+        f"<pre><code>{escape(chr(10).join(code))}</code></pre>{_paragraph('On the command line:')}"
+        f"<pre><code>{escape(shell)}</code></pre>"
+    )

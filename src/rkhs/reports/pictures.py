@@ -1,0 +1,255 @@
+"""Pictures that are small in bytes: images as one sheet, structures as short texts, charts as SVG."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import missing_extra
+
+__all__ = ["bars", "curve", "drawing", "image_sheet", "png", "sparkline", "static_map", "structure_svg"]
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_UNIT = 0.05  # angstrom; a bond is about 1.5
+_MOST_ATOMS = 200
+_LEVELS = 15  # grey levels of thumbnails, but one: fewer levels, fewer bytes
+
+
+def png(pixels: np.ndarray) -> str:
+    """A grey image as the text of a ``data:`` address.
+
+    Parameters
+    ----------
+    pixels : ndarray of shape (h, w), uint8
+
+    Returns
+    -------
+    str
+    """
+    height, width = pixels.shape
+    lines = np.concatenate([np.zeros((height, 1), dtype=np.uint8), pixels], axis=1)
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines.tobytes(), 9)),
+        (b"IEND", b""),
+    ]
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts
+    )
+    return "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def grey(rows: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Numbers as grey levels, dark for large ones."""
+    share = np.clip((rows - low) / max(high - low, 1e-300), 0.0, 1.0)
+    return (255 - np.round(share * _LEVELS) * (255 // _LEVELS)).astype(np.uint8)
+
+
+def image_sheet(rows: np.ndarray, shape: tuple[int, ...], most_bytes: int) -> dict[str, Any]:
+    """Images side by side on one sheet, every ``step``-th if all together are too large.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, h * w)
+    shape : (h, w)
+    most_bytes : int
+        Of the text of the sheet.
+
+    Returns
+    -------
+    dict
+        ``sheet``, ``across`` (images a line), ``height``, ``width``, ``step``.
+    """
+    low, high = float(np.nanmin(rows)), float(np.nanmax(rows))
+    step = 1
+    while True:
+        tiles = grey(rows[::step], low, high).reshape(-1, *shape)
+        across = int(np.ceil(len(tiles) ** 0.5))
+        lines = -(-len(tiles) // across)
+        full = np.full((lines * across, *shape), 255, dtype=np.uint8)
+        full[: len(tiles)] = tiles
+        sheet = png(full.reshape(lines, across, *shape).transpose(0, 2, 1, 3).reshape(lines * shape[0], -1))
+        if len(sheet) <= most_bytes or len(tiles) == 1:
+            return {"sheet": sheet, "across": across, "height": shape[0], "width": shape[1], "step": step}
+        step *= 2
+
+
+def drawing(smiles: str) -> str:
+    """A structure as a short text that the page draws: atoms, bonds and labels; empty if it cannot be drawn.
+
+    Places are pairs of base-36 digits, in twentieths of an angstrom. A bond is its two atoms and a letter: ``1``,
+    ``2``, ``3``, ``w`` for a wedge, ``h`` for a hashed one. A label is ``atom:symbol:hydrogens:charge``.
+
+    Raises
+    ------
+    MissingExtraError
+        If RDKit is not installed.
+    """
+    molecule = _prepared(smiles)
+    if molecule is None or not 0 < molecule.GetNumAtoms() <= _MOST_ATOMS:
+        return ""
+    places = np.asarray(molecule.GetConformer().GetPositions())[:, :2] * [1.0, -1.0]
+    units = np.clip(np.round((places - places.min(0)) / _UNIT).astype(int), 0, 36 * 36 - 1)
+    atoms = "".join(_two(value) for place in units.tolist() for value in place)
+    bonds = "".join(
+        _two(bond.GetBeginAtomIdx()) + _two(bond.GetEndAtomIdx()) + _bond_letter(bond) for bond in molecule.GetBonds()
+    )
+    labels = " ".join(_label(atom) for atom in molecule.GetAtoms() if _is_labelled(atom))
+    return f"{atoms}|{bonds}|{labels}"
+
+
+def _prepared(smiles: str) -> Any:
+    """The molecule with its places in the plane; None if RDKit cannot read it."""
+    try:
+        from rdkit import Chem, rdBase
+        from rdkit.Chem.Draw import rdMolDraw2D
+    except ImportError as error:
+        raise missing_extra("rdkit", "chem") from error
+    quiet = rdBase.BlockLogs()
+    try:
+        molecule = Chem.MolFromSmiles(smiles)
+        return None if molecule is None else rdMolDraw2D.PrepareMolForDrawing(molecule)
+    except (RuntimeError, ValueError):  # no Kekule structure, or no room in the plane
+        return None
+    finally:
+        del quiet
+
+
+def _two(value: int) -> str:
+    return _DIGITS[value // 36] + _DIGITS[value % 36]
+
+
+def _bond_letter(bond: Any) -> str:
+    wedge = {"BEGINWEDGE": "w", "BEGINDASH": "h"}.get(str(bond.GetBondDir()))
+    return wedge or {2.0: "2", 3.0: "3"}.get(bond.GetBondTypeAsDouble(), "1")
+
+
+def _is_labelled(atom: Any) -> bool:
+    return atom.GetAtomicNum() != 6 or atom.GetFormalCharge() != 0 or atom.GetIsotope() != 0 or atom.GetDegree() == 0
+
+
+def _label(atom: Any) -> str:
+    isotope = str(atom.GetIsotope()) if atom.GetIsotope() else ""
+    return f"{atom.GetIdx()}:{isotope}{atom.GetSymbol()}:{atom.GetTotalNumHs()}:{atom.GetFormalCharge()}"
+
+
+def structure_svg(smiles: str) -> str:
+    """A structure drawn by RDKit, as the text of a ``data:`` address; empty if it cannot be drawn."""
+    molecule = _prepared(smiles)
+    if molecule is None or molecule.GetNumAtoms() > _MOST_ATOMS:
+        return ""
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    drawer = rdMolDraw2D.MolDraw2DSVG(200, 140)
+    options: Any = drawer.drawOptions()
+    options.clearBackground = False
+    options.prepareMolsBeforeDrawing = False
+    drawer.DrawMolecule(molecule)
+    drawer.FinishDrawing()
+    return "data:image/svg+xml;base64," + base64.b64encode(drawer.GetDrawingText().encode()).decode()
+
+
+def static_map(codes: np.ndarray, groups: Sequence[str]) -> str:
+    """Points as one SVG path a group: what is seen before the script runs, or without it.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, 2)
+    groups : sequence of n str
+        Classes of the style sheet: ``c0`` to ``c9``, ``r0`` to ``r4``, ``none``.
+
+    Returns
+    -------
+    str
+    """
+    centre = (codes.max(0) + codes.min(0)) / 2.0
+    half = max(float(np.ptp(codes, axis=0).max()) / 2.0, 1e-300) * 1.06
+    shape = np.ptp(codes, axis=0) / (2.0 * half)
+    height = int(1000 * min(1.0, max(0.4, shape[1] * 1.06)))
+    x = np.round(500 + 500 * (codes[:, 0] - centre[0]) / half).astype(int)
+    y = np.round(height / 2 - 500 * (codes[:, 1] - centre[1]) / half).astype(int)
+    size = int(np.clip(400 / len(codes) ** 0.5, 6, 18))
+    paths = []
+    for group in sorted(set(groups)):
+        steps = "".join(f"M{x[i]} {y[i]}h0" for i in range(len(codes)) if groups[i] == group)
+        paths.append(f'<path class="dot {group}" stroke-width="{size}" d="{steps}"/>')
+    return (
+        f'<svg id="still" viewBox="0 0 1000 {height}" role="img" aria-label="Map of {len(codes)} items">'
+        f"{''.join(paths)}</svg>"
+    )
+
+
+def bars(shares: np.ndarray) -> str:
+    """Shares by component as bars, and their sum as a line."""
+    p, total = len(shares), np.cumsum(shares)
+    top = max(1.0, float(total[-1]))
+    step = 560.0 / p
+    said = f"{shares[0]:.0%} for component 1; {total[-1]:.0%} together"
+    parts = [_frame(f"Share of the variance by component: {said}")]
+    for j in range(p):
+        height = 200.0 * float(shares[j]) / top
+        x = 60.0 + step * j
+        parts.append(
+            f'<rect class="bar" x="{x + 0.12 * step:.1f}" y="{220 - height:.1f}" width="{0.76 * step:.1f}" '
+            f'height="{height:.1f}"><title>component {j + 1}: {shares[j]:.1%}</title></rect>'
+        )
+        if p <= 16 or j % -(-p // 12) == 0:
+            parts.append(f'<text x="{x + step / 2:.1f}" y="238" text-anchor="middle">{j + 1}</text>')
+    line = " ".join(f"{60 + step * (j + 0.5):.1f},{220 - 200 * float(total[j]) / top:.1f}" for j in range(p))
+    parts += [f'<polyline class="line" points="{line}"/>', *_ticks(0.0, top, "{:.0%}")]
+    return "".join([*parts, '<text x="340" y="258" text-anchor="middle">component</text></svg>'])
+
+
+def curve(values: np.ndarray, labels: Sequence[str], chosen: int | None) -> str:
+    """Errors by setting as a line; the chosen setting is marked."""
+    low, high = float(values.min()), float(values.max())
+    room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
+    low, high = low - room, high + room
+    x = 60.0 + 560.0 * (np.arange(len(values)) + 0.5) / len(values)
+    y = 220.0 - 200.0 * (values - low) / (high - low)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    parts = [_frame("Held-out error by setting"), f'<polyline class="line" points="{points}"/>']
+    for i in range(len(values)):
+        mark = "mark chosen" if i == chosen else "mark"
+        parts.append(
+            f'<circle class="{mark}" cx="{x[i]:.1f}" cy="{y[i]:.1f}" r="{7 if i == chosen else 4}">'
+            f"<title>{escape(labels[i])}: {values[i]:.4g}</title></circle>"
+        )
+        if len(values) <= 16 or i % -(-len(values) // 12) == 0:
+            parts.append(f'<text x="{x[i]:.1f}" y="238" text-anchor="middle">{i + 1}</text>')
+    parts += _ticks(low, high, "{:.3g}")
+    return "".join([*parts, '<text x="340" y="258" text-anchor="middle">setting</text></svg>'])
+
+
+def _frame(label: str) -> str:
+    return (
+        f'<svg class="chart" viewBox="0 0 640 264" role="img" aria-label="{escape(label)}">'
+        '<path class="axis" d="M60 20V220H620"/>'
+    )
+
+
+def _ticks(low: float, high: float, form: str) -> list[str]:
+    values = np.linspace(low, high, 5)
+    return [
+        f'<text x="54" y="{224 - 200 * (value - low) / (high - low):.1f}" text-anchor="end">{form.format(value)}</text>'
+        for value in values
+    ]
+
+
+def sparkline(original: np.ndarray, rebuilt: np.ndarray) -> str:
+    """A curve and what is rebuilt of it, as a small SVG."""
+    both = np.stack([original, rebuilt])
+    low, high = float(both.min()), float(both.max())
+    x = np.linspace(2, 158, both.shape[1])
+    y = 48.0 - 46.0 * (both - low) / max(high - low, 1e-300)
+    lines = [" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, row, strict=True)) for row in y]
+    return (
+        '<svg class="spark" viewBox="0 0 160 50" role="img" aria-label="original and rebuilt curve">'
+        f'<polyline class="old" points="{lines[0]}"/><polyline class="new" points="{lines[1]}"/></svg>'
+    )

@@ -1,0 +1,167 @@
+"""A fitted model and its items as one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import atomic_path
+from rkhs.reports.audit import audit, target_sentence
+from rkhs.reports.findings import rebuild
+from rkhs.reports.items import read_items
+from rkhs.reports.page import Content, page
+
+__all__ = ["Report", "make_report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page of HTML and the sentences in it that speak of the input.
+
+    Parameters
+    ----------
+    html : str
+        The whole page.
+    audit : tuple of str
+        What was found in the input.
+
+    Raises
+    ------
+    InputError
+        From :meth:`save`, for a path that cannot be written.
+    """
+
+    html: str
+    audit: tuple[str, ...]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file: complete, or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.html``.
+        """
+        if not str(path).lower().endswith((".html", ".htm")):
+            raise InputError(f"path must end in .html; got {str(path)!r}; change the file name")
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(self.html.encode("utf-8", errors="replace"))
+
+
+def make_report(
+    model: Any,
+    X: Any,
+    *,
+    target: Any = None,
+    target_name: str = "target",
+    names: Sequence[str] | None = None,
+    column_names: Sequence[str] | None = None,
+    smiles: Sequence[str] | None = None,
+    image_shape: Any = "auto",
+    at_most: int = 5000,
+    title: str | None = None,
+    model_file: str | None = None,
+) -> Report:
+    """Make a page about a fitted model and items: what the input is, the map, the errors, and what to know.
+
+    The page is one file without links to other places. It draws its map by a small script of its own; without scripts
+    it shows the texts, the tables and a still map.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with ``transform``: KernelAutoencoder, KernelAutoencoderCV, KernelPCA, KernelContrastive, DeepRKM.
+    X : array (n, d), kernel values (n, n_train), list of n objects, DataFrame, or Dataset of ``rkhs.data``
+        Items as the model takes them, such as those it was fitted on. Codes are ``model.transform(X)``.
+    target : array of shape (n,), default=None
+        A class or a number of each item, to colour the map. NaN and None are gaps.
+    target_name : str, default="target"
+    names : sequence of n str, default=None
+        Of the items; None takes those of a Dataset or DataFrame, else numbers from 1.
+    column_names : sequence of d str, default=None
+    smiles : sequence of n str, default=None
+        Structures of the items, which the page then draws (needs RDKit, extra ``chem``).
+    image_shape : (height, width), "auto" or None, default="auto"
+        If rows are images. "auto": square ones of at least 64 pixels whose neighbours are alike.
+    at_most : int, default=5000
+        Items on the page, evenly spaced among all. The audit reads all.
+    title : str, default=None
+    model_file : str, default=None
+        Name of the file that holds the model, for the lines that load it.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InputError
+        If the model has no codes, or the arguments do not fit the items.
+    NotFittedError
+        Before fit.
+    MissingExtraError
+        For ``smiles`` without RDKit.
+
+    Notes
+    -----
+    Time is that of ``transform``, of the reconstruction errors and of :func:`rkhs.diagnose`, ``2 n^3``, which is left
+    out beyond 5,000 training items.
+
+    Examples
+    --------
+    >>> from rkhs import KernelPCA, make_report
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report = make_report(KernelPCA(2).fit(X), X, target=y, target_name="species")
+    >>> print(report.audit[0])
+    150 items with 4 columns each.
+    >>> report.save("iris.html")  # doctest: +SKIP
+    """
+    if not hasattr(model, "transform"):
+        raise InputError(f"model must be a fitted estimator with codes (transform); got {shown(model)}")
+    check_is_fitted(model)
+    domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
+    everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
+    values = None if target is None else _target(target, len(everything))
+    said = audit(everything) + ([] if values is None else [target_sentence(target_name, values)])
+    kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
+    items = everything if len(kept) == len(everything) else everything.rows(kept)
+    codes = np.asarray(model.transform(items.X), dtype=np.float64)
+    if codes.ndim != 2 or not codes.shape[1]:
+        raise InputError(f"model must give codes of shape (n, p); got {codes.shape}")
+    content = Content(
+        model=model,
+        items=items,
+        total=len(everything),
+        audit=tuple(said),
+        codes=codes,
+        rebuilt=rebuild(model, items, codes),
+        target=None if values is None else (target_name, values[kept]),
+        title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
+        model_file=model_file,
+    )
+    return Report(page(content), tuple(said))
+
+
+def _kept(n: int, at_most: int) -> np.ndarray:
+    return np.arange(n) if n <= at_most else np.linspace(0, n - 1, at_most).round().astype(int)
+
+
+def _target(target: Any, n: int) -> np.ndarray:
+    """Floats with NaN for gaps, or texts that are empty for gaps."""
+    array = np.asarray(target)
+    if array.ndim != 1 or len(array) != n:
+        raise InputError(f"target must have shape ({n},), one value an item; got {array.shape}")
+    if array.dtype.kind in "iuf":
+        values = array.astype(np.float64)
+        if not np.isfinite(values).any():
+            raise InputError("target must hold a known value; got none; leave it out")
+        return np.where(np.isfinite(values), values, np.nan)
+    return np.array(["" if cell is None or cell != cell else str(cell) for cell in array.tolist()], dtype=object)

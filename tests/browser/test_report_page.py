@@ -1,0 +1,187 @@
+"""The report in a real browser: nothing on the console, hover, selection, search, keys, a phone, dark and light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rkhs import KernelPCA, make_report
+from tests.browser import browser as driver
+from tests.browser.browser import Browser
+
+pytestmark = pytest.mark.browser
+RNG = np.random.default_rng(3)
+N = 60
+X = RNG.normal(size=(N, 3)) * [3.0, 2.0, 1.0]
+NAMES = [f"item {i}" for i in range(N)]
+NAMES[7] = "<img src=x onerror=console.error(1)></script><script>console.error(2)</script>"
+CLASSES = np.where(X[:, 0] > 0.0, "right & <b>bold</b>", "left")
+SMILES = ["CCO", "C[C@H](N)C(=O)O", "c1ccccc1[N+](=O)[O-]", "C#N", "[Na+].[Cl-]", "CC(=O)Oc1ccccc1C(=O)O"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    shown = Browser()
+    yield shown
+    shown.close()
+
+
+@pytest.fixture(scope="module")
+def model() -> KernelPCA:
+    return KernelPCA(3).fit(X)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory, model: KernelPCA) -> Path:
+    report = make_report(model, X, target=CLASSES, target_name="side", names=NAMES, title="A <table>")
+    path = tmp_path_factory.mktemp("report") / "table.html"
+    report.save(path)
+    return path
+
+
+def place_of(browser: Browser, item: int) -> tuple[float, float]:
+    browser.run("document.getElementById('frame').scrollIntoView({block: 'center', behavior: 'instant'})")
+    x, y = browser.run(
+        "(() => { const c = document.querySelector('#frame canvas'), b = c.getBoundingClientRect(), "
+        f"q = c.placeOf({item}); return [b.left + q[0], b.top + q[1]]; }})()"
+    )
+    return x, y
+
+
+def text_of(browser: Browser, selector: str) -> str:
+    return browser.run(f"document.querySelector({selector!r})?.textContent ?? ''")
+
+
+def test_no_browser_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver.shutil, "which", lambda name: None)
+    with pytest.raises(FileNotFoundError, match="install Chromium"):
+        driver.find_browser()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_is_quiet_fits_and_can_be_read(browser: Browser, table: Path, width: int, dark: bool) -> None:
+    browser.open(table, width, dark=dark)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run("document.querySelector('#frame canvas').getBoundingClientRect().width") > 0.6 * min(width, 900)
+    light = browser.run(
+        "(() => { const s = getComputedStyle(document.body), f = (c) => c.match(/[0-9.]+/g).slice(0, 3).map((v) => "
+        "(v / 255) ** 2.2).reduce((t, v, k) => t + v * [0.2126, 0.7152, 0.0722][k], 0); "
+        "return [f(s.color), f(s.backgroundColor)]; })()"
+    )
+    assert (light[0] > light[1]) == dark
+    assert (max(light) + 0.05) / (min(light) + 0.05) > 7.0
+    assert not browser.complaints
+    assert {url.split(":")[0] for url in browser.requests} <= {"file", "data", "about"}
+    # No name has become an element.
+    assert browser.run("document.querySelectorAll('script').length") == 2
+    assert browser.run("document.querySelectorAll('#map b, #input b, img').length") == 0
+
+
+def test_hover_names_the_item_under_the_mouse(browser: Browser, table: Path) -> None:
+    browser.open(table)
+    for item in (3, 7):
+        browser.mouse("mouseMoved", *place_of(browser, item))
+        assert text_of(browser, "#card h3") == NAMES[item]
+    assert CLASSES[7] in text_of(browser, "#card dl")
+    assert not browser.complaints
+
+
+def test_a_click_lists_the_nearest_in_code_space(browser: Browser, table: Path, model: KernelPCA) -> None:
+    browser.open(table)
+    browser.click(*place_of(browser, 5))
+    listed = browser.run("[...document.querySelectorAll('#neighbours button')].map((b) => b.firstChild.textContent)")
+    codes = model.transform(X)
+    nearest = np.argsort(((codes - codes[5]) ** 2).sum(1), kind="stable")[1:9]
+    assert listed == [NAMES[i] for i in nearest]
+    assert browser.run("document.getElementById('selected')") is None
+
+
+def test_a_rectangle_selects(browser: Browser, table: Path) -> None:
+    browser.open(table)
+    browser.run("document.getElementById('frame').scrollIntoView({block: 'center', behavior: 'instant'})")
+    box = browser.run("JSON.parse(JSON.stringify(document.querySelector('#frame canvas').getBoundingClientRect()))")
+    middle = box["left"] + box["width"] / 2
+    places = [place_of(browser, i) for i in range(N)]
+    browser.mouse("mouseMoved", box["left"] + 2, box["top"] + 2)
+    browser.mouse("mousePressed", box["left"] + 2, box["top"] + 2, 1)
+    browser.mouse("mouseMoved", middle, box["bottom"] - 2, 1)
+    browser.mouse("mouseReleased", middle, box["bottom"] - 2)
+    inside = [NAMES[i] for i, (x, _) in enumerate(places) if x <= middle]
+    assert 0 < len(inside) < N
+    assert f"{len(inside)} selected" in text_of(browser, "#chosen")
+    listed = browser.run("[...document.querySelectorAll('#selected button')].map((b) => b.textContent)")
+    assert listed == inside
+    browser.run("document.getElementById('clear').click()")
+    assert browser.run("document.getElementById('chosen').hidden")
+    assert not browser.complaints
+
+
+def test_the_keyboard_reaches_everything(browser: Browser, table: Path) -> None:
+    browser.open(table)
+    reached = set()
+    for _ in range(40):
+        browser.key("Tab")
+        reached.add(browser.run("document.activeElement.id || document.activeElement.tagName"))
+        if browser.run("document.activeElement.tagName") == "CANVAS":
+            break
+    assert {"colour", "across", "up", "search", "clear", "CANVAS"} <= reached
+    browser.key("ArrowRight")
+    first = text_of(browser, "#card h3")
+    browser.key("ArrowRight")
+    assert first in NAMES
+    assert text_of(browser, "#card h3") != first
+    browser.key("Enter")
+    assert browser.run("document.querySelectorAll('#neighbours button').length") == 8
+    browser.key("Escape")
+    assert browser.run("document.getElementById('chosen').hidden")
+
+
+def test_search_and_colours(browser: Browser, table: Path) -> None:
+    browser.open(table)
+    browser.run("document.getElementById('search').focus()")
+    browser.type("ITEM 3")
+    assert text_of(browser, "#result").startswith("11 found")  # 3, and 30 to 39
+    browser.key("Enter")
+    assert "11 selected" in text_of(browser, "#chosen")
+    assert browser.run("document.querySelectorAll('#legend li').length") == 2
+    browser.run("document.getElementById('colour').value = '1'")
+    browser.run("document.getElementById('colour').dispatchEvent(new Event('change'))")
+    assert browser.run("document.querySelectorAll('#legend .ramp').length") == 1
+    assert not browser.complaints
+
+
+def test_without_scripts_there_are_a_map_and_the_texts(browser: Browser, table: Path) -> None:
+    browser.open(table, scripts=False)
+    assert browser.run("document.getElementById('still').getBoundingClientRect().width") > 300
+    assert "60 items" in text_of(browser, "#input")
+    assert browser.run("document.getElementById('controls').getBoundingClientRect().height") == 0
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_images_and_structures_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    from rkhs.data import morgan_fingerprints
+
+    smooth = np.cumsum(RNG.normal(size=(20, 64)), axis=1)
+    bits = morgan_fingerprints(SMILES).bits
+    reports = {
+        "images.html": make_report(KernelPCA(2).fit(smooth), smooth, image_shape=(8, 8)),
+        "molecules.html": make_report(KernelPCA(2).fit(bits), bits, smiles=SMILES),
+    }
+    for name, report in reports.items():
+        report.save(tmp_path / name)
+        browser.open(tmp_path / name, dark=True)
+        browser.mouse("mouseMoved", *place_of(browser, 1))
+        drawn = browser.run(
+            "(() => { const c = document.querySelector('#card canvas'); return c.getContext('2d').getImageData(0, 0, "
+            "c.width, c.height).data.filter((v, k) => k % 4 === 3 && v > 0).length; })()"
+        )
+        assert drawn > 300, name
+        pictures = browser.run("[...document.querySelectorAll('#rebuilt img')].map((i) => i.naturalWidth)")
+        assert len(pictures) == {"images.html": 24, "molecules.html": 6}[name]
+        assert min(pictures) > 0
+        assert not browser.complaints, name

@@ -1,0 +1,116 @@
+"""``rkhs report``: from a file or a model to a page, and one line for wrong use."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs.cli.main import main
+from rkhs.data import load_molecules
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(24, 3)).round(5)
+FAST = ["--estimator", "kernel-pca"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"n{i},{'<i>x</i>' if i % 2 else 'y'},{','.join(map(str, row))}" for i, row in enumerate(X.tolist())]
+    Path("table.csv").write_text("\n".join(["name,kind,a,b,c", *rows]) + "\n")
+    Path("plain.csv").write_text("\n".join(["a,b,c", *(row.split(",", 2)[2] for row in rows)]) + "\n")
+    np.save("rows.npy", X)
+    return tmp_path
+
+
+def data_of(path: str) -> dict[str, Any]:
+    found = re.search(r'id="data">(.*?)</script>', Path(path).read_text(), re.DOTALL)
+    assert found
+    return json.loads(found.group(1))
+
+
+def test_a_table_with_names_and_a_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "table.csv", "--target", "kind", *FAST, "--save-model", "m.rkhs"]) == 0
+    printed = capsys.readouterr().out
+    assert "24 items with 3 columns each." in printed
+    assert "kind has 2 classes: y (12), <i>x</i> (12)" in printed
+    data = data_of("report.html")
+    assert data["names"] == [f"n{i}" for i in range(24)]
+    assert data["fields"][0]["classes"] == ["<i>x</i>", "y"]
+    assert [field["name"] for field in data["fields"][2:]] == ["a", "b", "c"]
+    assert "rkhs.load(&#x27;m.rkhs&#x27;)" in Path("report.html").read_text()
+    # The model of the file gives the same page for the same rows.
+    words = ["report", "m.rkhs", "table.csv", "--target", "kind", "--index-column", "name", "-o", "again.html"]
+    assert main(words) == 0
+    assert data_of("again.html") == data
+
+
+def test_programs_get_one_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "plain.csv", *FAST, "--json", "-o", "page.html"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["page"] == "page.html"
+    assert found["bytes"] == Path("page.html").stat().st_size
+    assert found["audit"][0] == "24 items with 3 columns each."
+
+
+def test_gaps_in_a_target_are_gaps(folder: Path) -> None:
+    lines = Path("table.csv").read_text().splitlines()
+    Path("gap.csv").write_text("\n".join([lines[0], lines[1].replace(",y,", ",NA,"), *lines[2:]]) + "\n")
+    assert main(["report", "gap.csv", "--target", "kind", *FAST]) == 0
+    assert data_of("report.html")["fields"][0]["of"][:3] == [-1, 0, 1]
+
+
+def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    smiles = ["C(", *load_molecules().smiles[:12]]
+    Path("m.csv").write_text("\n".join(["id,s,y", *(f"m{i},{text},{i}.5" for i, text in enumerate(smiles))]) + "\n")
+    words = ["report", "m.csv", "--smiles", "s", "--target", "y", "--skip-bad-smiles", *FAST]
+    assert main(words) == 0
+    assert "1 SMILES could not be read" in capsys.readouterr().out
+    data = data_of("report.html")
+    assert data["smiles"] == smiles[1:]
+    assert data["names"][0] == "m1"
+    assert all(data["drawings"])
+    assert "from 1.5 to 12.5" in Path("report.html").read_text()
+
+
+def test_parquet_tables_have_targets(folder: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs the extra tables")
+    pytest.importorskip("pyarrow", reason="needs the extra tables")
+    pandas.read_csv("table.csv").to_parquet("table.parquet")
+    assert main(["report", "table.parquet", "--target", "kind", *FAST]) == 0
+    assert data_of("report.html")["names"][1] == "n1"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.csv"], "got 'none.csv', which does not"),
+        (["m.rkhs"], "a report on a model needs items too"),
+        (["m.rkhs", "plain.csv", "--kernel", "linear"], "--kernel is for a fit"),
+        (["plain.csv", "-o", "page.txt"], "-o must end in .html, .htm"),
+        (["plain.csv", "-o", "no/page.html"], "whose folder does not exist"),
+        (["plain.csv", "--target", "q"], "--target must name a column of the file; got 'q'"),
+        (["rows.npy", "--target", "0"], "--target names a column of a .csv, .tsv or .parquet table"),
+        (["plain.csv", "--sha256", "00"], "are for a model file"),
+        (["plain.csv", "--at-most", "1"], "--at-most must be an integer >= 2"),
+        (["plain.csv", "--save-model", "plain.csv"], "names a model file"),
+        (["table.csv"], "expected numbers in every column read"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["fit", "rows.npy", "-o", "m.rkhs", "--quiet", *FAST]) == 0
+    before = sorted(os.listdir())
+    assert main(["report", *words, *([] if "m.rkhs" in words else FAST)]) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
+    assert sorted(os.listdir()) == before

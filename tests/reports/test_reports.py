@@ -1,0 +1,199 @@
+"""Reports: what the audit says, what the page holds, and that nothing of the data becomes part of the page's code."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, make_report
+from rkhs._core.errors import InputError
+from rkhs.data import Dataset, SkippedRow
+from rkhs.reports.audit import audit, target_sentence
+from rkhs.reports.items import read_items
+from rkhs.reports.pictures import drawing, image_sheet
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 4))
+MODEL = KernelPCA(3).fit(X)
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+class Tags(HTMLParser):
+    """Counts elements, and remembers their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def data_of(html: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert found
+    return json.loads(found.group(1))
+
+
+def said(X: Any, kind: str = "vectors", **more: Any) -> str:
+    columns = more.pop("columns", None)
+    data = Dataset(X, kind, more.pop("names", None), columns, "file.csv", **more)  # type: ignore[arg-type]
+    items = read_items(data, "vectors", names=None, columns=None, smiles=None, image_shape="auto")
+    return " ".join(audit(items))
+
+
+def test_the_audit_names_identifiers_constants_scales_and_copies() -> None:
+    table = np.column_stack([np.arange(1.0, 31.0), np.full(30, 7.0), RNG.normal(size=30), 50 * RNG.normal(size=30)])
+    table[29] = table[28]
+    table[29, 0] = 31.0
+    text = said(table, columns=("number", "flat", "thin", "wide"))
+    assert "30 items with 4 columns each." in text
+    assert "number looks like identifiers" in text
+    assert "1 column is constant (flat)." in text
+    assert "standard deviation of wide is" in text
+    assert "that of thin is" in text
+    assert "No item is a copy of another." in text
+    assert "1 item is a copy of an earlier one" in said(np.vstack([table[:29, 2:], table[:1, 2:]]))
+    even = said(RNG.normal(size=(30, 3)))
+    assert "scales" not in even
+    assert "identifiers" not in even
+
+
+def test_the_audit_counts_gaps_and_names() -> None:
+    cells = np.array([[1.0, "a"], [None, "b"], [None, "a"], [2.0, None]], dtype=object)
+    text = said(cells, "table", columns=("size", "kind"), names=("x", "y", "y", "z"))
+    assert "3 cells are empty, in 2 columns; most in size (50% of its cells)." in text
+    assert "1 item has a name that another item has too." in text
+
+
+def test_the_audit_of_molecules_speaks_of_salts_and_rows_left_out() -> None:
+    bits = RNG.integers(0, 2, size=(3, 16)).astype(np.uint8)
+    text = said(bits, "molecules", smiles=("CCO", "[Na+].[Cl-]", "C"), skipped=(SkippedRow(4, "C(", "unreadable"),))
+    assert "1 SMILES has more than one part" in text
+    assert "1 SMILES could not be read and was left out; the first is C( in row 4." in text
+
+
+def test_targets_are_numbers_or_classes() -> None:
+    assert target_sentence("y", np.array([0.5, 2.5, np.nan])).startswith("y has numbers from 0.5 to 2.5, mean 1.5.")
+    assert "1 value is missing" in target_sentence("y", np.array([0.5, 2.5, np.nan]))
+    assert "y has 2 classes: a (2), b (1)" in target_sentence("y", np.array(["a", "b", "a", ""], dtype=object))
+    assert "y has 2 classes: 1 (2), 0 (1)" in target_sentence("y", np.array([1.0, 0.0, 1.0]))
+
+
+def test_the_page_holds_the_codes_and_the_sections() -> None:
+    report = make_report(MODEL, X, target=X[:, 0], target_name="first")
+    data = data_of(report.html)
+    codes = np.frombuffer(base64.b64decode(data["codes"]), dtype="<f4").reshape(40, 3)
+    np.testing.assert_allclose(codes, MODEL.transform(X), rtol=1e-6)
+    assert [field["name"] for field in data["fields"][:2]] == ["first", "reconstruction error"]
+    errors = np.frombuffer(base64.b64decode(data["fields"][1]["numbers"]), dtype="<f4")
+    np.testing.assert_allclose(errors, MODEL.reconstruction_error(X), rtol=1e-5)
+    sections = [attrs["id"] for tag, attrs in Tags(report.html).tags if tag == "section"]
+    assert sections == ["short", "input", "map", "rebuilt", "spectrum", "diagnosis", "settings", "load"]
+    worst = int(MODEL.reconstruction_error(X).argmax())
+    assert f'data-item="{worst}">{worst + 1}</button>' in report.html.split("<h3>Worst</h3>")[1].split("</tr>")[1]
+
+
+def test_a_chosen_regulariser_has_its_curve() -> None:
+    model = KernelAutoencoder(1, reg="auto", max_iter=50, tol=1e-2).fit(X[:30])
+    html = make_report(model, X[:30]).html
+    assert '<section id="selection">' in html
+    assert 'class="mark chosen"' in html
+
+
+def test_a_model_that_rebuilds_nothing_says_so() -> None:
+    html = make_report(KernelContrastive(2).fit(X, np.arange(40) % 2), X).html
+    assert "Reconstructions were not measured" in html
+
+
+def test_texts_of_the_data_stay_texts() -> None:
+    names = [NASTY] * 40
+    report = make_report(
+        MODEL, X, names=names, column_names=[NASTY, "b", "c", "&amp;"], target=names, target_name=NASTY, title=NASTY
+    )
+    plain = make_report(MODEL, X, target=np.zeros(40), names=["a"] * 40)
+    count = [
+        sum(tag == what for tag, _ in Tags(page.html).tags) for page in (report, plain) for what in ("script", "img")
+    ]
+    assert count == [2, 0, 2, 0]
+    assert NASTY not in report.html
+    data = data_of(report.html)
+    assert data["names"][0] == NASTY
+    assert not [attrs for _, attrs in Tags(report.html).tags if any(name.startswith("on") for name in attrs)]
+
+
+def test_the_page_asks_for_nothing_outside_itself() -> None:
+    html = make_report(MODEL, X).html
+    addresses = [attrs[name] for _, attrs in Tags(html).tags for name in ("src", "href") if name in attrs]
+    assert all(address and address.startswith(("#", "data:")) for address in addresses)
+    assert "default-src 'none'" in html
+    assert "http" not in re.sub(r"http-equiv|http://www.w3.org\S*", "", html)
+
+
+def test_many_items_are_thinned_and_said() -> None:
+    report = make_report(MODEL, X, at_most=10)
+    data = data_of(report.html)
+    assert data["n"] == 10
+    assert data["names"] == [str(i + 1) for i in np.linspace(0, 39, 10).round().astype(int)]
+    assert "The page shows 10 of them" in report.html
+    assert report.audit[0] == "40 items with 4 columns each."
+
+
+def test_gram_matrices_one_component_and_images() -> None:
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(2))
+    html = make_report(KernelPCA(2, kernel="precomputed").fit(K), K).html
+    assert "each known by its kernel values with 40 training items" in html
+    assert "The first item is at the top" in make_report(KernelPCA(1).fit(X), X).html
+    smooth = np.cumsum(RNG.normal(size=(30, 64)), axis=1)
+    assert "30 images of 8 x 8 pixels" in make_report(KernelPCA(2).fit(smooth), smooth, image_shape=(8, 8)).audit[0]
+    assert "64 columns" in make_report(KernelPCA(2).fit(smooth[:, ::-1]), RNG.normal(size=(30, 64))).audit[0]
+
+
+def test_thumbnails_are_thinned_until_they_fit() -> None:
+    rows = RNG.uniform(size=(64, 64))
+    assert image_sheet(rows, (8, 8), 10**6)["step"] == 1
+    small = image_sheet(rows, (8, 8), 1500)
+    assert len(small["sheet"]) <= 1500
+    assert small["step"] > 1
+
+
+def test_a_structure_is_a_short_text() -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    atoms, bonds, labels = drawing("C[C@H](N)C(=O)[O-]").split("|")
+    assert (len(atoms), len(bonds)) == (4 * 6, 5 * 5)
+    assert sorted(bonds[4::5])[1:] == ["1", "1", "2", "w"] or sorted(bonds[4::5])[-1] in "wh"
+    assert labels == "2:N:2:0 4:O:0:0 5:O:0:-1"
+    assert drawing("not a molecule(") == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": [1, 2]}, "target must have shape"),
+        ({"target": [np.nan] * 40}, "target must hold a known value"),
+        ({"names": ["a"]}, "names must be 40"),
+        ({"column_names": ["a"]}, "column_names must be 4"),
+        ({"image_shape": (3, 3)}, "image_shape must be"),
+        ({"image_shape": "large"}, "image_shape must be"),
+        ({"at_most": 1}, "at_most must be"),
+    ],
+)
+def test_wrong_use_is_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        make_report(MODEL, X, **options)
+
+
+def test_what_is_no_model_and_no_page_is_refused(tmp_path: Any) -> None:
+    with pytest.raises(InputError, match="model must be a fitted estimator"):
+        make_report(3, X)
+    with pytest.raises(InputError, match="at least two items"):
+        make_report(MODEL, X[:1])
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        make_report(MODEL, X).save(tmp_path / "page.txt")
