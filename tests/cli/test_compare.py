@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rkhs.cli.main import main
+from rkhs.cli.main import command_parsers, main
+from rkhs.cli.targets import read_with_values
 from rkhs.evaluation import compare_codes, comparison
 
 RNG = np.random.default_rng(0)
@@ -68,3 +70,18 @@ def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str],
         status = int(end.code or 0)
     assert status == 2
     assert said in capsys.readouterr().err
+
+
+def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:
+    lines = Path("table.csv").read_text().splitlines()
+    Path("named.csv").write_text("\n".join(f"{'id' if i == 0 else f'r{i}'},{line}" for i, line in enumerate(lines)))
+    said = []
+    for name in ("table.csv", "named.csv"):
+        data, y = read_with_values(arguments(name), "size", "--target")
+        said.append((data.X, y))
+    np.testing.assert_array_equal(said[0][0], said[1][0])
+    np.testing.assert_array_equal(said[0][1], said[1][1])
+
+
+def arguments(path: str) -> argparse.Namespace:
+    return command_parsers()["compare"].parse_args([path, "--target", "size"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.targets import as_values, read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,12 +142,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
         return data, y
     if args.gram:
         raise InputError("--gram has no column to predict: name a file with --targets")
-    if args.index_column is not None:
-        raise InputError("--index-column does not go with --target: names of rows are not used here; leave it out")
-    data = read_input(argparse.Namespace(**{**vars(args), "index_column": args.target}), args.input)
-    if data.row_names is None:
-        raise InputError(f"{args.input}: this kind of file has no columns; name a file of its own with --targets")
-    return data, _typed(data.row_names, f"--target {args.target}")
+    return read_with_values(args, args.target, "--target")
 
 
 def _targets(path: str, n: int) -> np.ndarray:
@@ -166,31 +162,7 @@ def _targets(path: str, n: int) -> np.ndarray:
         raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
-    return _typed(cells, "--targets")
-
-
-def _typed(cells: Any, what: str) -> np.ndarray:
-    """Numbers where all cells are numbers, else texts; a gap is an error."""
-    import numpy as np
-
-    from rkhs._core.errors import InputError
-
-    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in ("", "na", "nan", "null", "none", "?")]
-    if empty:
-        raise InputError(
-            f"{what} must have a value in every row; row {empty[0] + 1} has none ({len(empty)} such rows). Drop them"
-        )
-    return np.array(
-        [float(cell) for cell in cells] if all(map(_is_number, cells)) else [cell.strip() for cell in cells]
-    )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return as_values(cells, "--targets")
 
 
 def _numbers(data: Dataset) -> tuple[np.ndarray, str]:

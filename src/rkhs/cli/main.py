@@ -24,6 +24,7 @@ __all__ = ["command_parsers", "main"]
 # command -> (module with add_arguments(parser) and run(args) -> exit status, one line of help)
 _COMMANDS = {
     "fit": ("rkhs.cli.fit", "fit a model to a table, molecules, graphs or other items, and write it to a file"),
+    "map": ("rkhs.cli.map", "draw two components of the rows of a file as a picture"),
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["TABLES", "Outputs", "after_writing"]
+__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing"]
 
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
+PICTURES = (".png", ".svg", ".pdf")
 _IN_FOLDERS = (".txt", ".graphml", ".edgelist", ".edges", ".parquet")  # what is read where a folder is named
-_DATA = (*TABLES, *_IN_FOLDERS, ".tsv", ".npz", ".smi", ".fasta", ".fa", ".ts", ".onnx")
+_DATA = (*TABLES, *_IN_FOLDERS, ".tsv", ".npz", ".smi", ".fasta", ".fa", ".ts", ".onnx", *PICTURES)
 
 
 class Outputs:
@@ -61,7 +62,7 @@ class Outputs:
         self._refuse_clashes(flag, path)
         with naming(flag):
             check_writable(path)
-        if path.lower().endswith((".parquet", ".onnx")):
+        if path.lower().endswith((".parquet", ".onnx", *PICTURES)):
             _import_writer(path)
         self._planned[flag] = path
 
@@ -180,6 +181,13 @@ def _import_writer(path: str) -> None:
         from rkhs.export import import_onnx
 
         import_onnx()
+    elif path.lower().endswith(PICTURES):
+        from rkhs._core.errors import missing_extra
+
+        try:
+            import matplotlib.figure  # noqa: F401
+        except ImportError as error:
+            raise missing_extra("matplotlib", "plots") from error
     else:
         from rkhs.data.parquet import import_pandas
 

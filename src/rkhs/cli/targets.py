@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
-__all__ = ["read_with_numbers"]
+__all__ = ["as_values", "read_with_numbers", "read_with_values"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
+_GAPS = frozenset({"", "na", "nan", "null", "none", "?"})
 _READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
 
 
@@ -119,3 +121,110 @@ def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], n
     if data.column_names is not None:
         kept = tuple(name for i, name in enumerate(data.column_names) if i not in places)
     return replace(data, X=np.delete(data.X, places, axis=1), column_names=kept)
+
+
+def read_with_values(
+    args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False
+) -> tuple[Dataset, np.ndarray]:
+    """Read the items and one column of classes or numbers, which is no part of the items.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        With ``input`` and the options of reading.
+    name : str or int
+        The column.
+    flag : str
+        That names it, for messages.
+    gaps : bool, default=False
+        Whether cells may be empty.
+
+    Returns
+    -------
+    data : Dataset
+    values : ndarray of shape (n,)
+        See :func:`as_values`.
+
+    Raises
+    ------
+    InputError
+        If the file has no such column, or a cell is empty.
+    """
+    from rkhs._core.errors import InputError
+
+    if args.gram:
+        raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
+    try:
+        columns = _columns_of_items(args, name)
+        data = read_input(argparse.Namespace(**{**vars(args), "index_column": name, "columns": columns}), args.input)
+    except InputError as error:
+        raise InputError(str(error).replace("`index_column`", flag)) from error
+    if data.row_names is None:
+        raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
+    return data, as_values(data.row_names, f"{flag} {name}", gaps=gaps)
+
+
+def _columns_of_items(args: argparse.Namespace, name: str | int) -> str | None:
+    """``--columns``, or in a text table with names of rows all columns beside these names and the one that is known."""
+    from pathlib import Path
+
+    from rkhs.data.dataset import locate
+    from rkhs.data.text import open_text, read_text_columns
+
+    extension = args.input.lower()[-4:]
+    if args.columns is not None or args.smiles is not None or extension not in (".csv", ".tsv"):
+        return args.columns
+    if args.kind not in (None, "vectors"):
+        return None
+    header = None if args.header is None else args.header == "yes"
+    delimiter = args.delimiter or ("," if extension == ".csv" else "\t")
+    file = open_text(Path(args.input), delimiter=delimiter, header=header, encoding=args.encoding or "utf-8")
+    index = 0 if args.index_column is None else locate(args.index_column, file.names, file.width, "--index-column")
+    known = locate(name, file.names, file.width, "index_column")
+    names = read_text_columns(file, column=name, index_column=args.index_column, argument="index_column")[1]
+    if names is None:
+        return None
+    return ",".join(str(i) for i in range(file.width) if i not in (index, known))
+
+
+def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndarray:
+    """Numbers where all cells are numbers, else texts.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    what : str
+        What they are, for messages.
+    gaps : bool, default=False
+        Whether cells may be empty: NaN among numbers, "(empty)" among texts.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    InputError
+        For a gap where there may be none.
+    """
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in _GAPS]
+    if empty and not gaps:
+        raise InputError(
+            f"{what} must have a value in every row; row {empty[0] + 1} has none ({len(empty)} such rows). Drop them"
+        )
+    filled = set(range(len(cells))) - set(empty)
+    if all(_is_number(cells[i]) for i in filled):
+        return np.array([float(cell) if i in filled else np.nan for i, cell in enumerate(cells)])
+    return np.array([cell.strip() if i in filled else "(empty)" for i, cell in enumerate(cells)])
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

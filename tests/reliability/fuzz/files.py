@@ -382,18 +382,8 @@ def command_walk(case: Case) -> None:
     path = make(case, case.folder)
     source = "." if name == "graphs" else path.name
     model = case.folder / "m.rkhs"
-    made = (
-        "m.rkhs",
-        "codes.csv",
-        "codes.xyz",
-        "z.csv",
-        "z.npy",
-        "back.csv",
-        "errors.csv",
-        "m.onnx",
-        "m2.rkhs",
-        "y.csv",
-    )
+    made = ("m.rkhs", "codes.csv", "codes.xyz", "z.csv", "z.npy", "back.csv", "errors.csv", "m.onnx", "m2.rkhs")
+    made += ("y.csv", "map.svg")
     hostile = case.one_of(HOSTILE_FLAGS) if case.chance(0.3) else []
     chosen = case.one_of(ESTIMATORS)
     status = run_command(case, "fit", source, "-o", "m.rkhs", "--quiet", *flags, *chosen, *hostile, outputs=made)
@@ -410,6 +400,9 @@ def command_walk(case: Case) -> None:
         (case.folder / "bad.csv").write_bytes(damaged(case, content))
         run_command(case, "decode", "m.rkhs", "bad.csv", "-o", "back.csv", outputs=made)
         run_command(case, "decode", "m.rkhs", "z.csv", "-o", "back.csv", "--candidates", source, *reading, outputs=made)
+    if case.chance(0.1):
+        colour = case.one_of([[], ["--color", "0"], ["--color", "nowhere"]])
+        run_command(case, "map", source, "-o", "map.svg", "--estimator", "kpca", *flags, *colour, outputs=made)
     run_command(case, "predict", "m.rkhs", source, "-o", "y.csv", *reading, outputs=made)
     run_command(case, "evaluate", "m.rkhs", source, "--errors", "errors.csv", *reading, outputs=made)
     run_command(case, "export", "m.rkhs", "-o", "m.onnx", outputs=made)

@@ -1,0 +1,111 @@
+"""``rkhs map``: a file in, a picture of its rows out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.fit import build_estimator
+from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+from rkhs.cli.outputs import PICTURES, Outputs
+from rkhs.cli.targets import read_with_values
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["add_arguments", "run"]
+
+_EPILOG = """\
+examples:
+  rkhs map table.csv -o map.png --color class
+  rkhs map molecules.csv --smiles smiles --color solubility -o map.svg
+  rkhs map gram.npy --gram --estimator kernel-pca -o map.pdf
+
+The map shows two components of the codes of all rows. The column of --color is not used by the model.
+"""
+_MOST_CLASSES = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        The parser of this command.
+    """
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("input", metavar="INPUT", help="a file or folder, as rkhs fit reads them")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="picture to write: .png, .svg or .pdf (needs rkhs[plots])"
+    )
+    parser.add_argument(
+        "--color", metavar="COLUMN", type=column, help="column of numbers or of at most 20 classes, shown by colour"
+    )
+    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
+    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see rkhs fit --help")
+    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
+    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same map")
+    parser.add_argument("--gram", action="store_true", help="the input is a square Gram matrix")
+    parser.add_argument(
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+    )
+    add_input_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit two components and draw them.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used, or the output could not be written.
+    """
+    Outputs(("INPUT", args.input)).add("-o", args.output, PICTURES)
+    values = None
+    if args.color is None:
+        data = read_input(args, args.input, gram=args.gram)
+    else:
+        data, values = read_with_values(args, args.color, "--color", gaps=True)
+    colours = _colours(values, args)
+    none = dict.fromkeys(("engine", "scheduler", "jobs", "checkpoint"))
+    with user_errors():
+        model = build_estimator(argparse.Namespace(**vars(args), **none, n_components="2", quiet=False), data)
+        model.fit(data.items)
+    from matplotlib.figure import Figure
+
+    from rkhs.plots import CodeMapDisplay, save_figure
+
+    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    CodeMapDisplay(model.codes_, **colours).plot(figure.add_subplot())
+    save_figure(figure, args.output)
+    print(f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}")
+    return 0
+
+
+def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
+    from rkhs._core.errors import InputError
+
+    if values is None:
+        return {}
+    name = args.color if isinstance(args.color, str) else None
+    if values.dtype.kind == "f":
+        return {"values": values, "value_name": name}
+    n_classes = len(set(values.tolist()))
+    if n_classes > _MOST_CLASSES:
+        raise InputError(
+            f"--color must name a column of numbers or of at most {_MOST_CLASSES} classes; got {n_classes} in "
+            f"{args.color}; name another"
+        )
+    return {"labels": values}

@@ -1,0 +1,100 @@
+"""``rkhs map``: the codes of the Python class as a picture, coloured by a column that the model does not see."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.data import write_codes
+
+X = np.random.default_rng(0).normal(size=(14, 3))
+NAMES = [f"r{i}" for i in range(14)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    kinds = ["big" if row[0] > 0 else "small" for row in X]
+    rows = [f"{n},{k},{','.join(map(repr, row))}" for n, k, row in zip(NAMES, kinds, X.tolist(), strict=True)]
+    rows[3] = rows[3].replace(f",{kinds[3]},", ",,")
+    Path("in.csv").write_text("\n".join(["name,kind,a,b,c", *rows]) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    """What the display was made of."""
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
+    from rkhs import plots
+
+    made: list[dict[str, object]] = []
+
+    class Kept(plots.CodeMapDisplay):
+        def __init__(self, codes: object, **options: object) -> None:
+            made.append({"codes": codes, **options})
+            super().__init__(codes, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plots, "CodeMapDisplay", Kept)
+    return made
+
+
+@pytest.mark.parametrize("flags", [[], ["--index-column", "name"], ["--columns", "a,b,c"]])
+def test_classes_are_drawn_and_not_seen_by_the_model(
+    folder: Path, drawn: list[dict[str, object]], flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["map", "in.csv", "-o", "m.png", "--color", "kind", "--estimator", "kpca", *flags]) == 0
+    assert capsys.readouterr().out == "KernelPCA: map of 14 rows: m.png\n"
+    assert Path("m.png").read_bytes().startswith(b"\x89PNG")
+    np.testing.assert_array_equal(drawn[0]["codes"], rkhs.KernelPCA(2).fit(X).codes_)
+    labels = np.asarray(drawn[0]["labels"])
+    assert labels[:5].tolist() == ["big", "big", "big", "(empty)", "small"]
+
+
+def test_numbers_are_a_colour_bar_and_the_default_is_an_autoencoder(
+    folder: Path, drawn: list[dict[str, object]]
+) -> None:
+    write_codes("plain.csv", X, column_names=["a", "b", "c"])
+    assert main(["map", "plain.csv", "-o", "m.svg", "--color", "c", "--seed", "1"]) == 0
+    np.testing.assert_array_equal(drawn[0]["values"], X[:, 2])
+    assert drawn[0]["value_name"] == "c"
+    model = rkhs.KernelAutoencoder(2, random_state=1).fit(X[:, :2])
+    np.testing.assert_array_equal(drawn[0]["codes"], model.codes_)
+    np.save("K.npy", X @ X.T)
+    assert main(["map", "K.npy", "--gram", "-o", "m.pdf", "--estimator", "kpca"]) == 0
+    assert set(drawn[1]) == {"codes"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["in.csv", "-o", "m.txt"], "-o must end in .png, .svg, .pdf"),
+        (["in.csv", "-o", "m.png", "--color", "knd"], "--color must name a column of the file; got 'knd'"),
+        (["many.csv", "-o", "m.png", "--color", "kind"], "or of at most 20 classes; got 24 in kind"),
+        (["K.npy", "-o", "m.png", "--gram", "--color", "0"], "a Gram matrix has no column for --color"),
+    ],
+)
+def test_wrong_use_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
+    Path("many.csv").write_text("kind,a\n" + "".join(f"k{i % 24},{i}\n" for i in range(48)))
+    np.save("K.npy", X @ X.T)
+    assert main(["map", *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_without_matplotlib_the_extra_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["map", "in.csv", "-o", "m.png"]) == 2
+    assert 'install it with: pip install "rkhs[plots]"' in capsys.readouterr().err
+    assert not Path("m.png").exists()
