@@ -111,7 +111,7 @@ def settle(
         found = np.concatenate(errors_of, 1)
         weights_of = np.concatenate([rows.weights_of(part[1]) for part in parts])
         measured_all = len(parts) > 1
-    errors = found @ weights_of / weights_of.sum()
+    errors = weighted_sum(found, weights_of) / weights_of.sum()
     if not np.isfinite(errors).any():  # the fit to come says why
         return Choice(settings)
     model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
@@ -271,6 +271,11 @@ def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
     return walker
 
 
+def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sum over the last axis; rows of weight zero count nothing, even where their error is infinite."""
+    return np.where(weights > 0.0, errors, 0.0) @ weights
+
+
 def _walk(measure: Callable[[int], np.ndarray], count: int, weights: np.ndarray, *, backwards: bool) -> np.ndarray:
     """What ``measure`` says of each candidate, a line each; see :func:`path_errors`."""
     errors = np.full((count, len(weights)), np.nan)
@@ -282,7 +287,7 @@ def _walk(measure: Callable[[int], np.ndarray], count: int, weights: np.ndarray,
                 errors[k] = measure(k)
             except InputError:  # a system that is singular at this regulariser
                 errors[k] = np.inf
-        mean = float(errors[k] @ weights)
+        mean = float(weighted_sum(errors[k], weights))
         worse = 0 if mean < least else worse + 1
         least = min(least, mean)
         if backwards and worse == _WORSE:

@@ -119,12 +119,14 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
         items = kernel.read(check_items(candidates, "candidates"))
     else:
         items = model._read_matrix(candidates, "candidates", support.shape[1])
-    return kernel._gram(items, support), kernel._diag(items)
+    return kernel._gram(items, support).to(**model._options), kernel._diag(items).to(**model._options)
 
 
 def target_rows(model: Any, items: Any, K: Tensor) -> Tensor:
     """Kernel values of the items, as their own targets, with the training targets; ``K`` are those of the inputs."""
-    return K if model.output_kernel_ == model.kernel_ else model.output_kernel_._gram(items, model._support())
+    if model.output_kernel_ == model.kernel_:
+        return K
+    return model.output_kernel_._gram(items, model._support()).to(**model._options)
 
 
 def _error_rows(model: Any, items: Any, K: Tensor, targets: Any, diag: Any) -> tuple[Tensor, Tensor]:
@@ -135,7 +137,7 @@ def _error_rows(model: Any, items: Any, K: Tensor, targets: Any, diag: Any) -> t
     rows = target_rows(model, items, K)
     if model.output_kernel_.domain == "gram":
         return rows, model._gram_diagonal(diag, rows)
-    return rows, model.output_kernel_._diag(items)
+    return rows, model.output_kernel_._diag(items).to(**model._options)
 
 
 def _check_pairs(targets: Tensor, m: int) -> None:

@@ -115,11 +115,12 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)
     Z = np.asarray(model.codes_, dtype=np.float64)
     variances = np.linalg.eigvalsh(np.atleast_2d(np.cov(Z.T))).clip(0.0)
-    facts["effective_rank"] = float(variances.sum() ** 2 / max(float((variances**2).sum()), 1e-300))
+    shares = variances / max(float(variances.max()), 1e-300)  # squares of variances may overflow
+    facts["effective_rank"] = float(shares.sum() ** 2 / max(float((shares**2).sum()), 1e-300))
     if getattr(model, "converged_", None) is not None:
         facts["converged"] = bool(model.converged_)
     K = training_kernel(model)
-    if K is not None:
+    if K is not None and len(K) > 1:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, FittedAutoencoder):
         facts |= autoencoder_facts(model, K)[0] | {"held_out_error": model.held_out_error_}

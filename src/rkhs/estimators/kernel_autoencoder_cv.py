@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder_choice import Rows, path_errors
+from rkhs.estimators.autoencoder_choice import Rows, path_errors, weighted_sum
 from rkhs.estimators.autoencoder_settings import read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
@@ -240,7 +240,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""
         folds = check_folds(self.cv, len(rows.items), shuffle=True)
-        errors = np.stack([path_errors(model, path, rows, *fold) @ rows.weights_of(fold[1]) for fold in folds], 1)
+        means = [weighted_sum(path_errors(model, path, rows, *fold), rows.weights_of(fold[1])) for fold in folds]
+        errors = np.stack(means, 1)
         return np.where(np.isnan(errors), np.inf, errors)
 
 

@@ -140,6 +140,8 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, ProcessKernel):
         made = from_process(kernel)
         return FromSklearn(own(kernel)) if made is None else own(made)
+    if isinstance(kernel, type):
+        raise InputError(f"kernel must be a Kernel, a name or a function of two items; got the class {kernel.__name__}")
     if callable(kernel):
         names = [name for name, function in PAIRWISE_KERNEL_FUNCTIONS.items() if function is kernel]
         return FromSklearn(names[0]) if names else FromFunction(kernel)

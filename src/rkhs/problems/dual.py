@@ -41,7 +41,10 @@ class _Basis:
     def pairs(self) -> tuple[Tensor, Tensor]:
         if self._pairs is None:
             terms = [K if factor == 1.0 else factor * K for K, factor in zip(self._grams, self._factors, strict=True)]
-            values, vectors = torch.linalg.eigh(terms[0] if len(terms) == 1 else torch.stack(terms).sum(0))
+            K = terms[0] if len(terms) == 1 else torch.stack(terms).sum(0)
+            if not bool(torch.isfinite(K.sum())):
+                raise InputError("the kernel gives values that are not finite on these items; rescale the data")
+            values, vectors = torch.linalg.eigh(K)
             self._pairs = values.clamp_min(0.0), vectors
         return self._pairs
 

@@ -86,7 +86,7 @@ def _read_only(case: Case, X: np.ndarray) -> Held:
 
 
 def _mapped(case: Case, X: np.ndarray) -> Held:
-    path = Path(case.folder) / "mapped.npy"
+    path = Path(case.folder) / f"mapped{len(list(Path(case.folder).iterdir()))}.npy"  # others stay as they are
     np.save(path, X)
     return np.load(path, mmap_mode=case.one_of(["r", "c", "r+"])), X
 

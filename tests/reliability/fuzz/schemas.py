@@ -186,7 +186,9 @@ BASE: dict[str, dict[str, Any]] = {
     "DeepRKM": {"n_components": (2, 1), "max_iter": 15},
     "KernelContrastive": {},
     "OperatorKernelRegressorCV": {"regs": [1e-3, 1e-1], "cv": 2},
-    "FunctionalKernelRegressor": {"n_basis": 2},
+    "FunctionalKernelRegressor": {"n_basis": 2, "max_iter": 500},  # of up to 10,000 in single precision
+    "OperatorKernelRegressor": {"max_iter": 500},
+    "InputOutputKernelRegressor": {"max_iter": 500},
     "Nystroem": {"m": 5},
     "RandomFeatures": {"m": 8},
 }
