@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Product, Scaled, Sum
+from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Product, Scaled, Spectrum, Sum
 from tests.reliability.hostile_calls import MODELS, NEW, HostileCalls, K, N, X, ae, pca, rebuilt
 
 calls = HostileCalls()
@@ -315,3 +316,25 @@ answered(
     "autoencoder: random start of constant data", lambda: rebuilt(ae(init="random", random_state=0), np.ones((6, 3)))
 )
 answered("autoencoder: without centring or scaling", lambda: rebuilt(ae(center=False, scale=False), np.zeros((6, 3))))
+
+# ---------------------------------------------------------------- of kernels of objects in single precision, and folds
+
+WORDS = ["ab", "abc", "bca", "cab", "aab", "bbc"]
+for words_model in (KernelPCA, KernelAutoencoder, KernelContrastive):
+    answered(
+        f"{words_model.__name__}: words in single precision",
+        lambda words_model=words_model: [
+            words_model(1, kernel=Spectrum(2), dtype="float32").fit(WORDS).transform(WORDS[:2])
+        ],
+    )
+answered(
+    "operator regressor: words in single precision",
+    lambda: OperatorKernelRegressor(Spectrum(2), dtype="float32").fit(WORDS, np.arange(6.0)).predict(WORDS[:2]),
+)
+for wrong_folds in (1, 7, {}, [([0], [9])], [([], [1])], "many"):
+    refused(
+        f"folds: {wrong_folds!r}",
+        lambda wrong_folds=wrong_folds: OperatorKernelRegressorCV(cv=wrong_folds).fit(X[:6], X[:6, 0]),
+        r"cv must be",
+    )
+refused("kernel: a class", lambda: KernelPCA(kernel=int).fit(X), r"kernel must be .*; got the class int")

@@ -169,7 +169,8 @@ def reading(X: Any, name: str) -> Iterator[None]:
         with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
             yield
     except (TypeError, ValueError, OverflowError) as error:
-        if is_frame(X) or hasattr(X, "toarray") or isinstance(error, OverflowError):  # what came is not named
+        unnamed = hasattr(X, "toarray") and not str(error).startswith("Sparse data was passed")
+        if is_frame(X) or unnamed or isinstance(error, OverflowError):
             real_array(X, name)
         raise
 

@@ -83,7 +83,7 @@ def refined_codes(model: Any, items: Any, K: Tensor, codes: Tensor) -> Tensor:
     if not model._map.whole:
         return _refined_on_anchors(model, items, codes)
     gram = model.kernel_.domain == "gram"
-    diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items)
+    diag = K.new_full((len(K),), model._constant_diagonal()) if gram else model.kernel_._diag(items).to(K)
     linear, mixed, decoder = None, None, None
     if model.linear_coef_ is not None:
         linear, mixed = linear_coordinates(model, items, K), to_tensor(model.linear_mixed_, **model._options)
