@@ -11,18 +11,13 @@ from torch import Tensor
 
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import fix_signs
-from rkhs._core.memory import Estimate
-from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.storage import announce, item_features
-from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import most_features
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["Contrast", "announce_points", "fit_loss", "point_features"]
+__all__ = ["Contrast", "fit_loss"]
 
 _AUTO_POOL = 0.01  # share of the reg at which the last component would vanish
 _AUTO_TRIES = 6
@@ -44,21 +39,6 @@ class Contrast:
     values: Tensor
     pairs: Pairs
     factored: bool
-
-
-def announce_points(model: Any, storage: Storage, builder: PairBuilder, width: int | None = None) -> None:
-    """Announce a fit in features (as many as may be drawn, if it is before that): four matrices of those of points."""
-    m = most_features(storage, builder.items) if width is None else width
-    size = 8 if model.dtype == "float64" else 4
-    n_bytes = 4 * size * builder.n_points * m + 40 * m**2 + 2**28
-    what = f"{type(model).__name__} on n={builder.n} rows with storage={storage!r}"
-    announce(model, Estimate(what, int(n_bytes), "features of all points"), "Use fewer landmarks or features, or rows")
-
-
-def point_features(model: Any, storage: Storage, features: FeatureMap, builder: PairBuilder) -> Tensor:
-    """Features of all points, shape (N, r)."""
-    announce_points(model, storage, builder, features.width)
-    return item_features(model, features, builder.points)
 
 
 def fit_loss(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:

@@ -254,8 +254,8 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.map_: FeatureMap | None = None
         if isinstance(storage, Storage):
             check_storage(self, storage, len(items))
-            self.map_ = build_features(self, storage, kernel, items)
-            K = item_features(self, self.map_, items)
+            self.kernel_, self.map_ = build_features(storage, kernel, items)
+            K = item_features(self.kernel_, self.map_, items)
         else:
             self.kernel_ = kernel.resolve(items)
             K = self._training_gram(self.kernel_, items)

@@ -106,7 +106,7 @@ def fit_feature_encoders(
             codes = problem.scale * encoders[-1].support
             sample = take(codes, sample_rows(len(codes), storage.sample_size(len(codes)), rng))
             maps.append(storage.build(problem.kernels[layer - 1], sample, rng))
-            F = item_features(model, maps[-1], codes)
+            F = item_features(model.kernel_, maps[-1], codes)
         mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
         noise = torch.finfo(F.dtype).eps * float((F * F).sum())
         w, chosen, error = ridge_features(F - mean, block, model.ridge, problem.center, noise)

@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_choice, check_count, check_number, check_seed
+from rkhs._core.arrays import give_back
+from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive_fits import Contrast, announce_points, fit_loss, point_features
-from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.storage import as_storage, build_features
+from rkhs.estimators.contrastive_fits import Contrast, fit_loss
+from rkhs.estimators.contrastive_points import open_points, with_pairs
+from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.storage import as_storage
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap, Storage
 from rkhs.kernels.base import Kernel
-from rkhs.problems.pairs import Pairs
-from rkhs.spaces.digits import refuse_identical
+from rkhs.models import ContrastiveModel
 
 __all__ = ["KernelContrastive"]
 
@@ -136,15 +135,20 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     2
     """
 
-    codes_: np.ndarray
+    model_: ContrastiveModel
+    _model_class = ContrastiveModel
+
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)
+    codes_ = Fitted[np.ndarray]("codes")
+    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
+    map_norm_ = Fitted[float]("norm")
     n_components_: int
     eigenvalues_: np.ndarray | None
     lambda_bounds_: tuple[float, float] | None
     reg_: float | None
     representer_holds_: bool
-    dual_coef_: np.ndarray
-    map_norm_: float
-    kernel_: Kernel
 
     def __init__(
         self,
@@ -233,74 +237,18 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
             raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
         kernel = self._input_kernel()
         items = self._read_training(X, kernel)
-        seed = int(check_seed(self.random_state).randint(2**31))
-        builder = PairBuilder(items, kernel.domain, seed)
-        self.map_: FeatureMap | None = None
-        if isinstance(storage, Storage):
-            announce_points(self, storage, builder)
-            self.map_ = build_features(self, storage, kernel, items)
-            values = point_features(self, storage, self.map_, builder)
-        else:
-            self.kernel_ = kernel.resolve(items)
-            values = self._training_gram(self.kernel_, items)
-        refuse_identical(values, factored=self.map_ is not None)
-        pairs = self._build_pairs(builder, values, y, positives, negatives)
-        if builder.extra and isinstance(storage, Storage):
-            assert self.map_ is not None
-            values = point_features(self, storage, self.map_, builder)
-        elif builder.extra:
-            values = self._training_gram(self.kernel_, builder.points)
+        points = open_points(self, storage, kernel, items)
+        points, pairs = with_pairs(self, storage, points, y, positives, negatives)
         self.reg_: float | None = None
         self.lambda_bounds_: tuple[float, float] | None = None
         self.eigenvalues_ = None
-        coefficients, solution = fit_loss(self, Contrast(values, pairs.to(values), self.map_ is not None))
-        fitted = values @ coefficients
-        norm = (coefficients * (fitted if self.map_ is None else coefficients)).sum()
-        self.map_norm_ = float(norm.clamp_min(0.0).sqrt())
-        self.codes_ = self._to_output(fitted[: builder.n])
-        largest = float((values.diagonal() if self.map_ is None else (values * values).sum(1)).max())
-        self._kept_rows, self._n_training = None, builder.n
-        if self.map_ is None:
-            self._store_support(builder.points)
-        else:
-            coefficients = self.map_.whiten(coefficients)
-            self.support_items_ = self.map_.kept
-        self.dual_coef_ = coefficients.cpu().numpy()
-        self._warn_of_rounding(largest, coefficients, fitted)
+        coefficients, solution = fit_loss(self, Contrast(points.values, pairs.to(points.values), points.factored))
+        fitted = points.values @ coefficients
+        self._kept_rows, self._n_training = None, len(items)
+        self.model_ = points.model(coefficients, self._to_output(fitted[: len(items)]))
+        self._warn_of_rounding(float(points.diagonal.max()), self.dual_coef_, fitted)
         self._record(solution)
         return self
-
-    def _neighbors(self, builder: PairBuilder, values: Tensor) -> Any:
-        """Rows of the nearest items, by exact kernel values unless they are slow."""
-        items, count = builder.items, self.n_neighbors
-        if self.map_ is None:
-            return builder.neighbors(lambda tile: values[tile], values.diagonal(), count)
-        if self.kernel_.domain == "gram":
-            return builder.neighbors(lambda tile: items[tile], items.diagonal(), count)
-        if self.kernel_.domain == "vectors":
-            return builder.neighbors(
-                lambda tile: self.kernel_._gram(items[tile], items), self.kernel_._diag(items), count
-            )
-        return builder.neighbors(lambda tile: values[tile] @ values.mT, (values * values).sum(1), count)
-
-    def _build_pairs(self, builder: PairBuilder, values: Tensor, y: Any, positives: Any, negatives: Any) -> Pairs:
-        anchors = None
-        if positives is not None:
-            alike: Any = builder.given(positives, "positives")
-        elif self.pairs == "class":
-            anchors, alike = builder.classes(y)
-        elif self.pairs == "augment":
-            if self.augment is None:
-                raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
-            alike = builder.views(self.augment, self.n_views)
-        else:
-            alike = self._neighbors(builder, values)
-        unlike = None
-        if negatives is not None:
-            unlike = builder.given(negatives, "negatives")
-        elif self.negatives in ("given", "permutation"):
-            unlike = builder.permuted()
-        return builder.pairs(anchors, alike, unlike)
 
     def transform(self, X: Any) -> Any:
         """Encode items.
@@ -314,10 +262,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         ndarray of shape (m, n_components)
             A tensor if ``X`` is one.
         """
-        return give_back(encode_tiles(self, X, self._codes_of), X)
-
-    def _codes_of(self, items: Any) -> Tensor:
-        return self._cross_gram(items) @ to_tensor(self.dual_coef_, **self._options)
+        return give_back(encode_tiles(self, X, self.model_.encode), X)
 
     def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
         """``fit(X, y, positives=, negatives=).transform(X)``, shape (n, n_components)."""

@@ -70,24 +70,22 @@ def is_stream(X: Any) -> bool:
     return isinstance(X, (Rows, np.memmap)) or library in ("dask", "dask_expr")
 
 
-def build_features(model: Any, storage: Storage, kernel: Kernel, items: Any) -> FeatureMap:
-    """Resolve the kernel of a model and choose the features of its storage; landmarks are training items."""
+def build_features(storage: Storage, kernel: Kernel, items: Any) -> tuple[Kernel, FeatureMap]:
+    """Resolve a kernel and choose the features of a storage; landmarks are training items."""
     check_room(storage, items)
     rng, n = check_seed(storage.random_state), len(items)
     sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
     sample = take(items, sampled)
-    model.kernel_ = resolve_thinned(kernel, sample, None)
-    check_row_digits(model.kernel_, sample, squared=True)
-    return storage.build(model.kernel_, sample, rng)
+    resolved = resolve_thinned(kernel, sample, None)
+    check_row_digits(resolved, sample, squared=True)
+    return resolved, storage.build(resolved, sample, rng)
 
 
-def item_features(model: Any, features: FeatureMap, items: Any) -> Tensor:
+def item_features(kernel: Kernel, features: FeatureMap, items: Any) -> Tensor:
     """Features of all items, shape (n, r)."""
     F = torch.cat([features.features(items[i : i + BLOCK]) for i in range(0, len(items), BLOCK)])
     if not bool(torch.isfinite(F.sum())):
-        raise InputError(
-            f"the kernel {model.kernel_!r} gives values that are not finite on these data; rescale the data"
-        )
+        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
     return F
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.features import FeatureMap, WholeMap
+from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.expansion import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
@@ -156,10 +156,7 @@ class ComponentsModel:
         back = self.back
         return {
             "kernel_": self.kernel,
-            "map_": None if self.map.whole else self.map,
-            "support_items_": self.map.kept,
-            "dual_coef_": self.encoder.coefficients,
-            "intercept_": self.encoder.shift,
+            **self.encoder.state(),
             "codes_": self.codes,
             "explained_variance_": self.variances,
             "explained_variance_ratio_": self.shares,
@@ -180,9 +177,9 @@ class ComponentsModel:
         """The model of a file; takes what it needs out of ``state``."""
         for name in ("gram_mean_", "n_components_"):  # of earlier versions; follows from the others
             state.pop(name, None)
-        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
-        dual, codes, variances = state.pop("dual_coef_"), state.pop("codes_"), state.pop("explained_variance_")
-        features = WholeMap(kernel, items, len(dual)) if features is None else features
+        kernel = state.pop("kernel_")
+        encoder = Expansion.take_state(kernel, state)
+        codes, variances = state.pop("codes_"), state.pop("explained_variance_")
         values, largest = state.pop("eigenvalues_"), int(np.argmax(variances))
         n = round(float(values[largest] / variances[largest])) if variances[largest] > 0.0 else len(codes)
         anchors, coefficients = state.pop("anchor_codes_", None), state.pop("decoder_coef_", None)
@@ -192,7 +189,7 @@ class ComponentsModel:
             back = CodeRegression(decoder, codes if anchors is None else anchors, coefficients, output, reg)
         return cls(
             kernel,
-            Expansion(features, dual, state.pop("intercept_")),
+            encoder,
             codes,
             variances,
             state.pop("explained_variance_ratio_"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.features import FeatureMap
+from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 
@@ -41,6 +42,18 @@ class Expansion:
         """Values at items with the given raw features of shape (m, w), shape (m, p)."""
         values = raw @ tensor_like(self.coefficients, raw)
         return values if self.shift is None else values + tensor_like(self.shift, raw)
+
+    def state(self) -> dict[str, Any]:
+        """What model files of format 1 hold of it, by their names."""
+        held = {"map_": None if self.map.whole else self.map, "support_items_": self.map.kept}
+        return held | {"dual_coef_": self.coefficients} | ({} if self.shift is None else {"intercept_": self.shift})
+
+    @classmethod
+    def take_state(cls, kernel: Kernel, state: dict[str, Any]) -> Self:
+        """The expansion of a file; takes what it needs out of ``state``."""
+        features, items, coefficients = state.pop("map_", None), state.pop("support_items_"), state.pop("dual_coef_")
+        whole = WholeMap(kernel, items, len(coefficients))
+        return cls(whole if features is None else features, coefficients, state.pop("intercept_", None))
 
     def weights(self, Z: Tensor) -> Tensor:
         """``Z B^T``: the elements with these coordinates as weights on the kept items, shape (m, w)."""
