@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import time
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import torch
 
 from rkhs._core import memory
 from rkhs._core.errors import InputError
+from rkhs.cli.main import main
 from rkhs.data import arrays as array_files
 from rkhs.data import (
     molecular_fingerprints,
@@ -292,3 +294,15 @@ def test_codes_are_written_from_tensors_of_every_kind(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read_table(tmp_path / "z.csv").X, codes.numpy())
     with pytest.raises(InputError, match="codes must be a dense tensor"):
         write_codes(tmp_path / "z.csv", codes.to_sparse())
+
+
+@pytest.mark.parametrize("words", [[], ["--gram"], ["--kind", "graphs"], ["--kind", "curves"]])
+def test_a_damaged_archive_is_closed(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.npz"
+    file.write_bytes(b"PK\x03\x04 is no archive")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ResourceWarning)
+        assert main(["fit", str(file), "--codes", str(tmp_path / "z.csv"), *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rkhs: error: ")
+    assert said.count("\n") == 1

@@ -190,7 +190,7 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
     from rkhs.data import read_table
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
             names = sorted(archive.files)
     except (AttributeError, BadZipFile, OSError, TypeError, ValueError):
         return None  # the reader says what is wrong

@@ -169,7 +169,7 @@ def _read_text(file: Path) -> Graphs:
 def _read_npz(file: Path) -> Graphs:
     check_arrays(file)
     try:
-        with old_headers(), np.load(file, allow_pickle=False) as stored:
+        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as stored:
             arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
     except UNREADABLE as error:
         raise InputError(f"{file}: expected a npz file of arrays; {error}") from error

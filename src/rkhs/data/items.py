@@ -105,7 +105,7 @@ def _kind_of(file: Path) -> str | None:
         return "graphs"
     if extension == ".npz":
         try:
-            with old_headers(), np.load(file, allow_pickle=False) as archive:
+            with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
                 return "graphs" if _GRAPH_ARRAYS.issubset(archive.files) else None
         except Exception:  # the reader of tables says what is wrong
             return None
@@ -175,7 +175,7 @@ def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
     """Times that a .npz file holds, and the name of its only table."""
     try:
         check_arrays(file)
-        with old_headers(), np.load(file, allow_pickle=False) as archive:
+        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except Exception:  # the reader of tables says what is wrong
         return None, None
