@@ -21,7 +21,7 @@ from rkhs.reports.pictures import drawing, image_sheet
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
 MODEL = KernelPCA(3).fit(X)
-NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+NASTY = "</script ><!--<script></script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 class Tags(HTMLParser):
@@ -124,8 +124,9 @@ def test_texts_of_the_data_stay_texts() -> None:
     ]
     assert count == [2, 0, 2, 0]
     assert NASTY not in report.html
-    data = data_of(report.html)
-    assert data["names"][0] == NASTY
+    assert data_of(report.html)["names"][0] == NASTY
+    block = report.html.partition('id="data">')[2].partition("</script>")[0]
+    assert not set("<>&") & set(block), "a tag or a comment could begin or end in the data"
     assert not [attrs for _, attrs in Tags(report.html).tags if any(name.startswith("on") for name in attrs)]
 
 

@@ -30,7 +30,8 @@
   }));
   const choices = [...fields.filter((field) => !field.texts), ...codeFields];
   const state = { across: 0, up: p > 1 ? 1 : -1, colour: fields.length && !fields[0].texts ? 0 : -1, hover: -1, focus: -1,
-    selected: new Set(), found: new Set(), box: null, stretch: 0 };
+    selected: new Set(), found: new Set(), box: null,
+    stretch: 0, near: [] };
 
   // ---------------------------------------------------------------- places and colours
   const canvas = make("canvas", null, { tabindex: "0", role: "application" });
@@ -99,17 +100,17 @@
       legend.append(item);
     }
   }
-  function ring(i, radius, colour) {
+  function ring(i, radius, colour, thickness = 2.5) {
     context.beginPath();
     context.arc(xs[i], ys[i], radius, 0, 7);
-    context.lineWidth = 2.5;
+    context.lineWidth = thickness;
     context.strokeStyle = colour;
     context.stroke();
   }
   function draw() {
     const radius = Math.min(6, Math.max(2.2, 70 / Math.sqrt(n))), front = theme("--front"), accent = theme("--accent");
     context.clearRect(0, 0, width, height);
-    const dim = state.selected.size || state.found.size;
+    const dim = state.selected.size > 1 || state.found.size;
     context.lineWidth = n > 2000 ? 0.4 : 0.8;
     context.strokeStyle = theme("--edge");
     for (let i = 0; i < n; i++) {
@@ -122,7 +123,10 @@
     }
     context.globalAlpha = 1;
     if (state.found.size && state.found.size <= 200) for (const i of state.found) ring(i, radius + 3, accent);
-    if (state.focus >= 0) ring(state.focus, radius + 4, front);
+    if (state.focus >= 0) {
+      for (const [, i] of state.near) ring(i, radius + 1, front, 1.2);
+      ring(state.focus, radius + 5, accent);
+    }
     if (state.hover >= 0) ring(state.hover, radius + 4, accent);
     if (state.box) {
       const [a, b, c, d] = state.box;
@@ -271,7 +275,8 @@
     chosen.hidden = !rows.length && state.focus < 0;
     if (state.focus >= 0) {
       const near = make("ul", null, { class: "tiles", id: "neighbours" });
-      for (const [distance, i] of nearest(state.focus)) near.append(tile(i, `distance ${shown(distance)}`));
+      state.near = nearest(state.focus);
+      for (const [distance, i] of state.near) near.append(tile(i, `distance ${shown(distance)}`));
       chosen.append(make("h3", `Nearest to ${data.names[state.focus]} in code space`), near);
     }
     if (rows.length > 1) {

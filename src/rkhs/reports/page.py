@@ -141,7 +141,7 @@ def _short(content: Content, warnings: Sequence[str]) -> str:
 
 def _map(content: Content) -> str:
     codes = content.codes[:, :2]
-    note = "Each point is an item. Across is code 1, up is code 2; both have the same scale."
+    note = "Each point is an item: code 1 across and code 2 up, at the same scale, unless you choose others."
     if codes.shape[1] == 1:
         order = np.linspace(0.0, max(float(np.ptp(codes)), 1e-12), len(codes))
         codes = np.stack([codes[:, 0], -order], axis=1)
@@ -153,8 +153,8 @@ def _map(content: Content) -> str:
         f"{_paragraph(note)}<noscript><p>Scripts are off: the map stands still. With scripts it shows items under the "
         "mouse, selections, a search and nearest neighbours.</p></noscript>"
         '<div id="controls" class="controls" hidden></div>'
-        f'<div class="plane"><div id="frame">{static_map(codes, groups)}</div>'
-        f'<aside id="card" class="card" hidden aria-live="polite"></aside></div>{about}'
+        f'<div class="plane"><div><div id="frame">{static_map(codes, groups)}</div>{about}</div>'
+        '<aside id="card" class="card" hidden aria-live="polite"></aside></div>'
         '<div id="chosen" class="chosen" hidden></div>'
     )
 
