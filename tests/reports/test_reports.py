@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA, make_report
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, make_report
 from rkhs._core.errors import InputError
 from rkhs.data import Dataset, SkippedRow
 from rkhs.reports.audit import audit, target_sentence
@@ -111,6 +111,15 @@ def test_a_chosen_regulariser_has_its_curve() -> None:
 def test_a_model_that_rebuilds_nothing_says_so() -> None:
     html = make_report(KernelContrastive(2).fit(X, np.arange(40) % 2), X).html
     assert "Reconstructions were not measured" in html
+
+
+def test_any_way_back_to_vectors_is_measured() -> None:
+    model = DeepRKM((2, 2), max_iter=20, tol=1e-1).fit(X)
+    data = data_of(make_report(model, X).html)
+    assert data["fields"][0]["name"] == "reconstruction error"
+    errors = np.frombuffer(base64.b64decode(data["fields"][0]["numbers"]), dtype="<f4")
+    back = model.inverse_transform(model.transform(X))
+    np.testing.assert_allclose(errors, ((X - back) ** 2).sum(1), rtol=1e-4)
 
 
 def test_texts_of_the_data_stay_texts() -> None:

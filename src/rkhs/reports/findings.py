@@ -53,12 +53,24 @@ def rebuild(model: Any, items: Items, codes: np.ndarray) -> Rebuilt | str:
     try:
         found = _measured(model, items)
     except RkhsError as error:
-        return f"Reconstructions were not measured: {error}."
-    vectors = None
-    if found.space == "input" and items.numbers is not None:
-        back = np.asarray(model.inverse_transform(codes))
-        vectors = back.reshape(len(items), -1) if back.size == items.numbers.size else None
+        vectors, X = _vectors(model, items, codes), items.numbers
+        if vectors is None or X is None:
+            return f"Reconstructions were not measured: {error}."
+        found = Reconstruction(((X - vectors) ** 2).sum(1), ((X - X.mean(0)) ** 2).sum(1), "input")
+    else:
+        vectors = _vectors(model, items, codes) if found.space == "input" else None
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
+
+
+def _vectors(model: Any, items: Items, codes: np.ndarray) -> np.ndarray | None:
+    """Codes decoded to rows like those of the items; None if the model has no such way back."""
+    if items.numbers is None or items.kind == "gram" or not hasattr(model, "inverse_transform"):
+        return None
+    try:
+        back = np.asarray(model.inverse_transform(codes), dtype=np.float64)
+    except RkhsError:
+        return None
+    return back.reshape(items.numbers.shape) if back.size == items.numbers.size else None
 
 
 def _measured(model: Any, items: Items) -> Reconstruction:

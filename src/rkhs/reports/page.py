@@ -132,7 +132,7 @@ def _short(content: Content, warnings: Sequence[str]) -> str:
         where = "" if content.rebuilt.space == "input" else " of the features"
         said.append(
             f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
-            "100 % is perfect. 0 % is as bad as the mean of the training items."
+            "100 % is perfect. 0 % is as bad as the mean item."
         )
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
