@@ -244,6 +244,9 @@ def test_arrays_are_no_options_and_old_headers_are_read(tmp_path: Path) -> None:
     np.save(path, np.ones((2, 2)))
     with pytest.raises(InputError, match="got `smiles_column`; leave it out"):
         read_table(path, smiles_column=np.ones(2))
+    np.savez(tmp_path / "c.npz", X=np.ones((2, 2)))
+    with pytest.raises(InputError, match="`key` must name an array"):
+        read_table(tmp_path / "c.npz", key=np.ones(2))
     path.write_bytes(path.read_bytes().replace(b"(2, 2)", b"(2L,2)"))  # as Python 2 wrote it
     for read in (read_table, read_chunks, read_series):
         list(read(path)) if read is read_chunks else read(path)

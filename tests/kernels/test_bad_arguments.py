@@ -290,3 +290,21 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
     for named in ({"radius": 101}, {"n_bits": 2**24 + 1}):
         with pytest.raises(InputError, match=f"MoleculeTanimoto.{next(iter(named))} must be an integer from"):
             MoleculeTanimoto(**named)(["CC"])
+
+
+@pytest.mark.parametrize("means", [math.nan, 3.0, [math.nan, 0.0, 0.0], [[0.0]]])
+def test_means_of_a_centre_are_finite_numbers(means: Any) -> None:
+    with pytest.raises(InputError, match=r"Centered\.means must be finite"):
+        Centered(Linear(1.0), X, None, means)(X)
+
+
+@pytest.mark.parametrize("name", ["vectorized", "differentiable"])
+def test_flags_of_a_function_are_true_or_false(name: str) -> None:
+    with pytest.raises(InputError, match=rf"FromFunction\.{name} must be True or False; got b''"):
+        FromFunction(lambda x, y: 1.0, **{name: b""})([1, 2])
+
+
+@pytest.mark.parametrize("columns", [3, "ab", [3, 4], [{}, {}]])
+def test_columns_of_a_table_are_those_of_training(columns: Any) -> None:
+    with pytest.raises(InputError, match=r"MixedTable\.columns must be what resolve"):
+        MixedTable(columns=columns)([(1.0, "a")])

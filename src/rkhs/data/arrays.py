@@ -158,7 +158,7 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
 
 def _choose(path: Path, names: list[str], key: str | None) -> str:
     if key is not None:
-        if key in names:
+        if isinstance(key, str) and key in names:
             return key
         raise InputError(
             f"{path}: `key` must name an array of the file; got {key!r}; the arrays are "

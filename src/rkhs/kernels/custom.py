@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
-from rkhs._core.checks import check_choice, check_number, real_array
+from rkhs._core.checks import check_choice, check_flag, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel, read_matrix
@@ -197,6 +197,8 @@ class FromFunction(Kernel):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> FromFunction:
         """Check the parameters; nothing depends on data."""
+        check_flag(self.vectorized, "FromFunction.vectorized")
+        check_flag(self.differentiable, "FromFunction.differentiable")
         if not callable(self.function):
             raise InputError(f"FromFunction.function must be a function of two items; got {self.function!r}")
         check_choice(self.inputs, "FromFunction.inputs", ("objects", "vectors"))

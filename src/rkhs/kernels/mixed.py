@@ -124,6 +124,11 @@ class MixedTable(Kernel):
         return MixedTable(self.gamma, self.categorical, self.missing, columns)
 
     def _check_width(self, rows: list[tuple[Any, ...]]) -> None:
+        known = isinstance(self.columns, (tuple, list)) and all(isinstance(one, dict) for one in self.columns)
+        if not known or any({"kind", "scale", "values", "shares"} - one.keys() for one in self.columns):
+            raise InputError(
+                f"MixedTable.columns must be what resolve(training rows) wrote down; got {self.columns!r:.60}"
+            )
         if len(rows[0]) != len(self.columns):
             raise InputError(f"MixedTable was fitted on rows of {len(self.columns)} cells; got {len(rows[0])}")
 
