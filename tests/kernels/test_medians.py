@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs.kernels import ArcCosine, GaussianOf, Linear, Normalized, Tanimoto
 from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.medians import median_squared_distance, pair_median, weighted_median
 
@@ -44,3 +45,14 @@ def test_most_points_on_top_of_each_other_have_a_median_of_zero() -> None:
     X = torch.zeros(1200, 2, dtype=torch.float64)
     X[:50] = 1.0
     assert median_squared_distance(X) == 0.0
+
+
+def test_rounding_in_feature_space_is_no_bandwidth() -> None:
+    near = 1e9 + np.random.default_rng(0).integers(-3, 4, (7, 3))
+    for base in (Tanimoto(), ArcCosine(), Normalized(Linear(1.0))):
+        for rows in (near, near.astype("f4")):
+            K = GaussianOf(base)(rows)
+            np.testing.assert_array_equal(K, 1.0)
+            np.testing.assert_array_equal(GaussianOf(base).resolve(torch.from_numpy(rows))(rows[:2], rows), 1.0)
+    spread = GaussianOf(Linear(1.0))(near[:, :1] - 1e9)
+    assert len(np.unique(np.round(spread, 6))) > 2

@@ -146,7 +146,7 @@ class GaussianOf(_Derived):
         """Resolve the base kernel and turn ``"median"`` into a number."""
         (base,) = self.parts
         resolved = base.resolve(X, weights)
-        if self.gamma == "median":
+        if isinstance(self.gamma, str) and self.gamma == "median":
             return GaussianOf(resolved, median_bandwidth(_distances(resolved, X), weights))
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
         return self if resolved is base else GaussianOf(resolved, self.gamma)
@@ -182,13 +182,14 @@ class GaussianOf(_Derived):
 
 
 def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
-    """Squared distances in the feature space of ``base``, shape (n, m), not negative."""
+    """Squared distances in the feature space of ``base``, shape (n, m), zero where they are rounding."""
     D = base._gram(X, Y).mul_(-2.0)
     columns = base._column_diag(X, Y).to(D)
     # Rows of a Gram matrix come without their own columns, so there Y=None does not mean the same items on both sides.
     same = Y is None and base.domain != "gram"
     rows = columns if same else base._diag(X).to(D)
-    D.add_(rows[:, None]).add_(columns).clamp_min_(0.0)
+    exact = 1.0 - 8.0 * torch.finfo(D.dtype).eps  # what rounding leaves of equal items must not become a bandwidth
+    D.add_((exact * rows)[:, None]).add_(exact * columns).clamp_min_(0.0)
     return D.fill_diagonal_(0.0) if same else D
 
 
