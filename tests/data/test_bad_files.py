@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import os
 import time
@@ -309,3 +310,15 @@ def test_a_damaged_archive_is_closed(tmp_path: Path, words: list[str], capsys: p
     said = capsys.readouterr().err
     assert said.startswith("rkhs: error: ")
     assert said.count("\n") == 1
+
+
+def test_a_damaged_archive_is_closed_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.ones((2, 2)))
+    content = path.read_bytes()
+    for damaged in (content[:40], b"PK" + content[3:], content[:-1], b"PK\x03\x04" + bytes(40)):
+        path.write_bytes(damaged)
+        for read in (read_items, read_graphs, read_series, read_table):
+            with pytest.raises(InputError):  # an open handle would be a warning, and warnings are errors
+                read(path)
+    gc.collect()

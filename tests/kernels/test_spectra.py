@@ -81,3 +81,10 @@ def test_bad_spectra_are_named(item: Any, message: str) -> None:
 def test_bad_parameters(bad: dict[str, float]) -> None:
     with pytest.raises(InputError, match=f"ProbabilityProduct.{next(iter(bad))}"):
         ProbabilityProduct(**bad)(draw(2, 0))
+
+
+def test_peaks_any_number_of_widths_apart_share_nothing() -> None:
+    spectrum = (np.array([50.0, 60.0]), np.array([1.0, 1.0]))
+    kernel = ProbabilityProduct(width=1e-300, power=1.0)
+    assert kernel.diag([spectrum]).tolist() == [0.5]
+    assert kernel([spectrum]).tolist() == [[0.5]]

@@ -82,7 +82,9 @@ class MixedTable(Kernel):
     def read(self, X: Any) -> list[tuple[Any, ...]]:
         """Rows as tuples of numbers (NaN: missing) and texts (None: missing)."""
         rows = table_rows(X)
-        width = len(rows[0]) if rows else 0
+        if not rows:
+            raise InputError("MixedTable reads at least one row; got n_samples=0")
+        width = len(rows[0])
         for i, row in enumerate(rows):
             if len(row) != width or not width:
                 raise InputError(f"MixedTable reads rows of one length, not empty; row {i} has {len(row)} cells")

@@ -169,7 +169,7 @@ def _fairly(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         try:
             return function(items)
         except Exception as error:
-            if traceback.extract_tb(error.__traceback__)[-1].filename == kernel_examples.__file__:
+            if any(frame.filename == kernel_examples.__file__ for frame in traceback.extract_tb(error.__traceback__)):
                 raise InputError(f"the function cannot read these items: {error}") from error
             raise
 
@@ -195,7 +195,7 @@ def _hostile_parameter(case: Case, kernel: Kernel) -> None:
     if not made.answered:
         return
     hostile = made.value
-    domain = case.call("domain", lambda: hostile.domain, must_name=rf"\b{chosen}\b|[A-Z]\w+\.\w+")
+    domain = case.call("domain", lambda: hostile.domain, must_name=rf"\b{chosen}\b|[A-Z]\w+\.\w+", finite=False)
     if not domain.answered:
         return
     if domain.value == "objects":
