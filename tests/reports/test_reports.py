@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, make_report
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, make_report
 from rkhs._core.errors import InputError
 from rkhs.data import Dataset, SkippedRow
 from rkhs.reports.audit import audit, target_sentence
@@ -101,9 +101,12 @@ def test_the_page_holds_the_codes_and_the_sections() -> None:
     assert f'data-item="{worst}">{worst + 1}</button>' in report.html.split("<h3>Worst</h3>")[1].split("</tr>")[1]
 
 
-def test_a_chosen_regulariser_has_its_curve() -> None:
+def test_a_chosen_regulariser_has_its_curve_and_new_items_their_error() -> None:
     model = KernelAutoencoder(1, reg="auto", max_iter=50, tol=1e-2).fit(X[:30])
     html = make_report(model, X[:30]).html
+    found = diagnose(model)
+    expected = max(found.leave_one_out_error, found.held_out_error)
+    assert f"Expect new items to lose about {100 * expected:.1f} % of the variance." in html
     assert '<section id="selection">' in html
     assert 'class="mark chosen"' in html
 

@@ -103,20 +103,27 @@ def selection(model: Any) -> SelectionDisplay | None:
         return None
 
 
-def diagnosis(model: Any) -> tuple[list[str], list[str]]:
-    """What is wrong with the model, and its numbers in words.
+def diagnosis(model: Any) -> tuple[list[str], str, list[str]]:
+    """What is wrong with the model, what new items lose, and its numbers in words.
 
     Returns
     -------
-    warnings, facts : list of str
+    warnings : list of str
+    expected : str
+        Empty if the model does not know.
+    facts : list of str
     """
     n = len(model.codes_) if hasattr(model, "codes_") else 0
     if n == 0 or n > _MOST_DIAGNOSED:
-        return [], ["No diagnosis was made: it takes minutes beyond 5000 training items. Call rkhs.diagnose(model)."]
+        return (
+            [],
+            "",
+            ["No diagnosis was made: it takes minutes beyond 5000 training items. Call rkhs.diagnose(model)."],
+        )
     try:
         found = diagnose(model)
     except (AttributeError, RkhsError) as error:
-        return [], [f"No diagnosis was made ({error})."]
+        return [], "", [f"No diagnosis was made ({error})."]
     said = [
         (found.training_error, "Training items lose {} of the variance when they are rebuilt."),
         (found.leave_one_out_error, "An item that is left out of the fit loses {} (leave-one-out estimate)."),
@@ -130,7 +137,9 @@ def diagnosis(model: Any) -> tuple[list[str], list[str]]:
     facts = [text.format(percent(value) if "{}" in text else value) for value, text in said if value is not None]
     if found.converged is not None:
         facts.append("The solver converged." if found.converged else "The solver did not converge.")
-    return [text[0].upper() + text[1:] + "." for text in found.warnings], facts
+    estimates = [share for share in (found.leave_one_out_error, found.held_out_error) if share is not None]
+    expected = f"Expect new items to lose about {percent(max(estimates))} of the variance." if estimates else ""
+    return [text[0].upper() + text[1:] + "." for text in found.warnings], expected, facts
 
 
 def percent(share: float) -> str:

@@ -66,9 +66,9 @@ def page(content: Content) -> str:
     str
     """
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    warnings, facts = diagnosis(content.model)
+    warnings, expected, facts = diagnosis(content.model)
     parts = [
-        ("short", "In short", _short(content, warnings)),
+        ("short", "In short", _short(content, warnings, expected)),
         ("input", "The input", _listed(content.audit)),
         ("map", "Map", _map(content)),
         ("rebuilt", "Reconstructions", _rebuilt(content)),
@@ -122,7 +122,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _short(content: Content, warnings: Sequence[str]) -> str:
+def _short(content: Content, warnings: Sequence[str], expected: str) -> str:
     name, (n, p) = type(content.model).__name__, content.codes.shape
     numbers = "one number" if p == 1 else f"{p} numbers"
     said = [f"{name} turns each of {content.total} items into {numbers}, its code."]
@@ -134,6 +134,8 @@ def _short(content: Content, warnings: Sequence[str]) -> str:
             f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
             "100 % is perfect. 0 % is as bad as the mean item."
         )
+    if expected:
+        said.append(expected)
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
     return _listed(said)
