@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs.kernels import ArcCosine, GaussianOf, Linear, Normalized, Tanimoto
+from rkhs._core.errors import InputError
+from rkhs.kernels import ArcCosine, FromSklearn, FunctionalGaussian, Gaussian, GaussianOf, Linear, Normalized, Tanimoto
 from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.medians import median_squared_distance, pair_median, weighted_median
 
@@ -56,3 +57,18 @@ def test_rounding_in_feature_space_is_no_bandwidth() -> None:
             np.testing.assert_array_equal(GaussianOf(base).resolve(torch.from_numpy(rows))(rows[:2], rows), 1.0)
     spread = GaussianOf(Linear(1.0))(near[:, :1] - 1e9)
     assert len(np.unique(np.round(spread, 6))) > 2
+
+
+def test_curves_that_repeat_are_alike_though_most_pairs_coincide() -> None:
+    curves = np.array([[-1000.06373735, -999.68980605, -998.41488776], [-1000.52715809, -998.20537361, -1000.73818484]])
+    which = np.array([0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0])
+    for copies in (curves[which], curves[which] * 1e3 + 1e6):
+        K = FunctionalGaussian()(copies)
+        np.testing.assert_array_equal(K[which[:, None] == which], 1.0)
+        assert 0.01 < K[0, 2] < 0.9
+        np.testing.assert_allclose(K, Gaussian()(copies * np.sqrt([0.25, 0.5, 0.25])), rtol=1e-6)
+
+
+def test_values_of_scikit_learn_that_overflow_are_refused() -> None:
+    with pytest.raises(InputError, match="not finite"):
+        FromSklearn("polynomial", {"degree": 3, "gamma": 1.0})(np.full((2, 1), 1e150))

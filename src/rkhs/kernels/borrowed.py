@@ -99,7 +99,8 @@ class FromSklearn(Kernel):
             return self.kernel(X, Y)
         function = pairwise.PAIRWISE_KERNEL_FUNCTIONS[self.kernel]
         try:
-            return function(X, X if Y is None else Y, **(self.params or {}))
+            with np.errstate(all="ignore"):  # values that are not finite are refused by name
+                return function(X, X if Y is None else Y, **(self.params or {}))
         except (ValueError, TypeError) as error:  # what it refuses, data or parameters, in its own words
             raise InputError(f"scikit-learn's kernel {self.kernel!r} refuses: {error}") from None
 

@@ -15,6 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.combine import Composite
+from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.medians import median_bandwidth
 from rkhs.kernels.radial import Gaussian
 
@@ -212,13 +213,14 @@ class FunctionalGaussian(_Functional):
     """
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        return self._squares(X, X if Y is None else Y).mul_(-float(self.gamma)).exp_()
+        root, gamma = self._weights(X).sqrt(), float(self.gamma)
+        return squared_distances(X * root, None if Y is None else Y * root, gamma).mul_(-gamma).exp_()
 
     def _diag(self, X: Tensor) -> Tensor:
         return X.new_ones(X.shape[0])
 
     def _distances(self, X: Tensor) -> Tensor:
-        return self._squares(X, X)
+        return squared_distances(X * self._weights(X).sqrt())
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         root = self._weights(X).sqrt()
@@ -230,15 +232,6 @@ class FunctionalGaussian(_Functional):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return torch.zeros_like(X)
-
-    def _squares(self, X: Tensor, Y: Tensor) -> Tensor:
-        root = self._weights(X).sqrt()
-        center = Y.mean(0)
-        A, B = (X - center) * root, (Y - center) * root
-        D = ((A * A).sum(1)[:, None] + (B * B).sum(1)[None, :]).addmm_(A, B.mT, alpha=-2.0).clamp_min_(0.0)
-        if X is Y:
-            D.fill_diagonal_(0.0)
-        return D
 
 
 def _by_blocks(X: Tensor, Y: Tensor, reduce: Any) -> Tensor:
