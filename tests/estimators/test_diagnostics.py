@@ -18,7 +18,8 @@ from rkhs._core.errors import OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators import autoencoder_settings
 from rkhs.estimators.refined_codes import linear_coordinates
-from rkhs.kernels import Gaussian
+from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian, Spectrum
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
@@ -178,3 +179,11 @@ def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "leave one out error = " in printed
     assert "effective rank" in printed
+
+
+def test_one_row_and_words_in_single_precision_are_diagnosed() -> None:
+    assert diagnose(KernelPCA(1).fit(np.ones((1, 2)))).effective_rank == 0.0
+    words = KernelAutoencoder(1, kernel=Spectrum(2), dtype="float32").fit(["ab", "abb", "bab", "aba"])
+    assert np.isfinite(diagnose(words).effective_rank)
+    landmark = KernelPCA(1, storage=Nystroem(1)).fit(np.random.default_rng(0).normal(size=(8, 2)))
+    assert diagnose(landmark).typical_similarity is None

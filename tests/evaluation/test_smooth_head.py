@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_ridge import KernelRidge
@@ -56,3 +59,9 @@ def test_classes_may_be_words() -> None:
 def test_bad_grids(options: dict[str, tuple[float, ...]]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         SmoothRegressor(**options).fit(np.eye(4), np.arange(4.0))
+
+
+@pytest.mark.parametrize("y", [scipy.sparse.eye_array(4).tocsr(), np.array(["a", "b", "c", "d"])])
+def test_targets_that_are_no_numbers_are_named(y: Any) -> None:
+    with pytest.raises(InputError, match="y must"):
+        SmoothRegressor().fit(np.arange(8.0).reshape(4, 2), y)

@@ -204,8 +204,7 @@ def give_back(result: np.ndarray, like: Any) -> Any:
 
 def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Copy or view an array as a contiguous tensor; read-only memory is copied, as torch cannot mark it as such."""
-    flat = _viewable(np.asarray(array, order="C").reshape(-1))  # strides of the shape alone: they decide how sums round
-    return torch.from_numpy(flat).reshape(np.shape(array)).to(device=device, dtype=dtype)
+    return torch.from_numpy(_viewable(np.asarray(array, order="C"))).to(device=device, dtype=dtype)
 
 
 def tensor_like(values: Any, like: Tensor, name: str = "values") -> Tensor:
@@ -231,6 +230,8 @@ def _viewable(array: np.ndarray) -> np.ndarray:
     NumPy calls an axis of length one contiguous whatever its stride; torch refuses negative and odd ones.
     """
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
+    if array.flags.c_contiguous:  # strides of the shape alone: they decide how products of matrices round
+        array = array.reshape(-1).reshape(array.shape)
     steps = all(step > 0 and step % array.itemsize == 0 for step in array.strides)
     return array if steps and array.flags.writeable and array.flags.aligned else array.copy(order="K")
 

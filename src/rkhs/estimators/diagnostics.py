@@ -114,7 +114,8 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     check_is_fitted(model)
     facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)
     Z = np.asarray(model.codes_, dtype=np.float64)
-    variances = np.linalg.eigvalsh(np.atleast_2d(np.cov(Z.T))).clip(0.0)
+    spread = np.atleast_2d(np.cov(Z.T)) if len(Z) > 1 else np.zeros((Z.shape[1],) * 2)
+    variances = np.linalg.eigvalsh(spread).clip(0.0)
     shares = variances / max(float(variances.max()), 1e-300)  # squares of variances may overflow
     facts["effective_rank"] = float(shares.sum() ** 2 / max(float((shares**2).sum()), 1e-300))
     if getattr(model, "converged_", None) is not None:

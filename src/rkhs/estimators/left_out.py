@@ -47,7 +47,7 @@ def leave_one_out_rows(model: Any, K: np.ndarray | None = None) -> np.ndarray | 
 def training_kernel(model: Any) -> Tensor | None:
     """Gram matrix of the training items, None where it is not known any more."""
     if getattr(model, "support_items_", None) is not None:
-        return model.kernel_._gram(model._support())
+        return model.kernel_._gram(model._support()).to(**model._options)
     triangle = getattr(model, "encoder_triangle_", None)
     if triangle is None or len(triangle) != len(model.layer_codes_[0]):
         return None

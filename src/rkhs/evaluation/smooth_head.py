@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rkhs._core.arrays import as_numpy, read_rows, read_values, reading
-from rkhs._core.checks import check_numbers
+from rkhs._core.checks import check_numbers, real_array
 from rkhs._core.errors import InputError
 
 __all__ = ["SmoothClassifier", "SmoothRegressor"]
@@ -88,7 +88,7 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         X, y = _read_both(self, X, y, multi_output=True, y_numeric=True)
         self._flat = y.ndim == 1
-        _fit_ridge(self, X, y.reshape(len(y), -1).astype(np.float64, order="C"))
+        _fit_ridge(self, X, real_array(y, "y").reshape(len(y), -1))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -172,6 +172,8 @@ def _labels(y: Any) -> np.ndarray:
 def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
     """Rows and targets of a fit."""
     X, y = as_numpy(X), as_numpy(y, "y")
+    if hasattr(y, "toarray"):  # scikit-learn takes several sparse columns
+        real_array(y, "y")
     with reading(X, "X"), reading(y, "y"):
         return validate_data(model, X, y, dtype=np.float64, order="C", ensure_min_samples=2, **options)
 

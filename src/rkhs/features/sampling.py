@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
+from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
 __all__ = ["leverage_scores", "sample_landmarks"]
@@ -129,7 +130,10 @@ def leverage_scores(kernel: Kernel, items: Any, reg: float, *, known: Any = None
     chosen = chosen_items(kernel, items, rows)
     small = landmark_gram(kernel, items, rows, chosen).to(torch.float64)
     small.diagonal().add_(len(rows) * reg)
-    L = torch.linalg.cholesky(small)
+    L, failed = torch.linalg.cholesky_ex(small)
+    if bool(failed):
+        name = type(kernel).__name__ if kernel.domain == "gram" else repr(kernel)
+        raise InputError(f"leverage scores need a positive semi-definite kernel; {name} is not on these items")
     scores = torch.empty(n, dtype=torch.float64)
     for start in range(0, n, 4096):
         tile = items[start : start + 4096]
