@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from rkhs import KernelPCA
+from rkhs import KernelContrastive, KernelPCA
 from rkhs.features import Nystroem
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -21,6 +23,12 @@ def test_they_are_there_after_fit_only() -> None:
     assert model.codes_ is model.model_.codes
     assert not hasattr(clone(model), "codes_")
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).codes_, model.codes_)
+
+
+@pytest.mark.parametrize("cls", [KernelContrastive, KernelPCA])
+def test_a_model_that_was_not_fitted_says_so(cls: Any) -> None:
+    with pytest.raises(NotFittedError):
+        cls().transform(X)
 
 
 def test_they_are_never_assigned() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice, check_count, check_number
@@ -262,6 +263,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         ndarray of shape (m, n_components)
             A tensor if ``X`` is one.
         """
+        check_is_fitted(self)
         return give_back(encode_tiles(self, X, self.model_.encode), X)
 
     def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
