@@ -21,6 +21,7 @@ __all__ = [
     "Outer",
     "center_gram",
     "cholesky",
+    "divisor",
     "factorize",
     "fix_signs",
     "polar",
@@ -282,6 +283,11 @@ def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:
     means = K.mean(dim=1) if weights is None else K @ weights
     total = means.mean() if weights is None else means @ weights
     return (K - means[:, None]).sub_(means[None, :]).add_(total)
+
+
+def divisor(x: Tensor) -> Tensor:
+    """Numbers that are not negative as divisors: zeros become the least whose inverse is finite in their dtype."""
+    return x.clamp_min(1e-300 if x.dtype == torch.float64 else 1e-37)
 
 
 def polar(Y: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import factorize, principal_axes
+from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import warn_on_collapse
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
@@ -302,7 +302,7 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
     Z = part.codes(V)[: BLOCK // 2].to(torch.float64)
     w = None if problem.sweep.weights is None else torch.as_tensor(problem.sweep.weights[: len(Z)])
     unit = normalise_scale(Z, w if w is None or not float(w.sum()) > 0.0 else w / w.sum())
-    size = float((unit * unit).sum() / (Z * Z).sum().clamp_min(1e-300)) ** 0.5
+    size = float((unit * unit).sum() / divisor((Z * Z).sum())) ** 0.5
     if not size > 0.0:
         return V
 

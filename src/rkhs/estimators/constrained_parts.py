@@ -11,6 +11,7 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import divisor
 from rkhs.augment import GaussianNoise, augmented
 from rkhs.constraints import Ball, Constraint, Sphere
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
@@ -183,6 +184,6 @@ def solve_constrained(
 def _scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
     """Kernel PCA scores, every column at the same scale: a circle of codes needs both of its axes."""
     scores, _ = kernel_pca_scores(K, min(p, K.shape[0]), weights)
-    spread = scores.std(0).clamp_min(1e-6 * float(scores.abs().max().clamp_min(1e-300)))
+    spread = scores.std(0).clamp_min(1e-6 * float(divisor(scores.abs().max())))
     padded = torch.cat([scores / spread, scores.new_zeros(K.shape[0], max(0, p - scores.shape[1]))], 1)
     return normalise_scale(padded, weights)

@@ -10,6 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from rkhs._core.linalg import divisor
 from rkhs.estimators.autoencoder_targets import reconstruction_errors, target_spread
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
@@ -134,7 +135,7 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
 
 
 def _similarities(K: Tensor) -> tuple[float, float]:
-    root = K.diagonal().clamp_min(0.0).sqrt().clamp_min(1e-300)
+    root = divisor(K.diagonal().clamp_min(0.0).sqrt())
     scaled = K / root[:, None] / root[None, :]
     off = scaled[~torch.eye(len(K), dtype=torch.bool, device=K.device)]
     twins = ((scaled.fill_diagonal_(-1.0) > 1.0 - 1e-10) & _equal(root)).any(1)

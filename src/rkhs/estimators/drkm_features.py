@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import divisor
 from rkhs._core.memory import Estimate
 from rkhs.estimators.base import take
 from rkhs.estimators.drkm_parts import RIDGES, Encoder
@@ -83,8 +84,8 @@ def ridge_features(
         shrunk = 1.0 / (s + max(chosen * mean, floor))
         w = shrunk[:, None] * projected
         outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
-        residual = (T - P @ w) / outside.clamp_min(1e-300)[:, None]
-        error = float(residual.norm() / T.norm().clamp_min(1e-300))
+        residual = (T - P @ w) / divisor(outside)[:, None]
+        error = float(residual.norm() / divisor(T.norm()))
         if best is None or error < best[2]:
             best = Q @ w, chosen, error
     assert best is not None

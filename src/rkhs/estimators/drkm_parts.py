@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram
+from rkhs._core.linalg import center_gram, divisor
 from rkhs.constraints import Stiefel
 from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
@@ -335,8 +335,8 @@ def ridge_coefs(
             continue
         B = torch.cholesky_solve(T, L)
         leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
-        residual = B / leverage.clamp_min(1e-300)[:, None]
-        error = float(residual.norm() / T.norm().clamp_min(1e-300))
+        residual = B / divisor(leverage)[:, None]
+        error = float(residual.norm() / divisor(T.norm()))
         if best is None or error < best[2]:
             best = B, chosen, error
         if ridge != "loo":

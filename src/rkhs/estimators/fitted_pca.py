@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import give_back
@@ -73,8 +72,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         ndarray of shape (m, p)
             A tensor if ``X`` is one.
         """
-        check_is_fitted(self)
-        return give_back(encode_tiles(self, X, self.model_.encode), X)
+        return give_back(encode_tiles(self, X, lambda items: self.model_.encode(items)), X)
 
     def _feature_weights(self, codes: Tensor) -> Tensor:
         return self.model_.weights(codes)

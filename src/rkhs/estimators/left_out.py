@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import row_index, to_tensor
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
-from rkhs._core.linalg import cholesky, positive_part
+from rkhs._core.linalg import cholesky, divisor, positive_part
 from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refining_solver
 from rkhs.losses import Squared, as_loss
 from rkhs.problems.refinement import LeftOutRefinement
@@ -70,7 +70,7 @@ def autoencoder_facts(model: Any, K: Tensor | None) -> tuple[dict[str, Any], Ten
             Q = linear_coordinates(model, model._support() if model.kernel_.domain == "vectors" else K, K)
             K1, said = K + Q @ Q.mT, said + Q @ to_tensor(model.linear_coef_, **model._options)
         miss = torch.linalg.vector_norm(said - codes)
-        facts["in_sample_defect"] = float(miss / torch.linalg.vector_norm(codes).clamp_min(1e-300))
+        facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(codes)))
     if len(model.layer_codes_) > 1 or model.operators is not None or not isinstance(as_loss(model.loss), Squared):
         facts["saturated"] = None if isinstance(as_loss(model.loss), Squared) else facts["saturated"]
         return facts, None

@@ -113,7 +113,7 @@ class RowStages:
         else:
             W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, self.p))).to(W)
         Z = factor.codes(W)
-        W *= float(normalise_scale(Z, problem.decoder.weights).norm() / Z.norm().clamp_min(1e-300))
+        W *= float(normalise_scale(Z, problem.decoder.weights).norm()) / max(float(Z.norm()), 1e-37)
 
         def value(scale: float) -> float:
             try:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, factorize, fix_signs, rank_tolerance
+from rkhs._core.linalg import Factor, divisor, factorize, fix_signs, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
 from rkhs.features.base import resolve_thinned
 from rkhs.grams.base import Gram
@@ -182,17 +182,17 @@ class Blocked(Gram):
         X, R = torch.zeros_like(B), B.clone()
         Z = apply(R)
         P, rho = Z.clone(), (R * Z).sum(0)
-        goal = tol * torch.linalg.vector_norm(B, dim=0).clamp_min(1e-300)
+        goal = tol * divisor(torch.linalg.vector_norm(B, dim=0))
         for sweep in range(1, 1001):
             Q = self.matmul(P).add_(added * P)
-            alpha = rho / (P * Q).sum(0).clamp_min(1e-300)
+            alpha = rho / divisor((P * Q).sum(0))
             X += alpha * P
             R -= alpha * Q
             if bool((torch.linalg.vector_norm(R, dim=0) <= goal).all()):
                 return X, sweep
             Z = apply(R)
             rho, before = (R * Z).sum(0), rho
-            P = Z + (rho / before.clamp_min(1e-300)) * P
+            P = Z + (rho / divisor(before)) * P
         raise InputError(
             "conjugate gradients did not converge in 1000 steps with storage='blocked'; use a larger reg, or "
             "storage=Nystroem(m)"
@@ -289,13 +289,13 @@ def block_krylov(
         vectors = basis @ turns
         residual = images @ turns - vectors * values
         sizes = torch.linalg.vector_norm(residual, dim=0)
-        if basis.shape[1] >= n or bool((sizes <= goal * float(values[0].abs().clamp_min(1e-300))).all()):
+        if basis.shape[1] >= n or bool((sizes <= goal * float(divisor(values[0].abs()))).all()):
             break
         new = images[:, -width:]
         for _ in range(2):  # twice is enough
             new = new - basis @ (basis.mT @ new)
         new, R = torch.linalg.qr(new)
-        kept = R.diagonal().abs() > 1e-12 * R.diagonal().abs().max().clamp_min(1e-300)
+        kept = R.diagonal().abs() > 1e-12 * divisor(R.diagonal().abs().max())
         new = new[:, kept][:, : n - basis.shape[1]]
         new, _ = torch.linalg.qr(new - basis @ (basis.mT @ new))
         if not new.shape[1]:

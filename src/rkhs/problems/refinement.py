@@ -17,6 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from rkhs._core.linalg import divisor
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.distances import squared_distances
 from rkhs.kernels.radial import Radial
@@ -103,7 +104,7 @@ class CodeRefinement:
         if said is None:
             said = self._decoded(self.supports, self.kernel._gram(self.supports))
         cost = squared_distances(self.goal, said).div_(2.0 * self.n)
-        reach = (self.radius * self.radius).clamp_min(1e-300)
+        reach = divisor(self.radius * self.radius)
         cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
-from rkhs._core.linalg import Factor, fix_signs, solve_positive
+from rkhs._core.linalg import Factor, divisor, fix_signs, solve_positive
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.start import kernel_pca_scores
 
@@ -128,7 +128,7 @@ class PrincipalCoordinates:
             values, axes = top_eigenpairs(Y.mT @ Y, k)
         else:
             values, left = top_eigenpairs(Y @ Y.mT, k)
-            axes = fix_signs(Y.mT @ (left / values.clamp_min(1e-300).sqrt()))
+            axes = fix_signs(Y.mT @ (left / divisor(values).sqrt()))
         kept = _with_variance(values, max(Y.shape), X.dtype)
         scale = values[kept].sqrt()
         directions = (axes[:, kept] / scale).to(X.dtype)

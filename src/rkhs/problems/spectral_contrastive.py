@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, factorize, fix_signs
+from rkhs._core.linalg import Factor, divisor, factorize, fix_signs
 from rkhs.problems.pairs import Pairs
 
 __all__ = ["PooledSpectral", "SpectralContrastive"]
@@ -101,7 +101,7 @@ class PooledSpectral:
             turn = U / w.sqrt()
             scaled = self.gram @ turn
         else:
-            scaled = U * torch.where(root > 0.0, 1.0 / root.clamp_min(1e-300), torch.zeros_like(root))[:, None]
+            scaled = U * torch.where(root > 0.0, 1.0 / divisor(root), torch.zeros_like(root))[:, None]
         n = len(self.pairs.anchors)
         G = scaled[self.pairs.anchors].mT @ self.pairs.positives.average(scaled) / n
         object.__setattr__(self, "_basis", scaled)

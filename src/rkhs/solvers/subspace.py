@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from rkhs._core.linalg import divisor
 from rkhs.constraints.stiefel import Stiefel
 from rkhs.protocols import HasConstraint, HasFrozenQuadratic, HasValueAndGrad, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
@@ -144,7 +145,7 @@ def _basis(problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor |
     for _ in range(2):
         if joint:
             B = B - H @ (H.mT @ B)
-        B = B / B.norm(dim=0).clamp_min(1e-300)
+        B = B / divisor(B.norm(dim=0))
         values, vectors = torch.linalg.eigh(B.mT @ B)
         kept = values > 1e-10 * values[-1]
         B = B @ (vectors[:, kept] / values[kept].sqrt())

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.linalg import fix_signs
+from rkhs._core.linalg import divisor, fix_signs
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.grams import Gram
 from rkhs.kernels.base import Kernel
@@ -88,7 +88,7 @@ class WholeSpace(Space):
             values, vectors, positive = values[:keep], vectors[:, :keep], positive[:keep]
         values = torch.where(positive, values, torch.zeros_like(values))
         scores = fix_signs(vectors * values.sqrt() / mean.sqrt()[:, None])
-        inverse = torch.where(positive, 1.0 / values.clamp_min(1e-300), torch.zeros_like(values))
+        inverse = torch.where(positive, 1.0 / divisor(values), torch.zeros_like(values))
         dual = mean[:, None] * scores * inverse
         if center:  # exactly centred weights, so that the means of new rows drop out
             dual -= mean[:, None] * dual.sum(0)

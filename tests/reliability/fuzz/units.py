@@ -62,7 +62,7 @@ PROMISES: dict[str, Promise] = {
         rkhs.DeepRKM,
         MOVING,
         ({}, {"center": False}, {"out_of_sample": "block"}),
-        {"n_components": (2, 1), "max_iter": 30},
+        {"n_components": (2, 1), "max_iter": 1000, "tol": 1e-9},
         rtol=1e-4,
     ),
     "KernelContrastive": Promise(rkhs.KernelContrastive, MOVING, ({}, {"loss": "spectral"}, {"n_neighbors": 2})),
