@@ -310,3 +310,7 @@ def test_flags_of_a_function_are_true_or_false(name: str) -> None:
 def test_columns_of_a_table_are_those_of_training(columns: Any) -> None:
     with pytest.raises(InputError, match=r"MixedTable\.columns must be what resolve"):
         MixedTable(columns=columns)([(1.0, "a")])
+
+
+def test_bandwidths_of_single_precision_are_numbers() -> None:
+    np.testing.assert_array_equal(Gaussian(np.float32(0.5))(X), Gaussian(0.5)(X))

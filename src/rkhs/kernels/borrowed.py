@@ -21,8 +21,9 @@ from rkhs.kernels.dot_product import Linear
 __all__ = ["FromModule", "FromSklearn"]
 
 _BLOCK = 32  # items whose diagonal is read off one small square
-# The pairwise kernels of scikit-learn that are positive semi-definite on what they accept.
-_PSD = frozenset({"chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf"})
+# The pairwise kernels of scikit-learn that are positive semi-definite on what they accept. "rbf" is one by its formula,
+# but far from the origin its distances are rounding, and its matrix may be indefinite: there it is looked at.
+_PSD = frozenset({"chi2", "cosine", "laplacian", "linear", "poly", "polynomial"})
 
 
 class FromSklearn(Kernel):

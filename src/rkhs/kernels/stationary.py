@@ -82,7 +82,7 @@ class Stationary(VectorKernel):
             gamma = factor * self._bandwidth(rule, X, weights)
         else:
             check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
-        if gamma > 1e300 ** (self._power / 2):  # its square, or it, would overflow
+        if float(gamma) > 1e300 ** (self._power / 2):  # its square, or it, would overflow
             raise InputError(
                 f"{name} must be at most {1e300 ** (self._power / 2):.0e}; got {gamma:.1e}. Rescale the data"
             )
