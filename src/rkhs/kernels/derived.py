@@ -134,8 +134,8 @@ class GaussianOf(_Derived):
     Examples
     --------
     >>> from rkhs.kernels import GaussianOf, Tanimoto
-    >>> float(GaussianOf(Tanimoto(), gamma=0.72)([[1, 0]], [[1, 1]])[0, 0])
-    0.4867522559599717
+    >>> round(float(GaussianOf(Tanimoto(), gamma=0.72)([[1, 0]], [[1, 1]])[0, 0]), 12)
+    0.48675225596
     """
 
     def __init__(self, base: Kernel, gamma: float | str = "median") -> None:
