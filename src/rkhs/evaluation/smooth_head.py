@@ -88,7 +88,7 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         X, y = _read_both(self, X, y, multi_output=True, y_numeric=True)
         self._flat = y.ndim == 1
-        _fit_ridge(self, X, real_array(y, "y").reshape(len(y), -1))
+        _fit_ridge(self, X, np.ascontiguousarray(real_array(y, "y").reshape(len(y), -1)))  # the same bits in any order
         return self
 
     def predict(self, X: Any) -> np.ndarray:
