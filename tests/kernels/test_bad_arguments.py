@@ -36,6 +36,7 @@ from rkhs.kernels import (
     ProbabilityProduct,
     Product,
     Scaled,
+    ScaledInputs,
     Sum,
     Tanimoto,
     Views,
@@ -310,6 +311,12 @@ def test_flags_of_a_function_are_true_or_false(name: str) -> None:
 def test_columns_of_a_table_are_those_of_training(columns: Any) -> None:
     with pytest.raises(InputError, match=r"MixedTable\.columns must be what resolve"):
         MixedTable(columns=columns)([(1.0, "a")])
+
+
+@pytest.mark.parametrize("scales", [10**400, "x", {}, [1.0], [1.0, 0.0], [1.0, math.nan], [1j, 1.0]])
+def test_scales_of_columns_are_positive_numbers(scales: Any) -> None:
+    with pytest.raises(InputError, match=r"ScaledInputs\.scales must"):
+        ScaledInputs(Gaussian(1.0), scales)(X)
 
 
 def test_bandwidths_of_single_precision_are_numbers() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Kernel
@@ -67,10 +68,7 @@ class ScaledInputs(Composite):
         return self if resolved is base else ScaledInputs(resolved, self.scales)
 
     def _scaled(self, X: Tensor) -> Tensor:
-        try:
-            s = np.asarray(self.scales, dtype=np.float64)
-        except (TypeError, ValueError):
-            s = np.empty(0)
+        s = real_array(self.scales, "ScaledInputs.scales")
         if s.shape != (X.shape[1],) or not np.isfinite(s).all() or (s <= 0.0).any():
             raise InputError(
                 f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one a column; got {self.scales!r}"

@@ -69,7 +69,7 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
     _gradients(case, kernel, X, own)
     for name in choose(case, 6, RECORDING):
         given, meant = held(case, X, name)
-        _same(case, f"k({name})", lambda A: kernel(A), given, meant)
+        _same(case, f"k({name})", lambda A: kernel(A), given, meant, _rounding(kernel, meant))
         if kernel.domain == "vectors" and cross.answered:
             given, meant = held(case, Y, name)
             _same(case, f"k({name}, X)", lambda A: kernel(A, X), given, meant)
@@ -84,7 +84,10 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
 
 def _rounding(kernel: Kernel, X: Any) -> float:
     """What rounding leaves of equal items less their mean: nothing but it may stand in a centred matrix."""
-    return 1e-14 * float(np.abs(kernel.base(X)).max()) if isinstance(kernel, Centered) else 0.0
+    if not isinstance(kernel, Centered):
+        return 0.0
+    K = np.asarray(kernel.base(X))
+    return 64.0 * float(np.finfo(K.dtype).eps * np.abs(K).max())
 
 
 def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
@@ -98,7 +101,9 @@ def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
         case.agree("k(tensor with gradient) without recording", found.value, own.value, rtol=1e-12)
 
 
-def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray) -> None:
+def _same(
+    case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray, left: float = 0.0
+) -> None:
     """A container gives what the plain array gives that it means."""
     dtype = given.dtype if isinstance(given, torch.Tensor) else np.asarray(given).dtype  # a frame has none of its own
     single = str(dtype).endswith(("float32", "f4"))
@@ -109,7 +114,7 @@ def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, mea
     if plain.answered != found.answered:
         case.fail("disagreement", f"{what}: {found.error or 'answered'}; the plain array: {plain.error or 'answered'}")
     elif plain.answered:
-        case.agree(what, found.value, plain.value, rtol=1e-5 if single else 1e-9)
+        case.agree(what, found.value, plain.value, rtol=1e-5 if single else 1e-9, atol=left)
         case.expect(isinstance(found.value, torch.Tensor) == isinstance(given, torch.Tensor), f"{what}: container")
 
 
