@@ -261,3 +261,10 @@ def test_new_views_must_fit(change: Any, message: str) -> None:
     model = KernelPCA(2, kernel="precomputed").fit(views)
     with pytest.raises(InputError, match=message):
         model.transform(change(views))
+
+
+@pytest.mark.parametrize("multipliers", [[0.1, "a"], 3, "ab", [1.0], [0.0, 0.0], [1.0, -1.0], [np.nan, 1.0], [1j, 1.0]])
+def test_multipliers_that_are_no_shares_are_refused(multipliers: Any) -> None:
+    items = [(np.ones(2), np.zeros(2)), (np.zeros(2), np.ones(2))]
+    with pytest.raises(InputError, match=r"Views\.multipliers must"):
+        Views([Gaussian(1.0), Gaussian(1.0)], multipliers=multipliers)(items)

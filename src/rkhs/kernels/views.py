@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import check_items
-from rkhs._core.checks import check_list
+from rkhs._core.checks import check_list, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.alignment import view_weights
@@ -124,7 +124,7 @@ class Views(Kernel):
         if m is None:
             grams = [kernel._gram(part) for kernel, part in zip(resolved, parts, strict=True)]
             m = view_weights(grams, self.weights, sample_weights=weights)
-        elif np.shape(m) != (len(kernels),) or not (np.asarray(m) >= 0.0).all() or not np.any(np.asarray(m)):
+        elif not _are_shares(real_array(m, "Views.multipliers"), len(kernels)):
             raise InputError(f"Views.multipliers must be {len(kernels)} numbers >= 0, one a view; got {m!r}")
         elif all(new is old for new, old in zip(resolved, kernels, strict=True)):
             return self
@@ -242,3 +242,8 @@ class OnColumns(Composite):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return self._back(self.base._diag_pullback(self._part(X), s), X)
+
+
+def _are_shares(m: np.ndarray, count: int) -> bool:
+    """Whether there are so many finite numbers, none of them negative and not all zero."""
+    return m.shape == (count,) and bool(np.isfinite(m).all() and (m >= 0.0).all() and m.any())
