@@ -20,7 +20,9 @@ from rkhs.cli.main import main
 from rkhs.data import load_molecules, read_table
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-PROGRAM = "import sys; from rkhs.cli.main import main; sys.exit(main())"
+# What a terminal has: a process that a script starts in the background inherits from its shell that Ctrl-C is ignored.
+TERMINAL = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+PROGRAM = TERMINAL + "from rkhs.cli.main import main; sys.exit(main())"
 
 
 @pytest.fixture

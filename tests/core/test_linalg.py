@@ -14,6 +14,7 @@ from rkhs._core.linalg import (
     Outer,
     center_gram,
     cholesky,
+    column_means,
     factorize,
     fix_signs,
     polar,
@@ -179,6 +180,18 @@ def test_rows_of_a_symmetrised_matrix() -> None:
     for S in (Outer(left, right), Outer(left, left), left @ right.mT):
         dense = S.dense() if isinstance(S, Outer) else S
         assert torch.allclose(symmetric_rows(S, 2, 6), (dense + dense.mT)[2:6], atol=1e-13)
+
+
+def test_means_of_numbers_near_the_largest() -> None:
+    X = torch.tensor([[1e308, 1.0], [1.2e308, 2.0]], dtype=torch.float64)
+    assert torch.allclose(column_means(X), torch.tensor([1.1e308, 1.5], dtype=torch.float64), rtol=1e-15)
+    for value in (1.1e308, 1.7e300, 0.3):
+        constant = torch.full((11, 2), value, dtype=torch.float64)
+        if value > 1.0:
+            assert torch.equal(column_means(constant), constant[0])
+        assert torch.allclose(column_means(constant[:1].expand(11, 2)), constant[0], rtol=1e-15)
+    assert column_means(X[:0]).shape == (2,)
+    assert column_means(X[:, :0]).shape == (0,)
 
 
 def test_positive_part() -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "Outer",
     "center_gram",
     "cholesky",
+    "column_means",
     "divisor",
     "factorize",
     "fix_signs",
@@ -263,6 +264,19 @@ def fix_signs(U: Tensor) -> Tensor:
     first = near.to(torch.uint8).argmax(dim=0)
     signs = torch.sign(U[first, torch.arange(U.shape[1], device=U.device)])
     return U * torch.where(signs == 0, torch.ones_like(signs), signs)
+
+
+def column_means(X: Tensor) -> Tensor:
+    """The mean of every column, for differences from it.
+
+    Numbers near the largest of their type do not overflow, and a constant column among them has exactly its value: what
+    rounding leaves of it would be squared to infinity.
+    """
+    means = X.mean(dim=0)
+    if not X.numel() or float(means.abs().max()) < torch.finfo(X.dtype).max ** 0.5:  # false for NaN too
+        return means
+    low, high = X.aminmax(dim=0)
+    return torch.where(low == high, low, (X / X.shape[0]).sum(dim=0))
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:

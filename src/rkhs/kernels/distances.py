@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.linalg import column_means
+
 ROWS = 64  # rows of a sweep: a block of some thousand columns stays in the second-level cache
 TILE = 256  # side of a square tile: the distances and the terms of a sum fit the second-level cache
 
@@ -78,7 +80,7 @@ def squared_distances(
     Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead. A
     function ``of`` the distances, which may overwrite what it is given, is computed while they are cached.
     """
-    center = (X if Y is None else Y).mean(dim=0)
+    center = column_means(X if Y is None else Y)
     A = X - center
     B = A if Y is None else Y - center
     a = (A * A).sum(1)

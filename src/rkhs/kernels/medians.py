@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.linalg import column_means
 from rkhs.kernels.distances import ROWS, rounding, squared_distances
 
 _SAMPLE = 1024  # rows whose pairs bracket the median
@@ -85,7 +86,7 @@ def middle_squared_distances(X: Tensor) -> list[float]:
 
 def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
     """Squared distances of the pairs ``i < j``, in blocks of rows."""
-    A = X - X.mean(dim=0)
+    A = X - column_means(X)
     norms = (A * A).sum(1)
     lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
     for start in range(0, A.shape[0], ROWS):

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer, symmetric_rows
+from rkhs._core.linalg import Outer, column_means, symmetric_rows
 from rkhs.kernels.distances import ROWS, TILE, cancels, in_strips, mirrored, rounding, squared_distances
 from rkhs.kernels.stationary import Stationary
 
@@ -59,7 +59,7 @@ def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tenso
 
 def _pair_laplacian(X: Tensor, Y: Tensor, M: Tensor, factor: float) -> tuple[Tensor, Tensor]:
     """``diag(M 1) X - M Y`` and ``diag(M^T 1) Y - M^T X``, times a factor, by two products."""
-    center = Y.mean(dim=0)
+    center = column_means(Y)
     A, B = X - center, Y - center
     right = M @ torch.cat([B, B.new_ones(len(B), 1)], 1)
     left = M.mT @ torch.cat([A, A.new_ones(len(A), 1)], 1)
@@ -93,7 +93,7 @@ class Radial(Stationary):
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         if Y is None:
-            A = X - X.mean(dim=0)
+            A = X - column_means(X)
             norms = (A * A).sum(1)
             if not self._cancels(norms):
                 return _symmetric(A, norms, lambda D, near, far: self._profile(D))
@@ -105,7 +105,7 @@ class Radial(Stationary):
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
         """As :meth:`Kernel.gram_and_pullback`: of few points, distances and exponentials are computed once for both."""
-        A = X - X.mean(dim=0)
+        A = X - column_means(X)
         n, norms = len(A), (A * A).sum(1)
         if n > _FEW or self._cancels(norms):
             return super().gram_and_pullback(X)
@@ -137,7 +137,7 @@ class Radial(Stationary):
             yield rows, D
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        A = X - X.mean(dim=0)
+        A = X - column_means(X)
         halves = (
             (rows, self._slope(D).mul_(symmetric_rows(S, rows.start, rows.stop, rows.start)))
             for rows, D in self._sweep(A)
@@ -147,7 +147,7 @@ class Radial(Stationary):
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
         """See :meth:`Stationary.bandwidth_gradient`."""
         total = 0.0
-        for rows, D in self._sweep(X - X.mean(dim=0)):
+        for rows, D in self._sweep(X - column_means(X)):
             M = D * self._slope(D.clone())  # k = F(gamma^(2 / power) D), so dk/dgamma = 2 D f'(D) / (power gamma)
             M.mul_(symmetric_rows(S, rows.start, rows.stop, rows.start))
             total += float(M.sum()) + float(M[:, rows.stop - rows.start :].sum())
@@ -167,13 +167,13 @@ class Radial(Stationary):
     @staticmethod
     def pulled(X: Tensor, Y: Tensor, M: Tensor) -> Tensor:
         """Cross pull-back of ``S`` for ``M``, the slopes times ``S``; shape (m, d)."""
-        center = Y.mean(dim=0)
+        center = column_means(Y)
         return 2.0 * (M.sum(1, keepdim=True) * (X - center) - M @ (Y - center))
 
     @staticmethod
     def jacobian_of(X: Tensor, Y: Tensor, slopes: Tensor, C: Tensor) -> Tensor:
         """Derivatives of the rows of ``k(X, Y) C``, shape (m, d, r)."""
-        center = Y.mean(dim=0)
+        center = column_means(Y)
         J = torch.stack([slopes @ (column[:, None] * C) for column in (Y - center).mT], 1)
         return torch.sub((X - center)[:, :, None] * (slopes @ C)[:, None, :], J, out=J).mul_(2.0)
 
@@ -247,7 +247,7 @@ class Gaussian(Radial):
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         c = self._gamma * LOG2E
-        center = (X if Y is None else Y).mean(dim=0)
+        center = column_means(X if Y is None else Y)
         A = X - center
         B = A if Y is None else Y - center
         a = (A * A).sum(1, keepdim=True).mul_(-c)
@@ -278,7 +278,7 @@ class Gaussian(Radial):
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         if K is None:
             return super()._pullback(X, S, None)
-        A = X - X.mean(dim=0)
+        A = X - column_means(X)
         halves = (
             (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(K[rows, rows.start :]))
             for rows in _blocks(A.shape[0])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError, shown
-from rkhs._core.linalg import Outer
+from rkhs._core.linalg import Outer, column_means
 from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.distances import cancels, squared_distances
 from rkhs.kernels.medians import median_bandwidth, middle_squared_distances
@@ -111,7 +111,7 @@ class Stationary(VectorKernel):
 
     def _median_distance(self, X: Tensor) -> float:
         """Median of ``||x - y||^power`` without a matrix of distances; zero where only that matrix keeps the digits."""
-        A = X - X.mean(dim=0)
+        A = X - column_means(X)
         if cancels(float((A * A).sum(1).max()) / _typical(X), X.dtype):
             return 0.0
         return float(np.mean(np.power(middle_squared_distances(X), self._power / 2)))
