@@ -57,6 +57,16 @@ def test_encoders_agree(kernel: Any, data: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(got, expected, atol=1e-9 * np.abs(expected).max())
 
 
+def test_scaled_columns_go_in_and_out_in_their_own_units(data: Any, tmp_path: Path) -> None:
+    X, new = (part * [1e-3, 1.0, 50.0, 1e4] for part in data)
+    for model in (KernelPCA(3, columns="scaled"), KernelAutoencoder(3, columns="scaled", refine=False)):
+        model.fit(X)
+        codes = model.transform(new)
+        np.testing.assert_allclose(run(export(model, tmp_path / "encoder.onnx"), new), codes, rtol=1e-6, atol=1e-9)
+        back = run(export(model, tmp_path / "decoder.onnx", part="decoder"), codes)
+        np.testing.assert_allclose(back, model.inverse_transform(codes), rtol=1e-7)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("widths", [2, (3, 2), (4, 2, 3)], ids=str)
 def test_autoencoders_agree_there_and_back(widths: Any, dtype: str, data: Any, tmp_path: Path) -> None:

@@ -114,7 +114,11 @@ def import_onnx() -> Any:
 
 def _encoder(graph: Graph, model: Any) -> str:
     supports = np.asarray(model.support_items_, dtype=np.float64)
-    K = graph.gram(model.kernel_, "X", supports)
+    rows = "X"
+    if model.column_scales_ is not None:
+        centred = graph.node("Sub", rows, np.asarray(model.column_means_))
+        rows = graph.node("Div", centred, np.asarray(model.column_scales_))
+    K = graph.gram(model.kernel_, rows, supports)
     if not isinstance(model, KernelAutoencoder):
         codes = graph.node("MatMul", K, np.asarray(model.dual_coef_))
         return graph.node("Add", codes, np.asarray(model.intercept_)) if isinstance(model, KernelPCA) else codes
@@ -129,7 +133,7 @@ def _encoder(graph: Graph, model: Any) -> str:
     if model.linear_coef_ is not None:
         coef = np.asarray(model.linear_coef_)
         shift = np.asarray(model.linear_offset_) @ coef
-        centred = graph.node("Sub", "X", np.asarray(model.linear_center_))
+        centred = graph.node("Sub", rows, np.asarray(model.linear_center_))
         linear = graph.node("MatMul", centred, np.asarray(model.linear_directions_) @ coef)
         codes = graph.node("Add", codes, graph.node("Sub", linear, shift))
     for layer in range(model.bottleneck_):
@@ -163,4 +167,9 @@ def _decoder(graph: Graph, model: Any) -> str:
     if output.basis is not None:
         U = graph.node("MatMul", U, np.asarray(output.basis))
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
-    return graph.node("Add", graph.node("Mul", U, np.asarray(output.factor / root)), np.asarray(output.mean))
+    found = graph.node("Add", graph.node("Mul", U, np.asarray(output.factor / root)), np.asarray(output.mean))
+    if model.column_scales_ is None:
+        return found
+    return graph.node(
+        "Add", graph.node("Mul", found, np.asarray(model.column_scales_)), np.asarray(model.column_means_)
+    )

@@ -14,12 +14,25 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
 import rkhs.estimators
-from rkhs._core.errors import CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, RoundingWarning
+from rkhs._core.errors import (
+    CollapseWarning,
+    ColumnWarning,
+    JitterWarning,
+    NotPositiveSemidefiniteWarning,
+    RoundingWarning,
+)
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Polynomial
 from rkhs.losses import Huber
 
-CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, RoundingWarning, ConvergenceWarning)
+CHOSEN = (
+    CollapseWarning,
+    ColumnWarning,
+    ConvergenceWarning,
+    JitterWarning,
+    NotPositiveSemidefiniteWarning,
+    RoundingWarning,
+)
 
 # Beside the defaults of every estimator, and kernel="precomputed" where it has a kernel.
 VARIANTS: dict[str, list[dict[str, Any]]] = {

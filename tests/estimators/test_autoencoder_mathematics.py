@@ -79,6 +79,7 @@ def test_gram_input_is_the_linear_model() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # two columns of different spread
 def test_explicit_features_of_a_polynomial_kernel() -> None:
     X = data(0, 20, 2)
     x, y = X.T
@@ -197,6 +198,7 @@ OPERATOR = np.array([[1.0, 0.3], [0.3, 0.5]])
         ("gradient_descent", None, 3000),
     ],
 )
+@pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # two columns of different spread
 @pytest.mark.parametrize("operators", [None, (OPERATOR, None)])
 def test_solvers_agree(solver: str, rate: float | None, max_iter: int, operators: Any) -> None:
     X = data(0, 15, 2)

@@ -18,7 +18,13 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
-from rkhs._core.errors import CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, RoundingWarning
+from rkhs._core.errors import (
+    CollapseWarning,
+    ColumnWarning,
+    JitterWarning,
+    NotPositiveSemidefiniteWarning,
+    RoundingWarning,
+)
 from rkhs.kernels import Gaussian
 from tests.reliability import (
     hostile_gram_matrices,
@@ -30,7 +36,14 @@ from tests.reliability import (
 )
 from tests.reliability.hostile_calls import MODELS, NEW, Case, K, X
 
-CHOSEN = (CollapseWarning, JitterWarning, NotPositiveSemidefiniteWarning, RoundingWarning, ConvergenceWarning)
+CHOSEN = (
+    CollapseWarning,
+    ColumnWarning,
+    ConvergenceWarning,
+    JitterWarning,
+    NotPositiveSemidefiniteWarning,
+    RoundingWarning,
+)
 LISTED = (
     hostile_training_data,
     hostile_new_data,

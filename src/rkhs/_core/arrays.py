@@ -5,8 +5,10 @@ Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); tor
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, real_array
-from rkhs._core.errors import InputError
+from rkhs._core.errors import ColumnWarning, InputError
 
 __all__ = [
+    "ColumnScaling",
     "as_numpy",
     "check_items",
     "give_back",
@@ -33,7 +36,10 @@ __all__ = [
     "table_rows",
     "tensor_like",
     "to_tensor",
+    "warn_of_one_column",
 ]
+
+_MOST = 0.95  # share of the variance that one column may hold without a word
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
@@ -323,3 +329,66 @@ def table_rows(X: Any) -> list[tuple[Any, ...]]:
         if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
             raise InputError(f"expected rows of cells; row {i} is a {type(row).__name__}")
     return [tuple(row) for row in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScaling:
+    """``(x - mean) / scale`` for each column, and the way back; a constant column becomes zero.
+
+    Parameters
+    ----------
+    mean, scale : ndarray of shape (d,)
+        Of float64; the scales are positive.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> ColumnScaling:
+        """Means and standard deviations of the columns of ``X`` of shape (n, d)."""
+        wide = X.astype(np.float64, copy=False)
+        mean = wide.mean(0)
+        scale = (wide - mean).std(0)
+        # Of a constant column rounding of the mean alone is left.
+        rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
+        return cls(mean, np.where(scale > rounding, scale, 1.0))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Scaled rows, shape (m, d), of the dtype of ``X``."""
+        return ((X - self.mean) / self.scale).astype(X.dtype, copy=False)
+
+    def undo(self, X: np.ndarray) -> np.ndarray:
+        """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""
+        return (X * self.scale + self.mean).astype(X.dtype, copy=False)
+
+
+def warn_of_one_column(X: np.ndarray, names: np.ndarray | None, advice: str) -> None:
+    """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances see little else.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    names : ndarray of shape (d,) or None
+        Of the columns.
+    advice : str
+        What to do.
+
+    Warns
+    -----
+    ColumnWarning
+    """
+    if X.shape[1] < 2 or len(X) < 2:
+        return
+    with np.errstate(over="ignore"):  # columns so wide are refused elsewhere
+        variances = X.var(0, dtype=np.float64)
+    widest, total = int(variances.argmax()), float(variances.sum())
+    if not (0.0 < total < np.inf) or variances[widest] <= _MOST * total:
+        return
+    name = f"column {widest}" if names is None else f"column {str(names[widest])!r}"
+    warnings.warn(
+        f"{name} holds {np.floor(1000.0 * variances[widest] / total) / 10.0:.1f} % of the variance of X, so distances "
+        f"between rows see little else: {advice}",
+        ColumnWarning,
+        stacklevel=5,
+    )

@@ -4,6 +4,7 @@ __all__ = [
     "CheckpointError",
     "ClusterError",
     "CollapseWarning",
+    "ColumnWarning",
     "EdgeWarning",
     "InputError",
     "JitterWarning",
@@ -46,6 +47,10 @@ class ClusterError(RkhsError, RuntimeError):
 
 class CollapseWarning(UserWarning):
     """The fitted model carries (almost) no information: its codes shrank to a point."""
+
+
+class ColumnWarning(UserWarning):
+    """One column of a table holds nearly all the variance, so the others hardly count."""
 
 
 class EdgeWarning(UserWarning):

@@ -7,9 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
-from rkhs.cli.kinds import OBJECTS, default_kernel
+from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
 from rkhs.cli.regression import LOSSES, fit_regressor
@@ -96,6 +97,7 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
+    add_scale_option(parser)
 
 
 def add_predict_options(parser: argparse.ArgumentParser) -> None:
@@ -155,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_facts(args, estimator, data, seconds))
     elif not args.quiet:
-        print(_summary(estimator, data, seconds))
+        print("\n".join([_summary(estimator, data, seconds), *column_sentences(estimator, data)]))
         written = {"model": args.output, "codes": args.codes}
         print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
     return 0
@@ -280,7 +282,10 @@ def build_estimator(
     given.update(engine_settings(args))
     if args.checkpoint is not None:
         given["checkpoint"] = Checkpoint(args.checkpoint)  # deleted once the model is written, not before
-    given.update(parse_setting(text) for text in args.set)
+    settings = dict(parse_setting(text) for text in args.set)
+    if "columns" in known:
+        given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
+    given.update(settings)
     unknown = sorted(given.keys() - known.keys())
     if unknown:
         raise InputError(
@@ -288,36 +293,6 @@ def build_estimator(
             f"{nearest(unknown[0], known)}"
         )
     return cls(**given)
-
-
-def find_estimator(name: str) -> type:
-    """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    type
-
-    Raises
-    ------
-    InputError
-        For another name, listing what there is.
-    """
-    from rkhs import estimators
-    from rkhs._core.errors import InputError
-
-    classes = [getattr(estimators, each) for each in estimators.__all__]
-    fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
-    table = {c.__name__: c for c in fits if "n_components" in c().get_params()}
-    wanted = name.lower().replace("-", "").replace("_", "")
-    wanted = {"kae": "kernelautoencoder", "kpca": "kernelpca"}.get(wanted, wanted)
-    for each, cls in table.items():
-        if each.lower() == wanted:
-            return cls
-    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{nearest(name, table)}")
 
 
 def _facts(args: argparse.Namespace, estimator: Any, data: Dataset, seconds: float) -> dict[str, Any]:
@@ -332,6 +307,8 @@ def _facts(args: argparse.Namespace, estimator: Any, data: Dataset, seconds: flo
             facts[name.replace("_", " ")] = getattr(estimator, f"{name}_")
     if hasattr(estimator, "explained_variance_ratio_"):
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
+    facts["columns"] = {"scaled": getattr(estimator, "columns", "raw") == "scaled"}
+    facts["columns"]["said"] = column_sentences(estimator, data)
     return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
 
 

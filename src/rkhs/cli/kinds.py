@@ -1,15 +1,25 @@
-"""Kinds of items on the command line: their options, default kernels, and what a model file says of them."""
+"""Kinds of items on the command line: their options, kernels, estimators, and what a model file says of them."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.parser import nearest
+
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.kernels import Kernel
 
-__all__ = ["OBJECTS", "add_kind_options", "default_kernel", "kind_notes", "print_options", "recipe_options"]
+__all__ = [
+    "OBJECTS",
+    "add_kind_options",
+    "default_kernel",
+    "find_estimator",
+    "kind_notes",
+    "print_options",
+    "recipe_options",
+]
 
 OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
 _KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
@@ -81,6 +91,36 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         "curves": kernels.FunctionalGaussian(),
     }
     return table.get(data.kind)
+
+
+def find_estimator(name: str) -> type:
+    """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    type
+
+    Raises
+    ------
+    InputError
+        For another name, listing what there is.
+    """
+    from rkhs import estimators
+    from rkhs._core.errors import InputError
+
+    classes = [getattr(estimators, each) for each in estimators.__all__]
+    fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
+    table = {c.__name__: c for c in fits if "n_components" in c().get_params()}
+    wanted = name.lower().replace("-", "").replace("_", "")
+    wanted = {"kae": "kernelautoencoder", "kpca": "kernelpca"}.get(wanted, wanted)
+    for each, cls in table.items():
+        if each.lower() == wanted:
+            return cls
+    raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{nearest(name, table)}")
 
 
 def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

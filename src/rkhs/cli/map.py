@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.columns import add_scale_option, column_sentences
 from rkhs.cli.fit import build_estimator
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
+    add_scale_option(parser)
     add_input_options(parser)
 
 
@@ -90,7 +92,11 @@ def run(args: argparse.Namespace) -> int:
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
     CodeMapDisplay(model.codes_, **colours).plot(figure.add_subplot())
     save_figure(figure, args.output)
-    print(f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}")
+    print(
+        "\n".join(
+            [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
+        )
+    )
     return 0
 
 

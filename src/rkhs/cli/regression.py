@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import input_notes, user_errors
 from rkhs.cli.outputs import Outputs
 from rkhs.cli.summaries import print_json
@@ -70,7 +71,7 @@ def fit_regressor(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     elif not args.quiet:
-        print(_summary(facts))
+        print("\n".join([_summary(facts), *column_sentences(model, data), f"model: {args.output}"]))
     return 0
 
 
@@ -162,6 +163,7 @@ def _facts(
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
         "rows where the loss is linear": [_name(data, i) for i in model.estimator_.saturated_],
+        "columns": {"scaled": model.columns == "scaled", "said": column_sentences(model, data)},
         "model": args.output,
     }
 
@@ -190,4 +192,4 @@ def _summary(facts: dict[str, Any]) -> str:
     if linear:
         more = f" and {len(linear) - _MOST_NAMED} more" if len(linear) > _MOST_NAMED else ""
         lines.append(f"rows in the linear part of the loss: {', '.join(linear[:_MOST_NAMED])}{more}")
-    return "\n".join([*lines, f"model: {facts['model']}"])
+    return "\n".join(lines)

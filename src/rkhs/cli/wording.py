@@ -45,6 +45,8 @@ FLAGS = {
 """Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
 
 _PHRASES = {
+    "columns='raw'": "--scale-columns no",
+    "columns='scaled'": "--scale-columns yes",
     'gram="cross"': "rkhs transform with a model",
     "gram=False": "no --gram",
     "header=False": "--header no",

@@ -37,6 +37,11 @@ def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings:
                 f"output_kernel reads {domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it can read"
             )
         return items
+    if model.column_scales_ is not None:
+        raise InputError(
+            "columns='scaled' scales the rows that are rebuilt; with targets= scale both before fit, and use "
+            "columns='raw'"
+        )
     if settings.features and domain == "objects":
         assert output_kernel is not None
         read: Any = own(output_kernel.read(check_items(targets, "targets")))
@@ -73,7 +78,7 @@ def reconstruction_errors(model: Any, U: Tensor, items: Any, K: Tensor, targets:
     if targets is None and not model._own_targets:
         raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
     if isinstance(model.output_, Euclidean):
-        goal = items if targets is None else model._read_matrix(targets, "targets", len(model.output_.mean))
+        goal = items if targets is None else model._read_beside(targets, "targets", len(model.output_.mean))
         _check_pairs(goal, len(U))
         return model.output_.squared_errors(goal, model.output_.decode(U))
     rows, diagonal = _error_rows(model, items, K, targets, diag)
@@ -96,7 +101,7 @@ def _vector_distances(model: Any, U: Tensor, candidates: Any) -> Tensor:
             raise InputError("candidates must be given: this model keeps no training targets to choose from")
         goal = model._support()
     else:
-        goal = model._read_matrix(candidates, "candidates", len(model.output_.mean))
+        goal = model._read_beside(candidates, "candidates", len(model.output_.mean))
     root = model.output_.root(goal)
     return torch.cdist(predicted * root, goal * root, compute_mode="donot_use_mm_for_euclid_dist").square_()
 
@@ -118,7 +123,7 @@ def _target_rows(model: Any, candidates: Any, diag: Any) -> tuple[Tensor, Tensor
     elif kernel.domain == "objects":
         items = kernel.read(check_items(candidates, "candidates"))
     else:
-        items = model._read_matrix(candidates, "candidates", support.shape[1])
+        items = model._read_beside(candidates, "candidates", support.shape[1])
     return kernel._gram(items, support).to(**model._options), kernel._diag(items).to(**model._options)
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 from torch import Tensor
 
 from rkhs._core.arrays import (
+    ColumnScaling,
     as_numpy,
     check_items,
     is_frame,
@@ -23,6 +24,7 @@ from rkhs._core.arrays import (
     resolve_dtype,
     row_index,
     to_tensor,
+    warn_of_one_column,
 )
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
@@ -85,6 +87,8 @@ class KernelEstimator(BaseEstimator):
 
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
+    column_means_: np.ndarray | None = None  # models of files that were written before columns could be scaled
+    column_scales_: np.ndarray | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
     objective_: float
@@ -122,6 +126,7 @@ class KernelEstimator(BaseEstimator):
 
     def _read_training(self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2) -> Any:
         """Check training data and bring them to the form that the kernel reads, in memory of their own."""
+        self._check_columns(kernel.domain)
         if kernel.domain == "objects":
             items = own(kernel.read(check_items(X, at_least=at_least)))
             self._forget_features()
@@ -138,7 +143,41 @@ class KernelEstimator(BaseEstimator):
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
         self._check_room(len(array))
-        return unshared(to_tensor(array, **self._options), X)
+        return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
+
+    def _check_columns(self, domain: str) -> None:
+        """Forget the scaling of an earlier fit, and refuse one of what has no columns."""
+        self.column_means_ = self.column_scales_ = None
+        if getattr(self, "columns", "raw") == "scaled" and domain != "vectors":
+            what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
+            raise InputError(f"columns='scaled' is for rows of numbers in memory; got {what}; use columns='raw'")
+
+    def _scale_training(self, array: np.ndarray, kernel: Kernel | OperatorKernel) -> np.ndarray:
+        """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
+        if getattr(self, "columns", "raw") == "scaled":
+            scaling = ColumnScaling.of(array)
+            self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
+        elif all(one.rotation_invariant for one in _scalar_kernels(kernel)):
+            advice = "standardise the columns, or leave that one out"
+            if hasattr(self, "columns"):
+                advice = "pass columns='scaled' to standardise them all, or leave that one out"
+            warn_of_one_column(array, getattr(self, "feature_names_in_", None), advice)
+        return self._scaled(array)
+
+    @property
+    def _scaling(self) -> ColumnScaling | None:
+        if self.column_means_ is None or self.column_scales_ is None:
+            return None
+        return ColumnScaling(self.column_means_, self.column_scales_)
+
+    def _scaled(self, array: np.ndarray) -> np.ndarray:
+        """Rows of the user's columns in the units that the kernel reads."""
+        return array if self._scaling is None else self._scaling.apply(array)
+
+    def _to_rows(self, result: Tensor) -> np.ndarray:
+        """Decoded rows in the units of the user's columns."""
+        rows = self._to_output(result)
+        return rows if self._scaling is None else self._scaling.undo(rows)
 
     def _check_room(self, n: int) -> None:
         """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
@@ -171,8 +210,10 @@ class KernelEstimator(BaseEstimator):
             return self.kernel_.read(check_items(X))
         if self.kernel_.domain == "gram":
             X = join_new_views(self, X)
-        rows = to_tensor(self._check_array(X, reset=False, at_least=1), **self._options)
-        return self._kept_columns(rows) if self.kernel_.domain == "gram" else rows
+        array = self._check_array(X, reset=False, at_least=1)
+        if self.kernel_.domain == "gram":
+            return self._kept_columns(to_tensor(array, **self._options))
+        return to_tensor(self._scaled(array), **self._options)
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
@@ -201,9 +242,14 @@ class KernelEstimator(BaseEstimator):
         return array
 
     def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
-        """A finite matrix beside ``X`` (codes, targets, candidates) as a tensor."""
+        """A finite matrix beside ``X`` (codes, targets) as a tensor."""
         array = self._check_size(read_numbers(X, name, columns=columns, shape=shape), name)
         return to_tensor(array, **self._options)
+
+    def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
+        """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
+        array = self._check_size(read_numbers(X, name, columns=columns), name)
+        return to_tensor(self._scaled(array), **self._options)
 
     def _forget_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
@@ -356,6 +402,10 @@ class KernelEstimator(BaseEstimator):
         self.history_ = list(solution.history)
         if not solution.converged:
             warnings.warn(f"{type(self).__name__}: {solution.reason.value}", ConvergenceWarning, stacklevel=3)
+
+
+def _scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
+    return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
 
 
 def take(items: Any, rows: np.ndarray | None, *, square: bool = False) -> Any:

@@ -50,6 +50,9 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         little use here.
     eta : float or tuple of float, default=1.0
         Inverse weight of each layer. A common factor changes nothing; the paper's ``gamma`` is ``eta[0] / eta[1]``.
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
+        gives the units of the data back.
     center : bool, default=True
         Centre every Gram matrix. The paper does not; one code is then the constant vector.
     code_scale : {"sqrt_n", "unit"}, default="sqrt_n"
@@ -173,6 +176,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         kernel: Any = "gaussian",
         decoder_kernel: Any = "gaussian",
         eta: Any = 1.0,
+        columns: str = "raw",
         center: bool = True,
         code_scale: str = "sqrt_n",
         constraint: str = "joint",
@@ -198,6 +202,7 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.kernel = kernel
         self.decoder_kernel = decoder_kernel
         self.eta = eta
+        self.columns = columns
         self.center = center
         self.code_scale = code_scale
         self.constraint = constraint

@@ -83,7 +83,7 @@ class DecodingMixin:
             weights = self._projection(0, K, kept, weighting)
         elif self._regresses(weighting):
             Z = self._encode(K)[index][:, kept]  # type: ignore[attr-defined]
-            return give_back(self._to_output(self._ridge(Z, layer, kept)), X)  # type: ignore[attr-defined]
+            return give_back(self._to_rows(self._ridge(Z, layer, kept)), X)  # type: ignore[attr-defined]
         else:
             codes = self._encode(K)  # type: ignore[attr-defined]
             rows = self._code_rows(index, codes[index - 1])  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class DecodingMixin:
         if self.kernel_.domain != "vectors":
             return give_back(self._to_output(weights), X)  # type: ignore[attr-defined]
         problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
-        return give_back(self._to_output(preimages(problem, items)), X)  # type: ignore[attr-defined]
+        return give_back(self._to_rows(preimages(problem, items)), X)  # type: ignore[attr-defined]
 
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -179,7 +179,7 @@ class DecodingMixin:
         index = 0 if layer is None else self._layer_index(layer)  # type: ignore[attr-defined]
         Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
         if self.kernel_.domain == "vectors":
-            return give_back(self._to_output(self._decoded(Z, layer)), codes)  # type: ignore[attr-defined]
+            return give_back(self._to_rows(self._decoded(Z, layer)), codes)  # type: ignore[attr-defined]
         return give_back(self._to_output(self._feature_weights(Z, index)), codes)  # type: ignore[attr-defined]
 
     def _decoded(self, Z: Tensor, layer: int | None) -> Tensor:

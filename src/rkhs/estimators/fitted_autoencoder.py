@@ -156,8 +156,9 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             decoded feature is ``sum_i b_i phi(x_i)``.
         """
         U = self._decode(self._read_codes(codes))
-        result = self.output_.decode(U) if isinstance(self.output_, Euclidean) else self.output_.weights(U)
-        return give_back(self._to_output(result), codes)
+        if isinstance(self.output_, Euclidean):
+            return give_back(self._to_rows(self.output_.decode(U)), codes)
+        return give_back(self._to_output(self.output_.weights(U)), codes)
 
     @property
     def _rebuilds_vectors(self) -> bool:
@@ -203,7 +204,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         Returns
         -------
         ndarray of shape (m,)
-            ``||t_i - g(f(x_i))||^2`` in the units of the targets (not scaled).
+            ``||t_i - g(f(x_i))||^2`` in the units of the targets; of standard deviations with ``columns="scaled"``.
         """
         items = self._read_new(X)
         K = self._cross_gram(items)

@@ -91,8 +91,9 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
             projection is ``sum_i b_i phi(x_i)``.
         """
         Z = self._read_codes(codes)
-        result = self._vectors(Z) if self.kernel_.domain == "vectors" else self.model_.weights(Z)
-        return give_back(self._to_output(result), codes)
+        if self.kernel_.domain == "vectors":
+            return give_back(self._to_rows(self._vectors(Z)), codes)
+        return give_back(self._to_output(self.model_.weights(Z)), codes)
 
     def _vectors(self, Z: Tensor) -> Tensor:
         """Vectors of codes, by the way that ``preimage`` names."""

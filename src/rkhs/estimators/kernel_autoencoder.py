@@ -74,6 +74,9 @@ class KernelAutoencoder(FittedAutoencoder):
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. ``transform`` and
         ``inverse_transform`` take care of both. The model of the paper has neither.
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
+        the units of the data back. Tables whose columns have different units need it.
     solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"}, default="lbfgs"
         ``"lbfgs"`` and ``"adam"`` minimise over the encoder, with the best decoder at each step; ``"gradient_descent"``
         moves all layers together; ``"alternating"`` is algorithm 1 of the paper. ``"minibatch"`` makes ``max_iter``
@@ -176,6 +179,8 @@ class KernelAutoencoder(FittedAutoencoder):
         What the solver reports.
     announced_bytes_ : int
         Memory that the fit was expected to take, in bytes.
+    column_means_, column_scales_ : ndarray of shape (d,) or None
+        What ``columns="scaled"`` subtracts and divides by; all rows of the data count alike in them.
     n_features_in_, feature_names_in_
         As in scikit-learn; not for objects.
 
@@ -190,6 +195,8 @@ class KernelAutoencoder(FittedAutoencoder):
         The solver stopped early.
     CollapseWarning
         The codes carry nothing.
+    ColumnWarning
+        One column holds nearly all the variance of the data.
     OverfitWarning
         New items are rebuilt hardly better than by their mean. :func:`rkhs.diagnose` says more.
 
@@ -249,6 +256,7 @@ class KernelAutoencoder(FittedAutoencoder):
         reg: Any = None,
         center: bool = True,
         scale: bool = True,
+        columns: str = "raw",
         solver: str = "lbfgs",
         learning_rate: float | None = None,
         batch_size: int = 1024,
@@ -282,15 +290,14 @@ class KernelAutoencoder(FittedAutoencoder):
         self.linear_part = linear_part
         self.loss = loss
         self.operators, self.reg = operators, reg
-        self.center, self.scale = center, scale
+        self.center, self.scale, self.columns = center, scale, columns
         self.solver, self.learning_rate = solver, learning_rate
         self.batch_size, self.coefficient_share = batch_size, coefficient_share
         self.constraint, self.softness = constraint, softness
         self.renormalize = renormalize
         self.noise_std, self.n_copies = noise_std, n_copies
         self.init, self.n_init = init, n_init
-        self.max_iter, self.tol = max_iter, tol
-        self.warm_start = warm_start
+        self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
         self.refine, self.code_metric = refine, code_metric
         self.storage, self.engine, self.address = storage, engine, address
         self.n_jobs, self.checkpoint = n_jobs, checkpoint

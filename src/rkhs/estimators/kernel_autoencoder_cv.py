@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list
-from rkhs._core.errors import InputError
+from rkhs._core.errors import ColumnWarning, InputError
 from rkhs.estimators.autoencoder_choice import Rows, path_errors, weighted_sum
 from rkhs.estimators.autoencoder_settings import read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
@@ -47,6 +47,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
     cv : int, splitter or iterable, default=5
         As in scikit-learn. A number means that many folds of shuffled rows, always the same.
     center, scale : bool, default=True
+    columns : {"raw", "scaled"}, default="raw"
     loss : str or Loss, default="squared"
     refine : bool, default=True
     code_metric : float, default=0.75
@@ -122,6 +123,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         cv: Any = 5,
         center: bool = True,
         scale: bool = True,
+        columns: str = "raw",
         loss: Any = "squared",
         refine: bool = True,
         code_metric: float = 0.75,
@@ -144,6 +146,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.cv = cv
         self.center = center
         self.scale = scale
+        self.columns = columns
         self.loss = loss
         self.refine = refine
         self.code_metric = code_metric
@@ -175,7 +178,9 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.settings_, errors = [], []
         for kernel, decoder in pairs:
             model = self._model(kernel=kernel, decoder_kernel=decoder)
-            rows, path = self._read(model, X, targets, sample_weight)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ColumnWarning)  # said by the fit on all rows
+                rows, path = self._read(model, X, targets, sample_weight)
             self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
             errors.append(self._errors(model, rows, path))
         self.errors_ = np.concatenate(errors)

@@ -39,6 +39,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``transform`` kernel
         values with the training items (m, n).
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``augment`` then changes such
+        rows.
     loss : {"simple", "spectral"}, default="simple"
     pairs : {"neighbors", "augment", "class"}, default="neighbors"
         Where positives come from. ``"neighbors"``: the nearest other items in the feature space; ``"augment"``: random
@@ -156,6 +159,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         n_components: int = 2,
         *,
         kernel: Any = "gaussian",
+        columns: str = "raw",
         loss: str = "simple",
         pairs: str = "neighbors",
         n_neighbors: int = 5,
@@ -175,6 +179,7 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
+        self.columns = columns
         self.loss = loss
         self.pairs = pairs
         self.n_neighbors = n_neighbors

@@ -52,6 +52,9 @@ class KernelPCA(FittedPCA):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
+        gives the units of the data back.
     center : bool, default=True
         Centre the features. Without it, the components are eigenvectors of the second moment.
     loss : str or Loss, default="squared"
@@ -156,6 +159,7 @@ class KernelPCA(FittedPCA):
         n_components: Any = 2,
         *,
         kernel: Any = "gaussian",
+        columns: str = "raw",
         center: bool = True,
         loss: Any = "squared",
         preimage: str = "ridge",
@@ -174,6 +178,7 @@ class KernelPCA(FittedPCA):
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
+        self.columns = columns
         self.center = center
         self.loss = loss
         self.preimage = preimage

@@ -39,6 +39,8 @@ class OperatorKernelRegressor(DualRegressor):
         residual is above three times that median.
     reg : float, default=1e-3
         Regulariser. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean.
     center : bool, default=True
         Subtract the mean of the outputs and add it back. The machine of the paper does not.
     solver : str or GapSolver, default="auto"
@@ -114,6 +116,7 @@ class OperatorKernelRegressor(DualRegressor):
         operator: Any = None,
         loss: Any = "squared",
         reg: float = 1e-3,
+        columns: str = "raw",
         center: bool = True,
         solver: Any = "auto",
         tol: float = 1e-6,
@@ -128,6 +131,7 @@ class OperatorKernelRegressor(DualRegressor):
         self.operator = operator
         self.loss = loss
         self.reg = reg
+        self.columns = columns
         self.center = center
         self.solver = solver
         self.tol = tol

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.machine import all_weights, read_targets
@@ -54,6 +54,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     criterion : {"squared", "norm"}, default="squared"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
         change less.
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean.
     center : bool, default=True
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
@@ -121,6 +123,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         gammas: Any = None,
         cv: Any = 5,
         criterion: str = "squared",
+        columns: str = "raw",
         center: bool = True,
         solver: Any = "auto",
         tol: float = 1e-6,
@@ -139,6 +142,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         self.gammas = gammas
         self.cv = cv
         self.criterion = criterion
+        self.columns = columns
         self.center = center
         self.solver = solver
         self.tol = tol
@@ -192,7 +196,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         self._chosen_kernel = kernels[g]
         final = self._chosen()
         with warnings.catch_warnings():  # said once already, for the same matrix
-            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
+            for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
+                warnings.simplefilter("ignore", kind)
             final.fit(X, y, sample_weight)
         self._fitted = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
         self.kernel_, self.n_iter_ = final.kernel_, final.n_iter_
@@ -200,7 +205,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         return self
 
     def _chosen(self) -> OperatorKernelRegressor:
-        names = ("center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
+        names = ("columns", "center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
         shared = {name: getattr(self, name) for name in names}
         return OperatorKernelRegressor(self._chosen_kernel, loss=self.loss_, reg=self.reg_, **shared)
 

@@ -46,6 +46,8 @@ def check_parameters(model: BaseEstimator) -> None:
             check_flag(value, name)
         elif isinstance(value, (np.ndarray, Tensor)) and (name not in _LISTS or value.ndim == 0):
             raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
+        elif name == "columns":
+            check_choice(value, "columns", ("raw", "scaled"))
         elif name == "dtype":
             resolve_dtype(value)
         elif name == "device":

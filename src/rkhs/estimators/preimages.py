@@ -70,8 +70,9 @@ class PreimageMixin(KernelEstimator):
         solver = PreimageInBox(
             check_count(n_starts, "n_starts"), check_count(max_iter, "max_iter"), check_number(tol, "tol", at_least=0.0)
         )
-        found = solver.solve(Preimage(kernel, X, goal), torch.as_tensor(low).to(X), torch.as_tensor(high).to(X))
-        return give_back(self._to_output(found), codes)
+        box = [torch.as_tensor(self._scaled(side[None])[0]).to(X) for side in (low, high)]
+        found = self._to_rows(solver.solve(Preimage(kernel, X, goal), *box))
+        return give_back(np.clip(found, low, high).astype(found.dtype), codes)
 
     @abstractmethod
     def inverse_transform(self, codes: Any) -> Any:

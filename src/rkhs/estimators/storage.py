@@ -191,6 +191,7 @@ def announce_features(
 def read_rows(model: Any, X: Any, kernel: Kernel) -> Any:
     """Training data: rows that are read from where they are, a tensor, or a list."""
     if kernel.domain == "vectors" and is_stream(X):
+        model._check_columns("stream")
         rows = as_rows(X)
         note_columns(model, rows, X, reset=True)
         return rows

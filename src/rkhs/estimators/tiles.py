@@ -55,7 +55,11 @@ def encode_tiles(model: Any, X: Any, function: Callable[[Any], Tensor]) -> np.nd
     if model.kernel_.domain == "vectors" and is_stream(X):
         rows = as_rows(X)
         note_columns(model, rows, X, reset=False)
-        return transform_rows(rows, lambda part: model._to_output(function(to_tensor(part, **model._options))), step)
+
+        def encode(part: np.ndarray) -> np.ndarray:
+            return np.asarray(model._to_output(function(to_tensor(model._scaled(part), **model._options))))
+
+        return transform_rows(rows, encode, step)
     items = model._read_new(X)
     if len(items) <= step:
         return model._to_output(function(items))

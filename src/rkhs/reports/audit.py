@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from rkhs.data.columns import TENFOLD, column_remarks, listed, many, rounded, spreads
 from rkhs.reports.items import Items
 
 __all__ = ["audit", "is_class", "target_sentence"]
 
-_TENFOLD = 10.0
 _FEW = 20  # more different numbers are a number, not classes
 
 
@@ -38,7 +38,7 @@ def audit(items: Items) -> list[str]:
     said += _gaps(items)
     repeated = len(items) - len(set(items.names))
     if items.named and repeated:
-        said.append(f"{_many(repeated, 'item has', 'items have')} a name that another item has too.")
+        said.append(f"{many(repeated, 'item has', 'items have')} a name that another item has too.")
     return said
 
 
@@ -57,62 +57,38 @@ def _size(items: Items) -> str:
         return f"{n} molecules with fingerprints of {width} bits."
     if items.kind == "curves":
         return f"{n} curves of {width} values each."
-    return f"{n} {what} with {_many(width, 'column', 'columns')} each."
+    return f"{n} {what} with {many(width, 'column', 'columns')} each."
 
 
 def _columns(items: Items) -> Iterator[str]:
     assert items.numbers is not None
     assert items.columns is not None
-    X, names = items.numbers, np.array(items.columns, dtype=object)
+    X = items.numbers
     with np.errstate(invalid="ignore"):
         known = np.isfinite(X)
         low = np.where(known, X, np.inf).min(0)
         high = np.where(known, X, -np.inf).max(0)
-    filled = known.any(0)
-    ids = [int(j) for j in np.flatnonzero(filled) if _is_counter(X[known[:, j], j])]
-    text_ids = _text_ids(items)
-    if ids or text_ids:
-        wide = names[[*ids, *text_ids]]
-        yield (
-            f"{_listed(wide)} {'looks' if len(wide) == 1 else 'look'} like identifiers: all values differ"
-            f"{' and are counted up' if ids and not text_ids else ''}. They say nothing of an item; leave them out."
-        )
-    constant = np.flatnonzero(filled & (low == high))
-    if len(constant) and items.image_shape is None:
-        yield f"{_many(len(constant), 'column is', 'columns are')} constant ({_listed(names[constant])})."
-    elif len(constant):
-        yield f"{_many(len(constant), 'pixel is', 'pixels are')} the same in all images."
+    said = column_remarks(np.where(known, X, np.nan), items.columns)
     if items.image_shape is None:
-        yield from _scales(X, known, names, filled & (low < high))
+        yield from said
+        yield from _scales(X, items.columns)
+    elif constant := int((known.any(0) & (low == high)).sum()):
+        yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
+    text_ids = _text_ids(items)
+    if text_ids:
+        names = [items.columns[j] for j in text_ids]
+        looks = "looks" if len(names) == 1 else "look"
+        yield f"{listed(names)} {looks} like identifiers: all texts differ. Leave such columns out."
 
 
-def _scales(X: np.ndarray, known: np.ndarray, names: np.ndarray, varies: np.ndarray) -> Iterator[str]:
-    places = np.flatnonzero(varies)
-    if len(places) < 2:
-        return
-    spread = np.array([X[known[:, j], j].std() for j in places])
-    least, most = int(spread.argmin()), int(spread.argmax())
-    ratio = spread[most] / spread[least]
-    if ratio > _TENFOLD:
+def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
+    found = spreads(X)
+    if found is not None and found.ratio > TENFOLD:
         yield (
-            f"The columns have different scales: the standard deviation of {names[places[most]]} is "
-            f"{spread[most]:.3g}, that of {names[places[least]]} is {spread[least]:.3g}, {_rounded(ratio)} times less. "
-            "Distances see mostly the wide columns. Standardise the columns if all of them matter."
+            f"The columns have different scales: the standard deviation of {names[found.widest]} is {found.most:.3g}, "
+            f"that of {names[found.narrowest]} is {found.least:.3g}, {rounded(found.ratio)} times less. "
+            "Distances see mostly the wide columns unless all are standardised."
         )
-
-
-def _rounded(number: float) -> str:
-    """Two digits, without an exponent where it can be read without."""
-    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e6 else f"{number:.1e}"
-
-
-def _is_counter(values: np.ndarray) -> bool:
-    """Whole numbers, all different, in order or without large holes."""
-    if len(values) < 10 or (values != np.round(values)).any() or len(np.unique(values)) < len(values):
-        return False
-    steps = np.diff(values)
-    ordered = bool((steps > 0).all() or (steps < 0).all())
-    return ordered or float(values.max() - values.min()) < 1.5 * len(values)
 
 
 def _text_ids(items: Items) -> list[int]:
@@ -128,13 +104,13 @@ def _molecules(items: Items) -> Iterator[str]:
     parts = [text for text in items.smiles if "." in text]
     if parts:
         yield (
-            f"{_many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
+            f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
             f"as {_short(parts[0])}. The fingerprint holds all parts."
         )
     if items.skipped:
         first = items.skipped[0]
         yield (
-            f"{_many(len(items.skipped), 'SMILES', 'SMILES')} could not be read and {_were(len(items.skipped))} left "
+            f"{many(len(items.skipped), 'SMILES', 'SMILES')} could not be read and {_were(len(items.skipped))} left "
             f"out; the first is {_short(first.text)} in row {first.row}."
         )
     else:
@@ -166,7 +142,7 @@ def _duplicates(items: Items) -> Iterator[str]:
     what = "the fingerprint of an earlier one" if items.kind == "molecules" else "a copy of an earlier one"
     verb = ("molecule has", "molecules have") if items.kind == "molecules" else ("item is", "items are")
     if extra:
-        yield f"{_many(extra, *verb)} {what}: copies on both sides of a split make errors look too small."
+        yield f"{many(extra, *verb)} {what}: copies on both sides of a split make errors look too small."
     else:
         yield "No item is a copy of another." if items.kind != "molecules" else "No two fingerprints are equal."
 
@@ -186,7 +162,7 @@ def _gaps(items: Items) -> Iterator[str]:
     worst = int(missing.sum(0).argmax())
     name = items.columns[worst] if items.columns is not None else f"column {worst + 1}"
     yield (
-        f"{_many(total, 'cell is', 'cells are')} empty, in {_many(len(where), 'column', 'columns')}; most in {name} "
+        f"{many(total, 'cell is', 'cells are')} empty, in {many(len(where), 'column', 'columns')}; most in {name} "
         f"({missing[:, worst].mean():.0%} of its cells)."
     )
 
@@ -226,9 +202,9 @@ def target_sentence(name: str, values: np.ndarray) -> str:
         counts = Counter(text for text in texts if text)
         gaps = len(texts) - sum(counts.values())
         common = ", ".join(f"{_short(text)} ({count})" for text, count in counts.most_common(_FEW // 2))
-        said = f"{name} has {_many(len(counts), 'class', 'classes')}: {common}"
+        said = f"{name} has {many(len(counts), 'class', 'classes')}: {common}"
         said += ", and others" if len(counts) > _FEW // 2 else ""
-    missing = _many(gaps, "value is", "values are") if gaps else "No value is"
+    missing = many(gaps, "value is", "values are") if gaps else "No value is"
     return f"{said}. {missing} missing."
 
 
@@ -239,18 +215,9 @@ def class_name(value: Any) -> str:
     return str(value)
 
 
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
-
-
 def _were(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _listed(names: Sequence[str] | np.ndarray) -> str:
-    some = ", ".join(_short(str(name)) for name in names[:5])
-    return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"

@@ -70,6 +70,7 @@ FEW: dict[str, Any] = {"max_iter": 8}
 # What a fit of each class is drawn from, beside its defaults.
 GOOD: dict[str, dict[str, list[Any]]] = {
     "KernelAutoencoder": {
+        "columns": ["scaled"],
         "n_components": [1, 2, (3, 2)],
         "decoder_kernel": CODE_KERNELS,
         "output_kernel": ["same", None],
@@ -91,6 +92,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "psd": ["raise"],
     },
     "KernelAutoencoderCV": {
+        "columns": ["scaled"],
         "n_components": [1],
         "kernels": [["gaussian", "linear"]],
         "cv": [3],
@@ -99,6 +101,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "dtype": ["float32"],
     },
     "KernelPCA": {
+        "columns": ["scaled"],
         "n_components": [1, 2, None, 0.9],
         "center": [False],
         "loss": ["huber", Huber(0.3), EpsilonInsensitive(0.05)],
@@ -110,6 +113,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "psd": ["raise"],
     },
     "DeepRKM": {
+        "columns": ["scaled"],
         "n_components": [1, 2, (2, 1)],
         "decoder_kernel": ["gaussian", "matern"],
         "eta": [2.0],
@@ -126,6 +130,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "dtype": ["float32"],
     },
     "KernelContrastive": {
+        "columns": ["scaled"],
         "n_components": [1, 3],
         "loss": ["spectral"],
         "n_neighbors": [1, 3],
@@ -138,6 +143,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "dtype": ["float32"],
     },
     "OperatorKernelRegressor": {
+        "columns": ["scaled"],
         "operator": ["covariance"],
         "loss": [*ROBUST, Power()],
         "reg": REGS,
@@ -147,6 +153,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "dtype": ["float32"],
     },
     "OperatorKernelRegressorCV": {
+        "columns": ["scaled"],
         "loss": ROBUST,
         "regs": [[1e-2, 1e-1]],
         "gammas": [[0.5, 1.0]],

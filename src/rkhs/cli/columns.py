@@ -1,0 +1,111 @@
+"""Columns of tables on the command line: which are standardised, and what is said of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
+__all__ = ["add_scale_option", "column_sentences", "column_setting"]
+
+_TABLES = (".csv", ".tsv", ".parquet")
+
+
+def add_scale_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument(
+        "--scale-columns",
+        choices=("yes", "no", "auto"),
+        default="auto",
+        help="standardise the columns (default auto: those of a table whose spreads differ more than tenfold, unless "
+        "they look like curves, images or spectra); the model file keeps it, and decoding undoes it",
+    )
+
+
+def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
+    """The parameter ``columns`` that the arguments and the data ask for.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    data : Dataset
+    kernel : str or Kernel
+        Of the estimator.
+
+    Returns
+    -------
+    dict
+        Empty where columns stay as they are.
+
+    Raises
+    ------
+    InputError
+        For ``--scale-columns yes`` without rows of numbers in memory.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.data.columns import wants_scaling
+
+    asked = getattr(args, "scale_columns", "auto")
+    in_memory = data.kind == "vectors" and hasattr(data.X, "std") and getattr(args, "engine", None) is None
+    if asked == "yes" and not in_memory:
+        blocks = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
+        raise InputError(f"--scale-columns yes is for rows of numbers in memory; {blocks}; leave it out")
+    table = data.source.lower().endswith(_TABLES)
+    scaled = asked == "yes" or (
+        asked == "auto" and in_memory and table and _sees_units(kernel) and wants_scaling(data.X)
+    )
+    return {"columns": "scaled"} if scaled else {}
+
+
+def _sees_units(kernel: Any) -> bool:
+    """Whether a kernel means distances or products of whole rows; those of bits, counts and curves mean others."""
+    from rkhs.kernels import MinMax, ScaledInputs, Tanimoto, as_kernel
+
+    parts = [as_kernel("gaussian" if kernel == "auto" else kernel)]
+    for part in parts:
+        if isinstance(part, (MinMax, ScaledInputs, Tanimoto)):
+            return False
+        parts += getattr(part, "parts", ())
+    return True
+
+
+def column_sentences(estimator: Any, data: Dataset) -> list[str]:
+    """What is to know of the columns of a table: their scales, and those that say nothing of an item.
+
+    Parameters
+    ----------
+    estimator : estimator
+    data : Dataset
+
+    Returns
+    -------
+    list of str
+    """
+    from rkhs.data.columns import TENFOLD, column_remarks, rounded, share_a_unit, spreads
+
+    if data.kind != "vectors" or not hasattr(data.X, "std"):
+        return []
+    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+    found, said = spreads(data.X), []
+    scaled = getattr(estimator, "columns", "raw") == "scaled"
+    if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
+        how = (
+            "standardised; codes and errors count standard deviations, and decoding gives the units of the file. "
+            "--scale-columns no leaves them as they are"
+            if scaled
+            else "not standardised, so wide columns count most. --scale-columns yes standardises them"
+        )
+        said.append(
+            f"columns: {how}. The spread of {names[found.widest]} is {found.most:.3g}, that of "
+            f"{names[found.narrowest]} {found.least:.3g}, {rounded(found.ratio)} times less"
+        )
+    if data.source.lower().endswith(_TABLES) and not share_a_unit(data.X):
+        said += [f"note: {sentence}" for sentence in column_remarks(data.X, names)]
+    return said

@@ -1,0 +1,275 @@
+"""What the columns of a table look like: whether they share a unit, and which of them say nothing of an item.
+
+The rules and their thresholds were set on public sets; ``benchmarks/columns.py`` checks them on others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = [
+    "TENFOLD",
+    "Spreads",
+    "column_remarks",
+    "listed",
+    "many",
+    "rounded",
+    "share_a_unit",
+    "spreads",
+    "wants_scaling",
+]
+
+TENFOLD = 10.0
+"""Spreads that differ by more are of columns in different units, or may be."""
+
+_FEW = 10  # rows; with fewer, nothing is said of what all values have in common
+_CLASSES = 20
+_COMPARED = 500  # columns whose correlations are computed
+_LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
+
+_ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$")
+_CLASS_NAME = re.compile(
+    r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
+)
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """The widest and the narrowest column, by their standard deviations.
+
+    Parameters
+    ----------
+    widest, narrowest : int
+        Positions of the columns; constant ones do not count.
+    most, least : float
+        Their standard deviations.
+    """
+
+    widest: int
+    narrowest: int
+    most: float
+    least: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times the one spreads as the other."""
+        return self.most / self.least
+
+
+def spreads(X: np.ndarray) -> Spreads | None:
+    """The widest and the narrowest column; None if fewer than two columns vary.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN where a cell is empty.
+
+    Returns
+    -------
+    Spreads or None
+    """
+    known = np.isfinite(X)
+    varies = [j for j in range(X.shape[1]) if known[:, j].any() and np.ptp(X[known[:, j], j]) > 0.0]
+    if len(varies) < 2:
+        return None
+    sd = np.array([X[known[:, j], j].std() for j in varies])
+    low, high = int(sd.argmin()), int(sd.argmax())
+    return Spreads(varies[high], varies[low], float(sd[high]), float(sd[low]))
+
+
+def wants_scaling(X: np.ndarray) -> bool:
+    """Whether the columns of a table are to be standardised: they differ in spread more than tenfold, and in unit.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    bool
+    """
+    found = spreads(X)
+    return found is not None and found.ratio > TENFOLD and not share_a_unit(X)
+
+
+def share_a_unit(X: np.ndarray) -> bool:
+    """Whether columns look like values of one thing: pixels, points of curves or spectra, steps of series, bits.
+
+    Without the five percent of rows that are farthest out, and without constant columns: neighbours in the order of the
+    columns are alike, and the spreads are within tenfold or change slowly; or most columns have the same bounds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Finite.
+
+    Returns
+    -------
+    bool
+    """
+    X = _without_far_rows(X[:, np.ptp(X, axis=0) > 0.0])
+    X = X[:, np.ptp(X, axis=0) > 0.0]
+    d = X.shape[1]
+    if d < 3 or len(X) < 3:
+        return False
+    sd = X.std(0)
+    low, high = np.quantile(sd, [0.1, 0.9])
+    ratio = float(np.log10(high / low))
+    bounded = min(_most_common(X.min(0)), _most_common(X.max(0))) >= 0.6
+    if bounded and ratio <= 1.5:
+        return True
+    if d < 13:
+        return False
+    centred = X - X.mean(0)
+    products = (centred[:, 1:] * centred[:, :-1]).mean(0)
+    alike = float(np.median(2.0 * products / (sd[1:] ** 2 + sd[:-1] ** 2)))
+    log, steps = np.log(sd), np.diff(np.log(sd))
+    smooth = 1.0 if log.var() <= 0.0 else 1.0 - float((steps**2).mean()) / (2.0 * float(log.var()))
+    return alike >= 0.5 and (ratio <= 1.0 or smooth >= 0.5)
+
+
+def _without_far_rows(X: np.ndarray) -> np.ndarray:
+    if not X.size:
+        return X
+    norms = (((X - X.mean(0)) / X.std(0)) ** 2).sum(1)
+    return X[norms <= np.quantile(norms, 0.95)]
+
+
+def _most_common(values: np.ndarray) -> float:
+    """Share of the values that are the most common one."""
+    return float(np.unique(values, return_counts=True)[1].max()) / len(values)
+
+
+def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Say which columns look like identifiers, dates, classes, constants or copies of others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN where a cell is empty or holds a text.
+    names : sequence of d str
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    titles = np.array(names, dtype=object)
+    columns = [X[np.isfinite(X[:, j]), j] for j in range(X.shape[1])]
+    ids = [j for j, values in enumerate(columns) if _is_identifier(values, str(titles[j]))]
+    dates = [j for j, values in enumerate(columns) if j not in ids and _is_date(values)]
+    said = []
+    if ids:
+        looks = "looks" if len(ids) == 1 else "look"
+        counted = " and are counted up" if all(_is_counter(columns[j]) for j in ids) else ""
+        said.append(
+            f"{listed(titles[ids])} {looks} like identifiers: all values differ{counted}. They say nothing of an "
+            "item; leave them out."
+        )
+    if dates:
+        looks = "looks like a date" if len(dates) == 1 else "look like dates"
+        said.append(
+            f"{listed(titles[dates])} {looks} and will be read as plain numbers. Leave such columns out, or count days "
+            "from a start if time matters."
+        )
+    said += _classes(columns, titles, [*ids, *dates])
+    constant = [j for j, values in enumerate(columns) if len(values) and np.ptp(values) == 0.0]
+    if constant:
+        said.append(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(titles[constant])}).")
+    return said + list(_copies(X, titles))
+
+
+def _is_counter(values: np.ndarray) -> bool:
+    """Whole numbers, all different, in order or without large holes."""
+    if not _all_differ(values):
+        return False
+    steps = np.diff(values)
+    ordered = bool((steps > 0).all() or (steps < 0).all())
+    return ordered or float(values.max() - values.min()) < 1.5 * len(values)
+
+
+def _is_identifier(values: np.ndarray, name: str) -> bool:
+    return _is_counter(values) or (_ID_NAME.search(name) is not None and _all_differ(values))
+
+
+def _all_differ(values: np.ndarray) -> bool:
+    """Whether many values are whole numbers, each of them once."""
+    return len(values) >= _FEW and bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
+
+
+def _is_date(values: np.ndarray) -> bool:
+    """Whether whole numbers are days written as 20240131, or seconds or milliseconds since 1970, after 1990."""
+    if len(values) < _FEW or (values != np.round(values)).any() or len(np.unique(values)) < 3:
+        return False
+    days = values % 100
+    months = values // 100 % 100
+    written = (values >= 19000101) & (values <= 21001231) & (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)
+    if written.all():
+        return True
+    return any(bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3))
+
+
+def _classes(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[str]:
+    """A column of few whole numbers that is named for a class, or is the first or last beside measured ones."""
+    few = [len(values) >= _FEW and _are_classes(values) for values in columns]
+    others = [j for j in range(len(columns)) if j not in known]
+    at_ends = {others[0], others[-1]} if others else set()
+    alone = sum(few[j] for j in others) == 1 and len(others) > 2
+    found = [j for j in others if few[j] and (_CLASS_NAME.search(str(titles[j])) or (alone and j in at_ends))]
+    for j in found:
+        yield (
+            f"{titles[j]} looks like a class: {len(np.unique(columns[j]))} different whole numbers. The model reads it "
+            "like any other column; leave it out if it is what you want to find."
+        )
+
+
+def _are_classes(values: np.ndarray) -> bool:
+    start = np.unique(values[:_LOOKED_AT])
+    if len(start) > _CLASSES or (start != np.round(start)).any():
+        return False
+    different = np.unique(values)
+    return 2 <= len(different) <= _CLASSES and bool((different == np.round(different)).all())
+
+
+def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[str]:
+    """Columns that are a multiple of an earlier one, and a constant."""
+    whole = np.flatnonzero(np.isfinite(X).all(0))
+    varies = whole[np.ptp(X[:, whole], axis=0) > 0.0] if len(X) >= _FEW else whole[:0]
+    if not 2 <= len(varies) <= _COMPARED:
+        return
+    alike = np.triu(np.abs(_correlations(X[:_LOOKED_AT, varies])) > 1.0 - 1e-10, 1)
+    pairs = [(int(varies[j]), int(varies[alike[:, j].argmax()])) for j in np.flatnonzero(alike.any(0))]
+    copies = [pair for pair in pairs if abs(_correlations(X[:, pair])[0, 1]) > 1.0 - 1e-10]
+    for copy, first in copies[:_FEW]:
+        how = "a copy of" if np.array_equal(X[:, copy], X[:, first]) else "a copy in another unit of"
+        yield f"{titles[copy]} is {how} {titles[first]}, which then counts twice. Leave one of them out."
+    if len(copies) > _FEW:
+        yield f"{len(copies) - _FEW} more columns are copies of others."
+
+
+def _correlations(X: np.ndarray) -> np.ndarray:
+    """Shape (d, d); zero beside constant columns."""
+    Z = X - X.mean(0)
+    norms = np.sqrt((Z * Z).sum(0))
+    Z /= np.where(norms > 0.0, norms, 1.0)
+    return np.asarray(Z.T @ Z)
+
+
+def many(count: int, one: str, more: str) -> str:
+    """A number with its noun and verb."""
+    return f"{count} {one if count == 1 else more}"
+
+
+def rounded(number: float) -> str:
+    """Two digits, without an exponent where it can be read without."""
+    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e6 else f"{number:.1e}"
+
+
+def listed(names: Sequence[str] | np.ndarray) -> str:
+    """The first five names, each at most 40 letters long, and how many more there are."""
+    some = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in map(str, names[:5]))
+    return some if len(names) <= 5 else f"{some} and {len(names) - 5} more"

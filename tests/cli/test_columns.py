@@ -1,0 +1,112 @@
+"""``--scale-columns``: tables in different units are standardised, said, kept in the model file and undone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.data import write_codes
+
+RNG = np.random.default_rng(0)
+UNITS = np.array([1.0, 1e-2, 1e4])
+X = RNG.normal(size=(24, 2)) @ RNG.normal(size=(2, 3)) * UNITS + 5.0 * UNITS
+TIMES = np.linspace(0.0, 3.0, 20)
+CURVES = RNG.normal(size=(30, 3)) @ np.stack([np.sin(k * TIMES) for k in (1.0, 1.5, 2.0)]) * np.exp(TIMES)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_codes("table.csv", X, column_names=["age", "rate", "income"])
+    write_codes("curves.csv", CURVES, column_names=[f"t{j}" for j in range(20)])
+    np.save("table.npy", X)
+    return tmp_path
+
+
+def columns(path: str) -> str:
+    return str(rkhs.load(path).columns)
+
+
+def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["fit", "table.csv", "-o", "m.rkhs", "--codes", "z.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "columns: standardised; codes and errors count standard deviations" in said
+    assert "The spread of income is" in said
+    assert columns("m.rkhs") == "scaled"
+    assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
+    back = rkhs.data.read_table("back.csv").X
+    assert (np.abs(back - X) < 0.2 * X.std(0)).all()
+    assert main(["transform", "m.rkhs", "table.csv", "-o", "again.csv"]) == 0
+    np.testing.assert_allclose(
+        rkhs.data.read_table("again.csv").X, rkhs.load("m.rkhs").transform(X), rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["table.csv"], "scaled"),
+        (["table.csv", "--scale-columns", "no"], "raw"),
+        (["table.csv", "--set", "columns=raw"], "raw"),
+        (["table.csv", "--kernel", "minmax"], "raw"),
+        (["table.csv", "--estimator", "kernel-pca"], "scaled"),
+        (["table.npy"], "raw"),
+        (["table.npy", "--scale-columns", "yes"], "scaled"),
+        (["curves.csv"], "raw"),
+        (["curves.csv", "--scale-columns", "yes"], "scaled"),
+    ],
+    ids=" ".join,
+)
+def test_which_columns_are_scaled(folder: Path, words: list[str], expected: str) -> None:
+    assert main(["fit", *words, "-o", "m.rkhs", "--quiet"]) == 0
+    assert columns("m.rkhs") == expected
+
+
+def test_predictions_read_the_same_columns(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["fit", "table.csv", "--predict", "age", "-o", "p.rkhs", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["columns"]["scaled"] is True
+    assert columns("p.rkhs") == "scaled"
+    assert main(["predict", "p.rkhs", "table.csv", "-o", "y.npy"]) == 0
+    assert np.abs(np.load("y.npy")[:, 0] - X[:, 0]).mean() < 0.2 * X[:, 0].std()
+
+
+def test_raw_columns_are_said_too(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    assert main(["fit", "table.csv", "-o", "m.rkhs", "--scale-columns", "no"]) == 0
+    text = capsys.readouterr()
+    assert "columns: not standardised, so wide columns count most" in text.out
+    assert "pass --scale-columns yes to standardise them all" in text.err
+
+
+def test_columns_that_say_nothing_of_an_item_are_named(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    titles = ["customer_id", "age", "rate", "income", "again"]
+    rows = np.column_stack([np.arange(7001, 7025), X, X[:, 0]])
+    write_codes("ids.csv", rows, column_names=titles)
+    assert main(["fit", "ids.csv", "-o", "m.rkhs", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["columns"]["said"]
+    assert any("customer_id looks like identifiers" in sentence for sentence in said)
+    assert any("again is a copy of age" in sentence for sentence in said)
+    assert main(["report", "ids.csv", "--json"]) == 0
+    audit = json.loads(capsys.readouterr().out)["audit"]
+    assert any("customer_id looks like identifiers" in sentence for sentence in audit)
+    assert "The model standardises the columns; its errors count standard deviations." in audit
+
+
+def test_yes_without_columns_in_memory_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    Path("words.txt").write_text("abcd\nbcde\ncdea\n")
+    assert main(["fit", "words.txt", "-o", "m.rkhs", "--scale-columns", "yes"]) == 2
+    assert "--scale-columns yes is for rows of numbers in memory; got sequences" in capsys.readouterr().err
+    stream = ["fit", "table.npy", "--stream", "--set", "storage=nystroem(5)", "-o", "m.rkhs"]
+    assert main([*stream, "--scale-columns", "yes"]) == 2
+    assert "--engine and --stream read a file block by block" in capsys.readouterr().err
+
+
+def test_a_map_standardises_too(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
+    assert main(["map", "table.csv", "-o", "map.svg"]) == 0
+    assert "columns: standardised" in capsys.readouterr().out

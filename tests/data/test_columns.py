@@ -1,0 +1,106 @@
+"""What columns look like: units that they share, and those that say nothing of an item."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rkhs.data.columns import column_remarks, share_a_unit, spreads, wants_scaling
+
+RNG = np.random.default_rng(0)
+
+
+def curves() -> np.ndarray:
+    """Smooth curves that begin near zero and end wide."""
+    t = np.linspace(0.0, 1.0, 40)
+    waves = np.stack([np.sin(np.pi * k * t / 2.0) for k in range(1, 5)])
+    return RNG.normal(size=(60, 4)) @ waves * np.exp(4.0 * t)
+
+
+def bits() -> np.ndarray:
+    return (RNG.random((200, 30)) < np.geomspace(0.004, 0.5, 30)).astype(float)
+
+
+def table(widths: np.ndarray) -> np.ndarray:
+    return RNG.normal(size=(80, len(widths))) * widths + widths
+
+
+@pytest.mark.parametrize("make", [curves, bits], ids=["curves", "bits"])
+def test_columns_of_one_unit_are_left_as_they_are(make: object) -> None:
+    X = make()  # type: ignore[operator]
+    found = spreads(X)
+    assert found is not None
+    assert found.ratio > 5.0
+    assert share_a_unit(X)
+    assert not wants_scaling(X)
+
+
+@pytest.mark.parametrize("d", [3, 6, 20])
+def test_columns_of_different_units_are_standardised(d: int) -> None:
+    widths = 10.0 ** RNG.permutation(np.linspace(-2.0, 3.0, d))
+    assert not share_a_unit(table(widths))
+    assert wants_scaling(table(widths))
+    assert not wants_scaling(table(np.linspace(1.0, 2.0, d)))
+
+
+def test_a_few_rows_far_out_do_not_hide_curves() -> None:
+    X = curves()
+    X[:2] = 1e4 * RNG.normal(size=(2, 40))
+    assert share_a_unit(X)
+
+
+def test_constant_columns_and_small_tables_decide_nothing() -> None:
+    assert spreads(np.ones((5, 3))) is None
+    assert not wants_scaling(np.ones((5, 3)))
+    assert not wants_scaling(np.array([[1.0, 1e6]]))
+    found = spreads(np.array([[1.0, np.nan, 5.0], [2.0, 0.0, 5.0], [3.0, 4.0, 5.0]]))
+    assert found is not None
+    assert (found.widest, found.narrowest, found.most) == (1, 0, 2.0)
+
+
+def remark(values: np.ndarray, name: str = "a", others: int = 3) -> str:
+    """What is said of a column in front of measured ones."""
+    X = np.column_stack([values, RNG.normal(size=(len(values), others))])
+    return " ".join(column_remarks(X, [name, *(f"x{j}" for j in range(others))]))
+
+
+def test_identifiers_are_named() -> None:
+    assert "a looks like identifiers: all values differ and are counted up" in remark(np.arange(1001.0, 1031.0))
+    scattered = RNG.choice(10**6, 30, replace=False).astype(float)
+    assert "patient_id looks like identifiers: all values differ." in remark(scattered, "patient_id")
+    assert remark(scattered, "income") == ""
+    assert remark(RNG.normal(size=30), "patient_id") == ""
+
+
+def test_dates_are_named() -> None:
+    days = 20230100.0 + 100 * RNG.integers(0, 12, 40) + RNG.integers(1, 29, 40)
+    assert "a looks like a date" in remark(days)
+    assert "a looks like a date" in remark(1.6e9 + RNG.integers(0, 10**7, 40).astype(float))
+    assert remark(days + 50.0) == ""  # days up to 78
+    assert remark(RNG.integers(0, 10**7, 40).astype(float)) == ""
+
+
+def test_classes_are_named_at_an_end_or_by_their_name() -> None:
+    kinds = RNG.integers(0, 3, 40).astype(float)
+    assert "a looks like a class: 3 different whole numbers" in remark(kinds)
+    assert remark(RNG.normal(size=40)) == ""
+    counts = np.column_stack([RNG.integers(0, 3, (40, 4)).astype(float), RNG.normal(size=40)])
+    assert column_remarks(counts, ["a", "b", "c", "d", "e"]) == []  # counts, like their neighbours
+    assert "c_label looks like a class" in " ".join(column_remarks(counts, ["a", "b", "c_label", "d", "e"]))
+
+
+def test_constants_and_copies_are_named() -> None:
+    x = RNG.normal(size=40)
+    X = np.column_stack([x, 1.8 * x + 32.0, x, np.full(40, 7.0), x + 1e-3 * RNG.normal(size=40)])
+    said = column_remarks(X, ["c", "f", "again", "flat", "near"])
+    assert said[0] == "1 column is constant (flat)."
+    assert said[1].startswith("f is a copy in another unit of c")
+    assert said[2].startswith("again is a copy of c")
+    assert len(said) == 3
+
+
+def test_copies_of_the_first_rows_alone_are_none() -> None:
+    x = RNG.normal(size=3000)
+    y = x.copy()
+    y[2500:] += RNG.normal(size=500)
+    assert column_remarks(np.column_stack([x, y]), ["x", "y"]) == []
