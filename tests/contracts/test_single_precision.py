@@ -19,6 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs.features import Nystroem, RandomFeatures
 
+pytestmark = pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # raw columns on purpose
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "user" / "precision.md"
 
 

@@ -11,7 +11,9 @@ from tests.peers.shims import KernelPCA
 MODULE = load_tests("sklearn.decomposition.tests.test_kernel_pca", {"sklearn.decomposition.KernelPCA": KernelPCA})
 globals().update(functions_of(MODULE))
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::rkhs._core.errors.ColumnWarning"
+)
 
 SQUARE = "a Gram matrix that is not symmetric is refused: something went wrong before"
 DIFFERENCES = {

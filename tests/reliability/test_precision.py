@@ -21,6 +21,8 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Laplacian, Matern
 from rkhs.problems.autoencoder import Autoencoder
 
+pytestmark = pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # raw columns on purpose
+
 SEEDS = range(2 if "RKHS_FUZZ" not in os.environ else 20)
 N, D = 9, 3
 
