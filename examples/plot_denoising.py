@@ -19,7 +19,7 @@ from rkhs.kernels import Gaussian
 from rkhs.reproduce.shapes import SHAPES, sample_shape
 
 
-def main(n: int = 400, noise: float = 0.1) -> dict[str, float]:
+def main(n: int = 300, noise: float = 0.1) -> dict[str, float]:
     figure, axes = plt.subplots(len(SHAPES), 5, figsize=(13, 2.4 * len(SHAPES)), layout="constrained")
     result = {}
     for row, shape in zip(axes, SHAPES, strict=True):

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from rkhs import KernelAutoencoder, KernelPCA
 
 
-def main(n: int = 1200) -> dict[str, float]:
+def main(n: int = 700) -> dict[str, float]:
     digits = load_digits()
     X = digits.data / 16.0
     train, test = X[:n], X[1200:]

@@ -18,7 +18,7 @@ from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian
 
 
-def main(n: int = 80, steps: int = 19) -> dict[str, float]:
+def main(n: int = 60, steps: int = 15) -> dict[str, float]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     plus, minus = X + 0.3 * rng.normal(size=X.shape), rng.normal(size=X.shape)

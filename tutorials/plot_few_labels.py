@@ -2,7 +2,7 @@
 ========================
 
 You have many rows and few labels. Codes need no labels, so they are learned from all rows; a small classifier then
-learns from the labelled ones. This tutorial uses 900 of scikit-learn's digits, with five labels for each of the ten
+learns from the labelled ones. This tutorial uses 500 of scikit-learn's digits, with five labels for each of the ten
 classes.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 data = load_digits()
-X, y = data.data[:900] / 16.0, data.target[:900]
+X, y = data.data[:500] / 16.0, data.target[:500]
 rng = np.random.default_rng(0)
 labelled = np.concatenate([rng.choice(np.flatnonzero(y == digit), 5, replace=False) for digit in range(10)])
 hidden = np.setdiff1d(np.arange(len(y)), labelled)
@@ -90,7 +90,7 @@ from rkhs.plots import code_map
 
 plane = KernelAutoencoder(2).fit(X)
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
-code_map(plane.codes_, labels=y, ax=axes, title="900 digits by two numbers; no label was used")
+code_map(plane.codes_, labels=y, ax=axes, title="500 digits by two numbers; no label was used")
 plt.show()
 
 # %%
