@@ -32,8 +32,7 @@ extensions = [
 ]
 exclude_patterns = ["**/*.ipynb"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-# The order of gallery scripts is a class; docs/walks may be empty.
-suppress_warnings = ["config.cache", "toc.empty_glob"]
+suppress_warnings = ["config.cache"]  # the order of gallery scripts is a class
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
