@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from _development import components
@@ -25,10 +26,10 @@ SHARES = (0.3, 0.1, 0.01)
 def vector_errors(train: np.ndarray, test: np.ndarray, p: int) -> dict[str, float]:
     """Error by price, beside free linear parts."""
     model = KernelAutoencoder(p).fit(train)
-    first, last = model.reg_
+    fitted, (first, last) = model.model_, model.reg_
     found = {"default": float(model.reconstruction_error(test).mean())}
     for share in SHARES:
-        model.reg_ = (share * first, last)  # what refining reads of it is the price
+        model.model_ = replace(fitted, reg=(share * first, last))  # what refining reads of it is the price
         found[f"{share} of it"] = float(model.reconstruction_error(test).mean())
     return found
 
@@ -37,9 +38,9 @@ def gram_errors(train: np.ndarray, test: np.ndarray, p: int) -> dict[str, float]
     """Error by price, without free linear parts."""
     kernel = Gaussian().resolve(Gaussian().read(train))
     model = KernelAutoencoder(p, kernel="precomputed").fit(kernel(train))
-    found = {}
+    found, fitted = {}, model.model_
     for name, price in (("default", "diagonal"), ("power function", "power")):
-        model.code_price_ = price
+        model.model_ = replace(fitted, pricing=replace(fitted.pricing, kind=price))
         found[name] = float(model.reconstruction_error(kernel(test, train), diag=1.0).mean())
     return found
 

@@ -12,7 +12,7 @@ from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import atomic_path
 from rkhs.estimators import KernelAutoencoder, KernelContrastive, KernelPCA
-from rkhs.estimators.refined_codes import can_refine
+from rkhs.models import Layer
 from rkhs.onnx_graph import Graph
 from rkhs.outputs import Euclidean
 
@@ -122,24 +122,32 @@ def _encoder(graph: Graph, model: Any) -> str:
     if not isinstance(model, KernelAutoencoder):
         codes = graph.node("MatMul", K, np.asarray(model.dual_coef_))
         return graph.node("Add", codes, np.asarray(model.intercept_)) if isinstance(model, KernelPCA) else codes
-    if can_refine(model):
+    if model._refines:
         raise InputError(
             "to_onnx writes the plain encoder, and this model refines codes by an iteration: say "
             "model.set_params(refine=False) first, and compare the codes that transform then gives"
         )
     if model.renormalize:
         raise InputError("to_onnx writes the plain encoder; got renormalize=True, fit with renormalize=False")
-    codes = graph.node("MatMul", K, np.asarray(model.encoder_coefs_[0]))
-    if model.linear_coef_ is not None:
-        coef = np.asarray(model.linear_coef_)
-        shift = np.asarray(model.linear_offset_) @ coef
-        centred = graph.node("Sub", rows, np.asarray(model.linear_center_))
-        linear = graph.node("MatMul", centred, np.asarray(model.linear_directions_) @ coef)
-        codes = graph.node("Add", codes, graph.node("Sub", linear, shift))
-    for layer in range(model.bottleneck_):
-        rows = graph.gram(model.decoder_kernels_[layer], codes, np.asarray(model.layer_codes_[layer]))
-        codes = graph.node("MatMul", rows, np.asarray(model.encoder_coefs_[layer + 1]))
-    return codes if model.code_map_ is None else graph.node("MatMul", codes, np.asarray(model.code_map_))
+    fitted = model.model_
+    codes = graph.node("MatMul", K, fitted.encoder.coefficients)
+    if fitted.linear is not None:
+        part = fitted.linear
+        centred = graph.node("Sub", rows, part.center)
+        linear = graph.node("MatMul", centred, part.directions @ part.coefficients)
+        codes = graph.node("Add", codes, graph.node("Sub", linear, part.offset @ part.coefficients))
+    for layer in fitted.layers[: fitted.narrowest]:
+        codes = _layer(graph, layer, codes)
+    return codes if fitted.code_map is None else graph.node("MatMul", codes, fitted.code_map)
+
+
+def _layer(graph: Graph, layer: Layer, codes: str) -> str:
+    """What a layer says of codes."""
+    said = graph.node("MatMul", graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
+    if layer.linear is None:
+        return said
+    linear = graph.node("Add", graph.node("MatMul", codes, layer.linear[:-1]), layer.linear[-1])
+    return graph.node("Add", said, linear)
 
 
 def _decoder(graph: Graph, model: Any) -> str:
@@ -154,16 +162,11 @@ def _decoder(graph: Graph, model: Any) -> str:
         rows = graph.gram(model.decoder_kernel_, U, np.asarray(model.codes_, dtype=np.float64))
         U = graph.node("MatMul", rows, np.asarray(model.decoder_coef_))
     else:
-        if model.code_map_ is not None:
-            U = graph.node("MatMul", U, np.linalg.inv(np.asarray(model.code_map_)))
-        last = len(model.layer_codes_) - 1
-        for layer in range(model.bottleneck_, last + 1):
-            rows = graph.gram(model.decoder_kernels_[layer], U, np.asarray(model.layer_codes_[layer]))
-            coef = model.decoder_coef_ if layer == last else model.encoder_coefs_[layer + 1]
-            before, U = U, graph.node("MatMul", rows, np.asarray(coef))
-        if model.decoder_linear_ is not None:
-            linear = np.asarray(model.decoder_linear_)
-            U = graph.node("Add", U, graph.node("Add", graph.node("MatMul", before, linear[:-1]), linear[-1]))
+        fitted = model.model_
+        if fitted.code_map is not None:
+            U = graph.node("MatMul", U, np.linalg.inv(fitted.code_map))
+        for layer in fitted.layers[fitted.narrowest :]:
+            U = _layer(graph, layer, U)
     if output.basis is not None:
         U = graph.node("MatMul", U, np.asarray(output.basis))
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)

@@ -73,20 +73,26 @@ def fit(estimator: BaseEstimator, *data: Any, **more: Any) -> Any:
         return clone(estimator).fit(*data, **more)
 
 
+def _own_targets(model: Any) -> bool:
+    """Whether a model was fitted to rebuild its items."""
+    rebuilt = getattr(getattr(model, "model_", None), "rebuilt", None)
+    return rebuilt is None or rebuilt.own
+
+
 def answers(model: Any, new: Any, folder: Path | None = None, **more: Any) -> dict[str, Any]:
     """What the public methods return on new data, and the bytes of the model file."""
     out: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # k(x, x) of new items is unknown for a Gram matrix
         for name in ("transform", "predict", "reconstruction_error"):
-            if hasattr(model, name) and not (name == "reconstruction_error" and not getattr(model, "_own_targets", 1)):
+            if hasattr(model, name) and not (name == "reconstruction_error" and not _own_targets(model)):
                 out[name] = getattr(model, name)(new, **(more if name == "predict" else {}))
         codes = out.get("transform")
         if hasattr(model, "inverse_transform"):
             out["inverse_transform"] = model.inverse_transform(codes)
         if hasattr(model, "decode") and model.kernel_.domain == "gram":
             out["decode"] = model.decode(codes, new)
-        elif hasattr(model, "decode") and model.map_ is None and getattr(model, "_own_targets", True):
+        elif hasattr(model, "decode") and model._map.whole and _own_targets(model):
             out["decode"] = model.decode(codes)
     if folder is not None:
         rkhs.save(model, folder / "model.rkhs")

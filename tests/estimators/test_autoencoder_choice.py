@@ -166,7 +166,7 @@ def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -
 )
 def test_the_linear_part_is_free_where_nothing_speaks_against_it(params: dict[str, Any], free: bool) -> None:
     model = KernelAutoencoder(**{"n_components": 2, **params}).fit(noise(12))
-    assert (model.decoder_linear_ is not None) == free
+    assert (model.model_.last.linear is not None) == free
 
 
 def test_every_kind_of_input_can_choose() -> None:

@@ -47,8 +47,8 @@ def test_new_rows_are_rebuilt_better_than_with_kernel_parts_alone(model: KernelA
     left = ((NEW - components.inverse_transform(components.transform(NEW))) ** 2).sum(1).mean()
     assert share(model, NEW) < 0.8 * share(kernel, NEW)
     assert model.reconstruction_error(NEW).mean() < 0.5 * left
-    assert model.linear_coef_ is not None
-    assert kernel.linear_coef_ is None
+    assert model.model_.linear is not None
+    assert kernel.model_.linear is None
     assert kernel.map_ is not None
     plain = share(model.set_params(refine=False), NEW)
     assert share(model.set_params(refine=True), NEW) < plain
@@ -94,7 +94,7 @@ def test_stages_grow_and_rows_beyond_the_last_are_coded_too(monkeypatch: pytest.
     assert staged_rows.stage_sizes(300) == [60, 130]
     part = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
     assert part.codes_.shape == (300, 2)
-    assert part._total_weight == 130.0
+    assert part.model_.pricing.total == 130.0
     assert share(part, NEW) < 1.5 * share(whole, NEW)
 
 
@@ -120,7 +120,7 @@ def test_weights_are_relative_and_their_sum_is_the_number_of_rows() -> None:
     np.testing.assert_allclose(kept.codes_, KernelAutoencoder(2, **options).fit(X[:200]).codes_)
     heavy = np.where(np.arange(300) < 20, 20.0, 1.0)
     model = KernelAutoencoder(2, **options).fit(X, sample_weight=heavy)
-    assert model._total_weight == pytest.approx(heavy.sum())
+    assert model.model_.pricing.total == pytest.approx(heavy.sum())
     rebuilt = ((model.inverse_transform(model.codes_) - X) ** 2).sum(1)
     before = ((plain.inverse_transform(plain.codes_) - X) ** 2).sum(1)
     assert rebuilt[:20].mean() < before[:20].mean()
@@ -147,7 +147,7 @@ def test_rows_of_few_columns_and_wide_rows() -> None:
     assert one.codes_.shape == (300, 2)
     wide = np.tile(X, (1, 60))[:40] + 0.1 * np.random.default_rng(0).normal(size=(40, 480))
     model = KernelAutoencoder(2, storage=Nystroem(20), reg=REG).fit(wide)
-    assert model.goal_directions_ is not None
+    assert model.model_.pricing.directions is not None
     assert model.inverse_transform(model.codes_).shape == (40, 480)
     assert share_of(model, wide) < 0.5
 
@@ -177,7 +177,7 @@ def test_rows_of_files_have_kernel_parts(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     streamed = KernelAutoencoder(2, storage=Nystroem(20), max_iter=3, tol=1e-1).fit(mapped)
-    assert streamed.linear_coef_ is None
+    assert streamed.model_.linear is None
     with pytest.raises(InputError, match="needs rows in memory"):
         KernelAutoencoder(2, storage=Nystroem(20), linear_part="free").fit(mapped)
     own = KernelAutoencoder(2, storage=Nystroem(20), linear_part="free", kernel=Gaussian(0.2), reg=REG).fit(X)

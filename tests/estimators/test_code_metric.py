@@ -11,9 +11,9 @@ import torch
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.estimators.code_metric import code_map
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear, Matern
+from rkhs.models.code_metric import code_map
 
 RNG = np.random.default_rng(0)
 X = np.stack([np.sin(RNG.uniform(0, 3, 60) * k) for k in range(1, 6)], 1) + 0.1 * RNG.normal(size=(60, 5))
@@ -112,4 +112,4 @@ def test_deep_and_constrained_codes_are_those_of_the_layers() -> None:
     for options in ({"n_components": (3, 2, 3)}, {"n_components": 2, "constraint": "sphere"}):
         model = KernelAutoencoder(**options, kernel=Gaussian(0.3), decoder_kernel=Gaussian(0.5), reg=1e-3).fit(X)
         assert model.code_map_ is None
-        np.testing.assert_array_equal(model.codes_, model.layer_codes_[model.bottleneck_])
+        np.testing.assert_array_equal(model.codes_, model.layer_codes_[model.model_.narrowest])

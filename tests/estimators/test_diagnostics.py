@@ -17,7 +17,6 @@ from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagn
 from rkhs._core.errors import OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators import autoencoder_settings
-from rkhs.estimators.refined_codes import linear_coordinates
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 from rkhs.problems.decoder import optimal_decoder
@@ -41,13 +40,13 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
     sample_weight = np.random.default_rng(1).uniform(0.5, 2.0, 30) if weighted else None
     options = {"linear_part": linear_part, "reg": (1e-2, 1e-3), "refine": refine}
     model = KernelAutoencoder(2, **options).fit(X, sample_weight=sample_weight)
-    model._refinement = (200, 1e-10)
+    model._steps = (200, 1e-10)
     found = diagnose(model)
     T = model.output_.encode(torch.as_tensor(X))
     Z = torch.as_tensor(model.layer_codes_[0])
     K1 = model.kernel_._gram(torch.as_tensor(X))
     if linear_part == "free":
-        Q = linear_coordinates(model, torch.as_tensor(X), K1)
+        Q = model.model_.linear.coordinates(torch.as_tensor(X))
         K1 = K1 + Q @ Q.T
     kernel, reg = model.decoder_kernels_[0], model.reg_[1]
     w = np.full(30, 1 / 30) if sample_weight is None else sample_weight / sample_weight.sum()
@@ -73,7 +72,7 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
         errors.append(float(((T[i] - said) ** 2).sum()))
     total = float(w @ ((T - torch.as_tensor(w) @ T) ** 2).sum(1).numpy())
     assert found.leave_one_out_error == pytest.approx(w @ np.array(errors) / total, rel=1e-5)
-    fitted = model._decode(Z)
+    fitted = model.model_.decode(Z)
     assert found.training_error == pytest.approx(w @ ((T - fitted) ** 2).sum(1).numpy() / total, rel=1e-6)
     assert 2.0 < found.degrees_of_freedom < 30.0
     assert found.in_sample_defect < 1e-8
@@ -125,6 +124,15 @@ def test_trouble_is_named(options: dict[str, Any], X: np.ndarray, word: str) -> 
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KernelAutoencoder(**options).fit(X)
     assert any(word in sentence for sentence in diagnose(model).warnings), diagnose(model)
+
+
+@pytest.mark.parametrize("linear_part", ["free", "kernel"])
+def test_models_on_landmarks_have_no_closed_form(linear_part: str) -> None:
+    X = rows(60)
+    model = KernelAutoencoder(1, storage=Nystroem(12), linear_part=linear_part, reg=(1e-2, 1e-3))
+    found = diagnose(model.fit(X, sample_weight=np.arange(60.0)), X)
+    assert found.held_out_error is not None
+    assert (found.leave_one_out_error, found.training_error, found.degrees_of_freedom) == (None, None, None)
 
 
 def test_open_ends_of_the_path_are_kept_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

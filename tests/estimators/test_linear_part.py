@@ -64,11 +64,12 @@ def test_methods_agree_with_each_other() -> None:
     Z = unrefined.transform(new)
     assert Z.shape == codes.shape
     # What the model says is the sum of its parts, written out.
-    q = (new - model.linear_center_) @ model.linear_directions_ - model.linear_offset_
+    linear = model.model_.linear
+    q = (new - linear.center) @ linear.directions - linear.offset
     import torch
 
     K = model.kernel_._gram(torch.as_tensor(new), torch.as_tensor(X)).numpy()
-    layer = K @ model.encoder_coefs_[0] + q @ model.linear_coef_
+    layer = K @ model.encoder_coefs_[0] + q @ linear.coefficients
     np.testing.assert_allclose(Z, layer @ model.code_map_, rtol=1e-9, atol=1e-12)
 
 
@@ -105,7 +106,7 @@ def test_fewer_rows_than_columns_and_more_components_than_rank() -> None:
     assert free(4).fit(X).transform(X).shape == (10, 4)
     flat = np.outer(np.arange(12.0), np.ones(5))
     model = free(3).fit(flat)
-    assert model.linear_directions_.shape == (5, 1)
+    assert model.model_.linear.directions.shape == (5, 1)
     assert float(model.reconstruction_error(flat).max()) < 0.1 * flat.var(0).sum()
 
 
@@ -131,8 +132,8 @@ def test_refitting_without_forgets_the_linear_part() -> None:
     X = curves(11, 20, 6)
     model = free(2).fit(X)
     again = model.set_params(linear_part="kernel").fit(X)
-    assert again.linear_coef_ is None
-    assert again.decoder_linear_ is None
+    assert again.model_.linear is None
+    assert again.model_.last.linear is None
     np.testing.assert_array_equal(again.transform(X), KernelAutoencoder(2, linear_part="kernel").fit(X).transform(X))
 
 

@@ -299,9 +299,9 @@ MISTAKES = (
     ),
     Mistake(
         "a sign in the codes of a left-out item",
-        "estimators/left_out.py",
-        "left_out = codes - a * power[:, None]",
-        "left_out = codes + a * power[:, None]",
+        "models/left_out.py",
+        "left_out = Z - a * power[:, None]",
+        "left_out = Z + a * power[:, None]",
         ("estimators/test_diagnostics.py",),
     ),
     Mistake(
@@ -312,12 +312,11 @@ MISTAKES = (
         ("estimators/test_kernel_autoencoder_cv.py",),
     ),
     Mistake(
-        "a cache not dropped: rows of the model before are used",
-        "estimators/refined_codes.py",
-        "model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None",
-        "model.encoder_triangle_, model.encoder_pivots_ = None, None\n"
-        "    model._cache_encoder = getattr(model, '_cache_encoder', None)",
-        ("estimators/test_refined_codes.py",),
+        "codes that a user gives are turned the wrong way",
+        "models/autoencoder.py",
+        "torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)",
+        "Z @ tensor_like(self.code_map, Z)",
+        ("estimators/test_code_metric.py",),
     ),
     Mistake(
         "a dropped weight: held-out rows of weight zero count",

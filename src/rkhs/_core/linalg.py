@@ -22,6 +22,7 @@ __all__ = [
     "center_gram",
     "cholesky",
     "column_means",
+    "constant_value",
     "divisor",
     "factorize",
     "fix_signs",
@@ -120,6 +121,12 @@ def symmetric_rows(S: Tensor | Outer, start: int, stop: int, first: int = 0) -> 
         near, far = S.doubled
         return near[start:stop] @ far[first:].mT
     return S[start:stop, first:] + S[first:, start:stop].mT
+
+
+def constant_value(diagonal: np.ndarray) -> float | None:
+    """The value of a diagonal if it is the same everywhere, up to 1e-8 of the largest; else None."""
+    constant = float(np.ptp(diagonal)) <= 1e-8 * max(float(np.abs(diagonal).max()), 1e-300)
+    return float(diagonal.mean()) if constant else None
 
 
 def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, float]:

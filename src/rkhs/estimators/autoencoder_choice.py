@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_fit import previous_layers
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.left_out import leave_one_out_rows
-from rkhs.estimators.refined_codes import ROUGH
+from rkhs.estimators.training import Training
+from rkhs.models import ROUGH, Compared
 from rkhs.selection import held_out_parts
 
 __all__ = ["Choice", "Rows", "path_errors", "settle"]
@@ -63,32 +64,31 @@ class Choice:
         With one regulariser a layer.
     layers : list of Tensor or None
         Of a fit to all items with them, to go on from.
-    held_out : float or None
-        Mean error of held-out rows; None if nothing was compared.
+    compared : Compared
+        With the mean error of held-out rows in their own units.
     """
 
     settings: Settings
     layers: list[Tensor] | None = None
-    held_out: float | None = None
+    compared: Compared = field(default_factory=Compared)
 
 
-def settle(
-    model: Any, settings: Settings, items: Any, goal: Any, weights: Tensor | None, gram: Tensor | None = None
-) -> Choice:
-    """Choose one regulariser a layer, if it is not known; what was compared is stored on the model.
+def settle(model: Any, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
+    """Choose one regulariser a layer, if it is not known.
 
     ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
     models are fitted to, so that no kernel is computed twice.
     """
-    model.candidates_, model.candidate_errors_ = None, None
     unasked = model.reg is None and settings.features and gram is None
     if len(settings.candidates) == 0 or unasked:
         return Choice(settings)
-    groups = _groups(items, weights)
+    groups = _groups(training.items, training.weights)
     count = int(groups.max()) + 1
     if count < _FEWEST:
         return Choice(settings)
-    rows = Rows.of(model, items, goal, weights) if gram is None else Rows(model, gram, gram, weights, True)
+    rows = Rows.of(model, training)
+    if gram is not None:
+        rows = Rows(model, replace(training, items=gram, goal=gram), gram=True)
     many = min(settings.widths) > _FEW_COMPONENTS
     plenty = count > _PLENTY
     if plenty:
@@ -99,7 +99,7 @@ def settle(
     ]
     layers: list[list[Tensor] | None] = []
     measured_all = True
-    if _can_leave_out(model, settings, weights) and count == len(items) <= (_MANY if many else _MANY_FOR_FEW):
+    if _can_leave_out(model, settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
         found, layers = _left_out_errors(model, settings, rows, backwards=many)
         weights_of = np.ones(count)
     else:
@@ -114,7 +114,6 @@ def settle(
     errors = weighted_sum(found, weights_of) / weights_of.sum()
     if not np.isfinite(errors).any():  # the fit to come says why
         return Choice(settings)
-    model.candidates_, model.candidate_errors_ = np.array(settings.candidates), errors
     level = errors <= _LEVEL * np.nanmin(errors)
     if settings.linear_part == "free" and measured_all and many:
         level |= _within_noise(found, weights_of, int(np.nanargmin(errors)))
@@ -125,24 +124,25 @@ def settle(
             path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=True).mean()
         )
     start = layers[chosen] if layers and model.init == "kpca" else None
-    return Choice(replace(settings, reg=settings.candidates[chosen]), start, held_out)
+    compared = Compared(np.array(settings.candidates), errors, held_out)
+    return Choice(replace(settings, reg=settings.candidates[chosen]), start, compared)
 
 
-def _can_leave_out(model: Any, settings: Settings, weights: Tensor | None) -> bool:
+def _can_leave_out(model: Any, settings: Settings, training: Training) -> bool:
     """Whether leaving rows out in turn was measured: vectors that are rebuilt with free linear parts, refined codes."""
     free = settings.linear_part == "free" and not settings.features
-    return bool(free and weights is None and model.refine and model._own_targets)
+    return bool(free and training.weights is None and model.refine and training.own)
 
 
 def _left_out_errors(
     model: Any, settings: Settings, rows: Rows, *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
     """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
-    walker, every = _walker(model, rows, rough=True), np.arange(len(rows.items))
+    walker, every = _walker(model, rows, rough=True), np.arange(len(rows.training))
     layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
 
     def measure(k: int) -> np.ndarray:
-        walker.set_params(reg=settings.candidates[k]).fit(rows.items)
+        walker.set_params(reg=settings.candidates[k]).fit(rows.training.items)
         layers[k] = previous_layers(walker, len(every), settings)
         errors = leave_one_out_rows(walker)
         assert errors is not None
@@ -179,35 +179,35 @@ class Rows:
     """Training data as arrays and lists, to be cut into parts; a Gram matrix of items is cut on both sides."""
 
     model: Any
-    items: Any
-    goal: Any
-    weights: Tensor | None
+    training: Training
     gram: bool
 
     @classmethod
-    def of(cls, model: Any, items: Any, goal: Any, weights: Tensor | None) -> Rows:
+    def of(cls, model: Any, training: Training) -> Rows:
         """Items in the form that the kernel of the model reads."""
-        return cls(model, items, goal, weights, model._input_kernel().domain == "gram")
+        return cls(model, training, gram=model._input_kernel().domain == "gram")
 
     def settings(self) -> dict[str, Any]:
         """Parameters of a model that is fitted to these rows."""
-        params = self.model.get_params(deep=False)
+        params: dict[str, Any] = self.model.get_params(deep=False) | {"columns": "raw"}  # scaled already
         if self.gram and self.model._input_kernel().domain != "gram":
             params |= {"kernel": "precomputed", "output_kernel": None}
         return params
 
     def cut(self, rows: np.ndarray, train: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Some rows as a user would hand them over, with the arguments that belong to them."""
-        items = _take(self.items, rows, train if self.gram else None)
+        items = _take(self.training.items, rows, train if self.gram else None)
         more: dict[str, Any] = {"targets": None}
-        if not self.model._own_targets:
-            square = self.gram and isinstance(self.goal, Tensor) and self.goal.shape[0] == self.goal.shape[1]
-            more["targets"] = _take(self.goal, rows, train if square else None)
+        if not self.training.own:
+            goal = self.training.goal
+            square = self.gram and isinstance(goal, Tensor) and goal.shape[0] == goal.shape[1]
+            more["targets"] = _take(goal, rows, train if square else None)
         return items, more
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
         """Weights of held-out rows; they sum to one."""
-        w = np.ones(len(rows)) if self.weights is None else self.weights.cpu().numpy()[rows]
+        given = self.training.weights
+        w = np.ones(len(rows)) if given is None else given.cpu().numpy()[rows]
         if not w.any():
             raise InputError(
                 f"sample_weight is zero on all {len(rows)} rows of a held-out part, so nothing can be measured there; "
@@ -217,11 +217,13 @@ class Rows:
 
     def share(self, rows: np.ndarray) -> np.ndarray | None:
         """Weights of some rows as they were given: refining reads their sum as the number of rows."""
-        return None if self.weights is None else self.weights.cpu().numpy()[rows] * self.model._total_weight
+        given = self.training.weights
+        return None if given is None else given.cpu().numpy()[rows] * self.training.total
 
     def diagonal(self, rows: np.ndarray) -> np.ndarray | None:
         """``k(x, x)`` of some rows of a Gram matrix of the inputs that are their own targets."""
-        return self.items.diagonal().cpu().numpy()[rows] if self.gram and self.model._own_targets else None
+        known = self.gram and self.training.own
+        return self.training.items.diagonal().cpu().numpy()[rows] if known else None
 
 
 def _take(items: Any, rows: np.ndarray, columns: np.ndarray | None) -> Any:
@@ -267,7 +269,7 @@ def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
     params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
     walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
     if rough:
-        walker._refinement = ROUGH
+        walker._steps = ROUGH
     return walker
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like, to_tensor
+from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.code_metric import code_map, to_outside
 from rkhs.estimators.constrained_parts import solve_constrained
 from rkhs.estimators.long_fits import recorded
+from rkhs.estimators.tiles import tile_rows, tiles
+from rkhs.estimators.training import Training
+from rkhs.features import WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.functional import grid_weights
 from rkhs.losses import Loss, Squared
+from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt
+from rkhs.models.code_metric import code_map
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
@@ -36,14 +39,17 @@ from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
 
 __all__ = [
     "Encoder",
-    "Fitted",
-    "certify",
+    "Fit",
+    "Solved",
+    "as_array",
+    "codes_again",
+    "collapse_warnings",
     "fit_outputs",
+    "last_layer_warnings",
+    "layered_model",
     "prepare_encoder",
     "previous_layers",
     "solve_autoencoder",
-    "store_layers",
-    "warn_on_collapse",
 ]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
@@ -51,25 +57,49 @@ __all__ = [
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
 
 
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit of an autoencoder ends with.
+
+    Parameters
+    ----------
+    model : AutoencoderModel
+    solution : Solution
+        Of the solver, with the objective of the model.
+    said : tuple of Warning
+        What users must know.
+    """
+
+    model: AutoencoderModel
+    solution: Solution
+    said: tuple[Warning, ...] = ()
+
+
 def fit_outputs(
-    estimator: Any, settings: Settings, goal: Any, K: Tensor, weights: Tensor | None
-) -> tuple[Kernel | None, OutputSpace, Tensor]:
-    """Resolve the output kernel and put the targets in coordinates."""
+    estimator: Any, settings: Settings, training: Training, kernel: Kernel, K: Tensor
+) -> tuple[Rebuilt, Tensor]:
+    """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
     options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
+    goal, weights, own = training.goal, training.weights, training.own
+    space: Euclidean | RKHS
     if settings.output_kernel is None:
-        columns = grid_weights(estimator.kernel_, goal.shape[1]) if estimator._own_targets else None
+        columns = grid_weights(kernel, goal.shape[1]) if own else None
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
-        return None, *_in_kernel_units(estimator, settings, space, U, weights)
+        space, U = _in_kernel_units(estimator, settings, space, U, weights)
+        return Rebuilt(space, None, own), U
     resolved = settings.output_kernel.resolve(goal, weights)
-    shared = estimator._own_targets and resolved == estimator.kernel_  # other targets have another Gram matrix
-    gram = K if shared else estimator._training_gram(resolved, goal)
-    features, U = RKHS.fit(gram, weights, **options)
-    return resolved, *_in_kernel_units(estimator, settings, features, U, weights)
+    shared = own and resolved == kernel  # other targets have another Gram matrix
+    space, U = RKHS.fit(K if shared else estimator._training_gram(resolved, goal), weights, **options)
+    space, U = _in_kernel_units(estimator, settings, space, U, weights)
+    if resolved.domain != "gram":
+        return Rebuilt(space, resolved, own, None if own else as_numpy(goal)), U
+    diagonal = K.diagonal() if shared else resolved._diag(goal)
+    return Rebuilt(space, resolved, own, diagonal=as_array(diagonal.clone())), U
 
 
 def _in_kernel_units(
     estimator: Any, settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
-) -> tuple[OutputSpace, Tensor]:
+) -> tuple[Euclidean | RKHS, Tensor]:
     """Beside free linear parts that leave little, the unit of the targets is what they leave."""
     if settings.linear_part != "free" or not estimator.scale:
         return space, U
@@ -78,8 +108,8 @@ def _in_kernel_units(
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A solved autoencoder.
+class Solved:
+    """The layers that a solver found.
 
     Parameters
     ----------
@@ -100,41 +130,96 @@ class Fitted:
     linear_coef: Tensor | None = None
 
 
-def previous_layers(model: Any, n: int, settings: Settings) -> list[Tensor] | None:
+def previous_layers(estimator: Any, n: int, settings: Settings) -> list[Tensor] | None:
     """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
-    codes = getattr(model, "layer_codes_", None) if model.warm_start else None
-    if codes is None or len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
+    model: AutoencoderModel | None = getattr(estimator, "model_", None) if estimator.warm_start else None
+    if model is None:
         return None
-    return [to_tensor(c, **model._options) for c in (codes[0], *model.encoder_coefs_[1:])]
+    codes = model.layer_codes
+    if len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
+        return None
+    return [to_tensor(c, **estimator._options) for c in (codes[0], *model.encoder_coefficients[1:])]
 
 
-def store_layers(model: Any, result: Fitted, settings: Settings, largest: float, clean: Any = None) -> None:
-    """Store what was solved as fitted attributes; codes are those of ``clean`` items if any are given.
+def layered_model(
+    estimator: Any,
+    settings: Settings,
+    features: WholeMap,
+    training: Training,
+    encoder: Encoder,
+    result: Solved,
+    rebuilt: Rebuilt,
+) -> AutoencoderModel:
+    """The model of layers that were solved."""
+    decoder, codes, weights = result.decoder, result.codes, training.weights
+    first, *others = (as_array(c) for c in result.encoder_coefs)
+    ends = [None] * len(others) + [None if decoder.linear is None else as_array(decoder.linear)]
+    coefficients = [*others, as_array(decoder.coefficients)]
+    anchors = [as_array(Z) for Z in codes]
+    saturated = decoder.parameters.new_zeros(0) if decoder.saturated is None else decoder.saturated
+    model = AutoencoderModel(
+        features.kernel,
+        Expansion(features, first),
+        _linear_part(encoder, result),
+        tuple(Layer(*parts) for parts in zip(settings.decoder_kernels, anchors, coefficients, ends, strict=True)),
+        rebuilt,
+        settings.reg,
+        np.empty(0),
+        _code_map(estimator, settings, result, weights),
+        _pricing(estimator, encoder, training.total),
+        settings.loss,
+        decoder.gap,
+        as_array((decoder.parameters != 0.0).any(1).nonzero()[:, 0]),
+        as_array(saturated.nonzero()[:, 0]),
+        None if weights is None else as_array(weights),
+    )
+    return replace(model, codes=estimator._to_output(model.shown(codes[model.narrowest])))
 
-    ``largest`` is that of ``k(x, x)``.
-    """
-    model.decoder_kernels_ = settings.decoder_kernels
-    model.encoder_coefs_ = [c.cpu().numpy() for c in result.encoder_coefs]
-    model.decoder_coef_ = result.decoder.coefficients.cpu().numpy()
-    model.linear_coef_ = None if result.linear_coef is None else result.linear_coef.cpu().numpy()
-    linear = result.decoder.linear
-    model.decoder_linear_ = None if linear is None else linear.cpu().numpy()
-    model.layer_codes_ = [c.cpu().numpy() for c in result.codes]
-    model.bottleneck_ = int(np.argmin([c.shape[1] for c in result.codes]))
-    model.code_map_ = _code_map(model, result, settings)
-    codes = result.codes if clean is None else model._encode(clean, model._cross_gram(clean))
-    model.codes_ = model._to_output(to_outside(model, codes[model.bottleneck_]))
-    model._warn_of_rounding(largest, model.encoder_coefs_[0], codes[0])
+
+def as_array(values: Tensor) -> np.ndarray:
+    """An array in the order in which a file gives it back."""
+    return values.contiguous().cpu().numpy()
 
 
-def _code_map(model: Any, result: Fitted, settings: Settings) -> np.ndarray | None:
+def codes_again(estimator: Any, model: AutoencoderModel, items: Any) -> np.ndarray:
+    """Codes of clean items, of a model that was fitted to noisy copies."""
+
+    def code(part: Any) -> np.ndarray:
+        onto = estimator.constraint if estimator.renormalize else "none"
+        codes = model.encode(part, model.map.raw(part).to(**estimator._options), onto=onto)
+        return np.asarray(estimator._to_output(model.shown(codes[model.narrowest])))
+
+    return np.concatenate([code(items[tile]) for tile in tiles(len(items), tile_rows(model.map.width))])
+
+
+def _linear_part(encoder: Encoder, result: Solved) -> LinearPart | None:
+    axes, factor = encoder.coordinates, encoder.factor
+    if axes is None or result.linear_coef is None or not isinstance(factor, LinearFactor):
+        return None
+    center = None if axes.center is None else as_array(axes.center)
+    parts = (as_array(axes.directions), as_array(axes.offset), center, as_array(result.linear_coef))
+    return LinearPart(*parts, as_array(factor.mixed))
+
+
+def _pricing(estimator: Any, encoder: Encoder, total: float) -> Pricing:
+    """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
+    kind: Literal["power", "diagonal"] = "diagonal"
+    factor = encoder.factor
+    if isinstance(factor, LinearFactor):
+        kind, factor = "power", factor.kernel
+    if factor is None or not estimator.refine:
+        return Pricing(kind, total)
+    return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
+
+
+def _code_map(estimator: Any, settings: Settings, result: Solved, weights: Tensor | None) -> np.ndarray | None:
     """What turns the codes of the one hidden layer to those that the user sees; none with constraints or operators."""
-    if len(result.codes) > 1 or model.constraint != "none" or settings.operators[0] is not None:
+    if len(result.codes) > 1 or estimator.constraint != "none" or settings.operators[0] is not None:
         return None
     Z, decoder = result.codes[0], result.decoder
-    weights = None if model._row_weights is None else torch.as_tensor(model._row_weights)
-    M = code_map(Z, Z, settings.decoder_kernels[0], decoder.coefficients, decoder.linear, model.code_metric, weights)
-    return None if M is None else M.cpu().numpy()
+    kernel, power = settings.decoder_kernels[0], estimator.code_metric
+    M = code_map(Z, Z, kernel, decoder.coefficients, decoder.linear, power, weights)
+    return None if M is None else as_array(M)
 
 
 @dataclass(frozen=True)
@@ -160,14 +245,15 @@ class Encoder:
 
 
 def prepare_encoder(
-    estimator: Any, settings: Settings, K: Tensor, weights: Tensor | None, items: Any, *, resumed: bool
+    estimator: Any, settings: Settings, kernel: Kernel, K: Tensor, training: Training, *, resumed: bool
 ) -> Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
+    items, weights = training.items, training.weights
     if estimator.constraint != "none":
         return Encoder(None, None, None, K)
     wanted = not resumed and estimator.init == "kpca"
     if settings.linear_part == "free":
-        vectors = estimator.kernel_.domain == "vectors"
+        vectors = kernel.domain == "vectors"
         make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
         axes = make(items if vectors else K, settings.widths[0], weights).priced(settings.reg[0])
         Q = axes.of(items if vectors else K)
@@ -187,7 +273,7 @@ def solve_autoencoder(
     weights: Tensor | None,
     space: OutputSpace,
     previous: list[Tensor] | None,
-) -> Fitted:
+) -> Solved:
     """Solve from every start and keep the lowest objective."""
     if estimator.constraint != "none":
         assert encoder.gram is not None
@@ -287,7 +373,7 @@ def _resume(problem: Autoencoder, previous: list[Tensor]) -> Tensor:
     return problem.pack(parts)
 
 
-def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fitted:
+def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Solved:
     """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
     parts = [part.clone() for part in problem.unpack(solution.point)]
     codes = problem.codes(solution.point)
@@ -300,54 +386,48 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Fit
     coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
     linear = parts[0][: problem.factor.linear.shape[1]] if isinstance(problem.factor, LinearFactor) else None
-    return Fitted(codes, coefs, problem.decoder(codes[-1]), solution, linear)
+    return Solved(codes, coefs, problem.decoder(codes[-1]), solution, linear)
 
 
-def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Fitted:
+def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Solved:
     """Codes on the constraint, on principal axes where the model is invariant."""
     Z = problem.codes(solution.point)
     if problem.kernel.rotation_invariant:
         Z = Z @ principal_axes(Z, problem.weights)
     coefs = [problem.factor.coefficients(problem.whiten(Z))]
-    return Fitted([Z], coefs, problem.decoder(Z), solution)
+    return Solved([Z], coefs, problem.decoder(Z), solution)
 
 
-def certify(model: Any, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, loss: Loss) -> None:
-    """Store what the dual of the last layer says of the training items, and warn of what users must know."""
-    model.gap_ = decoder.gap
-    model.support_ = (decoder.parameters != 0.0).any(1).nonzero()[:, 0].cpu().numpy()
-    saturated = model.support_[:0] if decoder.saturated is None else decoder.saturated.nonzero()[:, 0].cpu().numpy()
-    model.saturated_ = saturated
-    if not decoder.solved:
-        warnings.warn(
-            f"{type(model).__name__}: the last layer is solved to a duality gap of {decoder.gap:.2g} only; raise reg",
-            ConvergenceWarning,
-            stacklevel=3,
+def last_layer_warnings(
+    name: str, result: Solved, model: AutoencoderModel, coordinates: Tensor, weights: Tensor | None, loss: Loss
+) -> list[Warning]:
+    """What the dual of the last layer and the objective say that users must know."""
+    said: list[Warning] = []
+    if not result.decoder.solved:
+        gap = result.decoder.gap
+        said.append(
+            ConvergenceWarning(f"{name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg")
         )
-    _warn_on_collapse(model, coordinates, weights, loss)
-
-
-def _warn_on_collapse(model: Any, coordinates: Tensor, weights: Tensor | None, loss: Loss) -> None:
-    """Warn if the objective is that of predicting the mean."""
     losses = loss.value(coordinates)
     trivial = float(losses.mean() if weights is None else weights @ losses)
     largest = float(torch.linalg.vector_norm(coordinates, dim=1).max()) if coordinates.numel() else 0.0
     if largest > 0.0 and trivial == 0.0:
-        warnings.warn(
-            f"the model collapsed to the mean: every target is within {loss!r} of it, the farthest at {largest:.4g}. "
-            "Lower epsilon, which is in units of the centred and scaled targets",
-            CollapseWarning,
-            stacklevel=4,
+        said.append(
+            CollapseWarning(
+                f"the model collapsed to the mean: every target is within {loss!r} of it, the farthest at "
+                f"{largest:.4g}. Lower epsilon, which is in units of the centred and scaled targets"
+            )
         )
-    warn_on_collapse(model, trivial)
+    return said + collapse_warnings(result.solution.value, trivial, model.reg)
 
 
-def warn_on_collapse(model: Any, trivial: float) -> None:
-    """Warn if the objective is that of predicting the mean, ``trivial``."""
-    if trivial > 0.0 and model.objective_ > 0.999 * trivial:
-        warnings.warn(
-            f"the codes collapsed to a point: the objective {model.objective_:.4g} is that of predicting the mean. "
-            f"Lower reg (now {model.reg_}) or choose another kernel",
-            CollapseWarning,
-            stacklevel=5,
+def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:
+    """One if the objective is that of predicting the mean, ``trivial``."""
+    if not (trivial > 0.0 and value > 0.999 * trivial):
+        return []
+    return [
+        CollapseWarning(
+            f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "
+            f"{reg}) or choose another kernel"
         )
+    ]

@@ -15,16 +15,16 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
-from rkhs.estimators.autoencoder_fit import warn_on_collapse
+from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
-from rkhs.estimators.base import take
-from rkhs.estimators.code_metric import code_map, to_outside
-from rkhs.estimators.constrained_parts import noisy_copies
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
+from rkhs.estimators.training import Training
 from rkhs.features import Storage
 from rkhs.features.base import sample_rows
+from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt
+from rkhs.models.code_metric import code_map
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.outputs.base import scale_factor
 from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
@@ -46,34 +46,31 @@ from rkhs.spaces import (
 __all__ = ["fit_landmarks"]
 
 
-def fit_landmarks(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> None:
+def fit_landmarks(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
     """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
     kernel = model._kernel_for(X)
     settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data, targets)
-    model._own_targets = targets is None
-    model.candidates_ = model.candidate_errors_ = model.held_out_error_ = model.at_edge_ = None
     given = None if targets is None and not model._noisy else read_targets(model, targets, data, kernel, settings)
-    data, weights = read_row_weights(model, sample_weight, data, kernel)
-    goal: Tensor | None = None if given is None else take(given, model._kept_rows)
+    data, goal, weights, weight = read_row_weights(model, sample_weight, data, kernel, given)
     n = data.shape[0] if isinstance(data, Rows) else len(data)
     clean = data
     if goal is not None and model._noisy:
-        data, goal, weights = _noisy(model, data, goal, weights)
+        data, goal, weights = _noisy(model, Training(data, goal, targets is None, None, 1.0, None, n), weights)
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else storage.m
     outputs = storage.m if settings.features else columns if goal is None else goal.shape[1]
     announce_features(model, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
     source = open_source(model._options, storage, kernel, data, weights, goal)
     settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
-    model.kernel_, model.map_, model.reg_ = source.kernel, source.features, settings.reg
     engine = make_data_engine(model, source.blocks)
     with thread_limit(None if model._options["device"].type != "cpu" else 1):  # the engine sets it once, not per pass
-        solution, total = _descend(model, settings, source, data, engine)
+        solution, fitted, total = _descend(
+            model, settings, source, data, engine, Pricing("power", weight), own=targets is None
+        )
     if model._noisy:
-        model.codes_ = model.transform(np.asarray(clean))
-    model._record(solution)
-    warn_on_collapse(model, 0.5 * total)
+        fitted = replace(fitted, codes=codes_again(model, fitted, clean))
+    return Fit(fitted, solution, tuple(collapse_warnings(solution.value, 0.5 * total, fitted.reg)))
 
 
 def _refuse(model: Any, storage: Storage, settings: Settings, data: Any, targets: Any) -> None:
@@ -107,40 +104,46 @@ def _refuse(model: Any, storage: Storage, settings: Settings, data: Any, targets
             raise needs_dense("features of other targets as outputs", "leave targets out")
 
 
-def _noisy(model: Any, data: Tensor, goal: Tensor, weights: np.ndarray | None) -> tuple[Tensor, Tensor, Any]:
-    w = None if weights is None else torch.as_tensor(weights).to(data)
-    data, goal, copied = noisy_copies(model, data, goal, w)
-    return data, goal, None if copied is None else copied.to("cpu", torch.float64).numpy()
+def _noisy(model: Any, training: Training, weights: np.ndarray | None) -> tuple[Tensor, Tensor, np.ndarray | None]:
+    """Noisy copies of the items, with their targets and weights."""
+    given = None if weights is None else torch.as_tensor(weights).to(training.items)
+    seed = int(check_seed(model.random_state).randint(2**31))
+    noisy = replace(training, weights=given).noisy(float(model.noise_std), int(model.n_copies), seed)
+    w = None if noisy.weights is None else noisy.weights.to("cpu", torch.float64).numpy()
+    return noisy.items, noisy.goal, w
 
 
-def _descend(model: Any, settings: Settings, source: Source, data: Any, engine: Engine) -> tuple[Solution, float]:
-    """Solve, store, and return the solution and the total variance of the targets.
+def _descend(
+    model: Any, settings: Settings, source: Source, data: Any, engine: Engine, pricing: Pricing, *, own: bool
+) -> tuple[Solution, AutoencoderModel, float]:
+    """Solve, and return the solution, the model and the total variance of the targets.
 
     Steps are computed in the dtype of the model; the last layer that is kept, and the objective, are in float64.
     """
-    problem, total = _problem(model, settings, source, engine)
+    problem, space, total = _problem(model, settings, source, engine)
     solution, V = _solve(model, settings, source, problem)
     exact = replace(problem, sweep=problem.sweep.in_double()).with_safe_ridge(V)
-    return replace(solution, value=_store(model, settings, source, exact, V, data)), total
+    gram = source.kernel.domain == "gram"
+    diagonal = source.kernel._diag(data).cpu().numpy() if gram else None
+    rebuilt = Rebuilt(space, source.kernel if settings.features else None, own, diagonal=diagonal)
+    fitted, value = _model(model, settings, source, exact, V, rebuilt, pricing)
+    return replace(solution, value=value), fitted, total
 
 
-def _problem(model: Any, settings: Settings, source: Source, engine: Engine) -> tuple[LandmarkAutoencoder, float]:
-    """The reduced objective on all rows, and the total variance of the targets."""
+def _problem(
+    model: Any, settings: Settings, source: Source, engine: Engine
+) -> tuple[LandmarkAutoencoder, RKHS | Euclidean, float]:
+    """The reduced objective on all rows, the space of the targets, and their total variance."""
     progress = _progress(model, len(source.blocks))
     passes = Data(engine.place(source.rows), source.blocks, engine, progress, model._journal)
     sweep = replace(source.sweep(model._options), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
-    space: RKHS | Euclidean
     if settings.features:
-        space, total = _landmark_space(model, source, plain.moments())
-        sweep = replace(sweep, space=space, own_features=True)
-    else:
-        space = fit_euclidean(passes, source, center=bool(model.center), scale=bool(model.scale))
-        total = 1.0
-        sweep = replace(sweep, space=space)
-    model.output_, model.output_kernel_ = space, source.kernel if settings.features else None
-    return replace(plain, sweep=sweep), total
+        features, total = _landmark_space(model, source, plain.moments())
+        return replace(plain, sweep=replace(sweep, space=features, own_features=True)), features, total
+    space = fit_euclidean(passes, source, center=bool(model.center), scale=bool(model.scale))
+    return replace(plain, sweep=replace(sweep, space=space)), space, 1.0
 
 
 def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
@@ -276,10 +279,10 @@ def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -
 
 def _previous(model: Any, source: Source, p: int) -> Tensor | None:
     """Parameters of the last fit, if it had the same features."""
-    coefs = getattr(model, "encoder_coefs_", None) if model.warm_start else None
-    if coefs is None or coefs[0].shape != (source.features.width, p):
+    last: AutoencoderModel | None = getattr(model, "model_", None) if model.warm_start else None
+    if last is None or last.encoder.coefficients.shape != (source.features.width, p):
         return None
-    return source.features.unwhiten(torch.as_tensor(coefs[0]))
+    return source.features.unwhiten(torch.as_tensor(last.encoder.coefficients))
 
 
 def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random: bool) -> Tensor:
@@ -315,31 +318,36 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
     return V * (size * best_scale(value)[0])
 
 
-def _store(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder, V: Tensor, data: Any) -> float:
-    """Turn parameters into fitted attributes, the codes on principal axes, and return the objective."""
-    codes = problem.codes(V)
-    if settings.decoder_kernels[0].rotation_invariant:
-        w = None if source.weights is None else torch.as_tensor(source.weights).to(codes)
-        Q = principal_axes(codes, w)
-        V, codes = V @ Q.to(V), codes @ Q
-    layer = problem.last_layer(V)[0]
-    model.encoder_coefs_ = [source.features.whiten(V).numpy()]
-    model.decoder_kernels_ = settings.decoder_kernels
-    model.layer_codes_, model.decoder_coef_ = [layer.anchors.numpy()], layer.coefficients.numpy()
-    model.bottleneck_, model.gap_ = 0, 0.0
-    model.linear_coef_, model.decoder_linear_, model._row_weights = None, None, source.weights
-    model.support_, model.saturated_ = np.arange(len(layer.anchors)), np.arange(0)
+def _model(
+    model: Any,
+    settings: Settings,
+    source: Source,
+    problem: LandmarkAutoencoder,
+    V: Tensor,
+    rebuilt: Rebuilt,
+    pricing: Pricing,
+) -> tuple[AutoencoderModel, float]:
+    """The model of parameters, its codes on principal axes, and the objective."""
+    codes, kernel = problem.codes(V), settings.decoder_kernels[0]
     w = None if source.weights is None else torch.as_tensor(source.weights)
-    power = float(model.code_metric)
-    M = code_map(
-        codes.to(torch.float64), layer.anchors, settings.decoder_kernels[0], layer.coefficients, None, power, w
+    if kernel.rotation_invariant:
+        Q = principal_axes(codes, None if w is None else w.to(codes))
+        V, codes = V @ Q.to(V), codes @ Q
+    layer, power = problem.last_layer(V)[0], float(model.code_metric)
+    M = code_map(codes.to(torch.float64), layer.anchors, kernel, layer.coefficients, None, power, w)
+    fitted = AutoencoderModel(
+        source.kernel,
+        Expansion(source.features, as_array(source.features.whiten(V))),
+        None,
+        (Layer(kernel, as_array(layer.anchors), as_array(layer.coefficients)),),
+        rebuilt,
+        settings.reg,
+        np.empty(0),
+        None if M is None else as_array(M),
+        pricing,
+        support=np.arange(len(layer.anchors)),
+        row_weights=source.weights,
     )
-    model.code_map_ = None if M is None else M.numpy()
-    model.codes_ = model._to_output(to_outside(model, codes))
-    model._warn_of_rounding(source.diag, model.encoder_coefs_[0], codes)
-    model.encoder_triangle_, model.encoder_pivots_, model._cache_encoder = None, None, None
-    gram = source.kernel.domain == "gram"
-    model.support_items_ = source.features.kept
-    model.target_items_ = None
-    model.train_diag_ = source.kernel._diag(data).cpu().numpy() if gram else None
-    return layer.value + 0.5 * problem.reg[0] * float((V * V).sum())
+    fitted = replace(fitted, codes=model._to_output(fitted.shown(codes)))
+    model._warn_of_rounding(source.diag, fitted.encoder.coefficients, codes)
+    return fitted, layer.value + 0.5 * problem.reg[0] * float((V * V).sum())

@@ -6,7 +6,6 @@ Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,12 +13,12 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Rows, Serial, Threads, thread_limit
+from rkhs.estimators.autoencoder_fit import Fit
 from rkhs.estimators.autoencoder_settings import Settings, read_settings
 from rkhs.estimators.autoencoder_targets import read_targets
-from rkhs.estimators.base import take
-from rkhs.estimators.row_choice import choose_reg
-from rkhs.estimators.row_stages import RowStages, Stage
-from rkhs.estimators.row_store import previous_codes, store_rows
+from rkhs.estimators.row_choice import best_stage
+from rkhs.estimators.row_model import previous_codes, row_model
+from rkhs.estimators.row_stages import RowStages
 from rkhs.estimators.staged_rows import announce_rows, row_outputs, staged_rows, strips
 from rkhs.estimators.storage import make_data_engine, read_row_weights, read_rows
 from rkhs.features import Storage
@@ -28,26 +27,23 @@ from rkhs.spaces import open_source
 __all__ = ["fit_rows"]
 
 
-def fit_rows(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> None:
+def fit_rows(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
     """Fit a :class:`KernelAutoencoder` with free linear parts in the features of a storage."""
     kernel = model._kernel_for(X)
     settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
     data = read_rows(model, X, kernel)
     _refuse(model, storage, settings, data)
     goal = read_targets(model, targets, data, kernel, settings)
-    data, weights = read_row_weights(model, sample_weight, data, kernel)
-    goal = take(goal, model._kept_rows).to(torch.float64)
+    data, goal, weights, weight = read_row_weights(model, sample_weight, data, kernel, goal)
+    goal = goal.to(torch.float64)
     settings.check_rows(len(data), goal.shape[1])
     p = settings.widths[0]
     announce_rows(model, storage, len(data), data.shape[1], goal.shape[1], p)
     source = open_source(model._options, storage, kernel, data, weights)
-    model.kernel_, model.map_, model.output_kernel_ = source.kernel, source.features, None
     w = None if weights is None else torch.as_tensor(weights).to(goal)
-    model.output_, T = row_outputs(goal, p, w, center=bool(model.center), scale=bool(model.scale))
-    own = bool(model.refine) and model._own_targets
-    rows, axes = staged_rows(
-        data.to(torch.float64), T, source.kernel, source.features, p, w, model._total_weight, own=own
-    )
+    output, T = row_outputs(goal, p, w, center=bool(model.center), scale=bool(model.scale))
+    own = bool(model.refine) and targets is None
+    rows, axes = staged_rows(data.to(torch.float64), T, source.kernel, source.features, p, w, weight, own=own)
     engine = make_data_engine(model, strips(len(data)))
     if not isinstance(engine, (Serial, Threads)):
         raise InputError("linear_part='free' needs one machine; use linear_part='kernel' with this engine")
@@ -64,8 +60,8 @@ def fit_rows(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: 
         model._journal,
     )
     with thread_limit(1 if data.device.type == "cpu" else None):
-        stage, history = _descend(model, settings, stages)
-        store_rows(model, stages, stage, history, axes, source)
+        stage, compared = best_stage(model, settings, stages, previous_codes(model, stages))
+        return row_model(model, stages, stage, axes, source, output, compared, own=targets is None)
 
 
 def _refuse(model: Any, storage: Storage, settings: Settings, data: Any) -> None:
@@ -79,19 +75,3 @@ def _refuse(model: Any, storage: Storage, settings: Settings, data: Any) -> None
         raise InputError(f"solver={model.solver!r} needs storage='dense'; use solver='lbfgs' with storage={storage!r}")
     if model._noisy:
         raise InputError(f"noise beside linear_part='free' needs storage='dense'; {kernel}")
-
-
-def _descend(model: Any, settings: Settings, stages: RowStages) -> tuple[Stage, list[dict[str, Any]]]:
-    """Choose regularisers if they are not given, and go through the stages."""
-    found: list[Stage] = []
-    stage, rest = choose_reg(model, settings, stages, previous_codes(model, stages))
-    for size in rest:
-        found.append(stage)
-        stage = stages.move(stage, size, stage.reg)
-    found.append(stage)
-    model.reg_ = stage.reg
-    history = [{**row, "rows": len(one.codes)} for one in found for row in one.solution.history]
-    evaluations = sum(one.solution.n_evaluations for one in found)
-    iterations = sum(one.solution.n_iter for one in found)
-    solution = replace(stage.solution, n_evaluations=evaluations, n_iter=iterations)
-    return replace(stage, solution=solution), history

@@ -28,7 +28,7 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import check_count, check_gram, real_array
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import positive_part
+from rkhs._core.linalg import constant_value, positive_part
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
 from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
@@ -256,11 +256,10 @@ class KernelEstimator(BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None]:
-        """Rows to keep (None: all) and their weights, summing to one (None: equal)."""
-        self._total_weight = float(n)
+    def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
+        """Rows to keep (None: all), their weights, summing to one (None: equal), and the sum that they had."""
         if sample_weight is None:
-            return None, None
+            return None, None, float(n)
         with np.errstate(all="ignore"):
             w = real_array(as_numpy(sample_weight, "sample_weight"), "sample_weight")
             w = _check_sample_weight(w if w.ndim else float(w), np.empty((n, 1)), dtype=np.float64)
@@ -271,10 +270,10 @@ class KernelEstimator(BaseEstimator):
         kept = np.flatnonzero(w > 0.0)
         largest = float(w.max())
         w = w[kept] / largest  # so that the sum neither overflows nor vanishes
-        self._total_weight = largest * float(w.sum())
+        total = largest * float(w.sum())
         weights = torch.as_tensor(w / w.sum(), **self._options)
         equal = bool(np.ptp(w) == 0.0)
-        return (None if len(kept) == n else kept), (None if equal else weights)
+        return (None if len(kept) == n else kept), (None if equal else weights), total
 
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
@@ -352,7 +351,7 @@ class KernelEstimator(BaseEstimator):
             if not np.isfinite(values).all() or (values < 0).any():
                 raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
             return to_tensor(values, **self._options)
-        constant = self._constant_diagonal()
+        constant = constant_value(self.train_diag_)
         if constant is not None:
             return K.new_full((m,), constant)
         warnings.warn(
@@ -362,12 +361,6 @@ class KernelEstimator(BaseEstimator):
             stacklevel=3,
         )
         return K.new_zeros(m)
-
-    def _constant_diagonal(self) -> float | None:
-        """``k(x, x)`` of every training item if it is the same for all, else None."""
-        train = self.train_diag_
-        constant = float(np.ptp(train)) <= 1e-8 * max(float(np.abs(train).max()), 1e-300)
-        return float(train.mean()) if constant else None
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""
@@ -409,8 +402,8 @@ def _scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
 
 
 def take(items: Any, rows: np.ndarray | None, *, square: bool = False) -> Any:
-    """Rows of a tensor, an array or a list of items; for a Gram matrix (``square``) rows and columns."""
-    if rows is None:
+    """Rows of a tensor, an array or a list of items, if there is one; of a Gram matrix (``square``) columns too."""
+    if rows is None or items is None:
         return items
     if isinstance(items, list):
         return [items[i] for i in rows]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from rkhs._core.errors import EdgeWarning, OverfitWarning
-from rkhs.losses import Squared
-from rkhs.outputs import Euclidean
+from rkhs._core.errors import EdgeWarning
+from rkhs.models import Compared
+from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
 from rkhs.selection import open_end
 
@@ -23,24 +24,23 @@ _LEAST = 1e-3  # of the variance: a fall by less does not matter however steep i
 
 
 def report_choice(
-    model: Any, held_out: float | None, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, loss: Any
-) -> None:
-    """Store ``held_out_error_`` and ``at_edge_``, and warn where the model should not be trusted."""
-    model.held_out_error_, model.at_edge_ = None, None
-    if held_out is None:
-        return
+    choice: Compared, output: OutputSpace, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, reg: float
+) -> tuple[Compared, float | None]:
+    """The comparison with errors as shares of the variance, and the share that training items lose of theirs.
+
+    ``choice`` has the mean error of held-out items in their own units; ``reg`` is that of the last layer.
+    """
+    if choice.held_out is None or choice.errors is None:
+        return replace(choice, held_out=None), None
     w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
     total = float(w @ (coordinates * coordinates).sum(1))
     if total <= 0.0:
-        return
-    spread = total * float(model.output_.factor) ** 2
-    model.held_out_error_ = held_out / spread
-    model.at_edge_ = open_ends(model.candidate_errors_, spread)  # no warning: the user has not chosen these ends
-    if isinstance(loss, Squared):
-        left = (model.reg_[-1] / w)[:, None] * decoder.parameters
-        said = overfit_sentence(model, model.held_out_error_, float(w @ (left * left).sum(1)) / total)
-        if said is not None:
-            warnings.warn(f"{type(model).__name__}: {said}", OverfitWarning, stacklevel=4)
+        return replace(choice, held_out=None), None
+    spread = total * float(output.factor) ** 2
+    left = (reg / w)[:, None] * decoder.parameters
+    # No warning of the ends: the user has not chosen them.
+    found = replace(choice, held_out=choice.held_out / spread, open_ends=open_ends(choice.errors, spread))
+    return found, float(w @ (left * left).sum(1)) / total
 
 
 def open_ends(
@@ -71,9 +71,9 @@ def warn_of_edges(model: Any) -> None:
         warnings.warn(f"{type(model).__name__}: {said}", EdgeWarning, stacklevel=4)
 
 
-def overfit_sentence(model: Any, held_out: float | None, training: float | None) -> str | None:
+def overfit_sentence(held_out: float | None, training: float | None, *, vectors: bool) -> str | None:
     """What to say of a model that rebuilds what it was fitted to and nothing else; errors are shares of variance."""
-    lost = _LOST if isinstance(getattr(model, "output_", None), Euclidean) else _LOST_FEATURES
+    lost = _LOST if vectors else _LOST_FEATURES
     if held_out is None or training is None or held_out < lost or training > _KEPT:
         return None
     return (

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
-from rkhs.augment import GaussianNoise, augmented
-from rkhs.constraints import Ball, Constraint, Sphere
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.problems.start import kernel_pca_scores, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["check_constraint", "noisy_copies", "renormalized", "solve_constrained"]
+__all__ = ["check_constraint", "solve_constrained"]
 
 
 def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
@@ -63,57 +59,6 @@ def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
             "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
             "cannot move"
         )
-
-
-def noisy_copies(estimator: Any, items: Tensor, goal: Tensor, weights: Tensor | None) -> tuple[Any, Any, Any]:
-    """Replace the items by noisy copies, and repeat targets and weights; a copy depends on seed and number alone.
-
-    Parameters
-    ----------
-    estimator : KernelAutoencoder
-    items : Tensor of shape (n, d)
-    goal : Tensor of shape (n, q)
-    weights : Tensor of shape (n,), optional
-
-    Returns
-    -------
-    tuple
-        The three, of ``n n_copies`` rows.
-
-    References
-    ----------
-    Esser et al. (2024), remark 2.
-    """
-    std, copies = float(estimator.noise_std), int(estimator.n_copies)
-    if std == 0.0 and copies == 1:
-        return items, goal, weights
-    seed = int(check_seed(estimator.random_state).randint(2**31))
-    noise = GaussianNoise(std, relative=False)
-    array = items.cpu().numpy()
-    stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
-    repeated = None if weights is None else weights.repeat(copies) / copies
-    return to_tensor(stacked, items.dtype, items.device), goal.repeat(copies, 1), repeated
-
-
-def renormalized(estimator: Any, codes: Tensor) -> Tensor:
-    """Codes of new items put on the sphere or into the ball.
-
-    Parameters
-    ----------
-    estimator : KernelAutoencoder
-    codes : Tensor of shape (m, p)
-
-    Returns
-    -------
-    Tensor of shape (m, p)
-
-    References
-    ----------
-    Esser et al. (2024): ``docs/papers/representation_learning.md``: codes are not of unit norm away from the training
-    items.
-    """
-    sets: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
-    return sets[estimator.constraint].project(codes) if estimator.constraint in sets else codes
 
 
 def solve_constrained(

@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.estimators.autoencoder_targets import reconstruction_errors, target_spread
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
-from rkhs.estimators.left_out import autoencoder_facts, training_kernel
-from rkhs.estimators.refined_codes import can_refine
+from rkhs.estimators.left_out import autoencoder_facts
+from rkhs.outputs import Euclidean
 
 __all__ = ["Diagnostics", "diagnose"]
 
@@ -121,11 +120,11 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     facts["effective_rank"] = float(shares.sum() ** 2 / max(float((shares**2).sum()), 1e-300))
     if getattr(model, "converged_", None) is not None:
         facts["converged"] = bool(model.converged_)
-    K = training_kernel(model)
+    K = _training_gram(model)
     if K is not None and len(K) > 1:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, FittedAutoencoder):
-        facts |= autoencoder_facts(model, K)[0] | {"held_out_error": model.held_out_error_}
+        facts |= autoencoder_facts(model)[0] | {"held_out_error": model.held_out_error_}
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
@@ -146,19 +145,22 @@ def _equal(root: Tensor) -> Tensor:
     return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
 
 
-def _held_out(model: Any, X: Any) -> dict[str, Any]:
-    spread = float(target_spread(model, model._read_new(X)).mean()) if model._own_targets else 0.0
+def _training_gram(model: Any) -> Tensor | None:
+    """Kernel values of the training items, or of those that are kept; None where they are not known any more."""
+    if isinstance(model, FittedAutoencoder) and model.support_items_ is None:
+        return model.model_.training_gram(torch.as_tensor(model.model_.layers[0].anchors))
+    if getattr(model, "support_items_", None) is None:
+        return None
+    return model.kernel_._gram(model._support()).to(**model._options)
+
+
+def _held_out(model: FittedAutoencoder, X: Any) -> dict[str, Any]:
+    spread = float(model._target_spread(X).mean()) if model.model_.rebuilt.own else 0.0
     if spread <= 0.0:
         return {}
     facts = {"held_out_error": float(model.reconstruction_error(X).mean()) / spread}
-    facts["plain_error"] = facts["held_out_error"]
-    if can_refine(model):
-        items = model._read_new(X)
-        kernel_rows = model._cross_gram(items)
-        plain = model._decode(model._encode(items, kernel_rows)[model.bottleneck_])
-        errors = reconstruction_errors(model, plain, items, kernel_rows, None, None)
-        facts["plain_error"] = float(errors.mean()) / spread
-    return facts
+    plain = float(model._plain_errors(X).mean()) / spread if model._refines else facts["held_out_error"]
+    return facts | {"plain_error": plain}
 
 
 def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
@@ -168,7 +170,9 @@ def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list
         said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
     said += edge_sentences(model)
     expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
-    overfit = overfit_sentence(model, expected, facts["training_error"])
+    overfit = overfit_sentence(
+        expected, facts["training_error"], vectors=isinstance(getattr(model, "output_", None), Euclidean)
+    )
     if overfit is not None:
         said.append(overfit)
     elif expected is not None and expected > _NOTHING:

@@ -9,18 +9,18 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.arrays import check_items, give_back, to_tensor
 from rkhs._core.checks import check_count
-from rkhs.estimators.autoencoder_targets import candidate_distances, reconstruction_errors
+from rkhs._core.errors import InputError
 from rkhs.estimators.base import Ranking, rank
-from rkhs.estimators.code_metric import from_outside, to_outside
-from rkhs.estimators.constrained_parts import renormalized
+from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.preimages import PreimageMixin
-from rkhs.estimators.refined_codes import can_refine, linear_coordinates, refined_codes
 from rkhs.estimators.tiles import encode_tiles
+from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.outputs import Euclidean
+from rkhs.models import FINE, AutoencoderModel, Goal
+from rkhs.outputs import OutputSpace
 
 __all__ = ["FittedAutoencoder"]
 
@@ -29,8 +29,8 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them.
 
     A subclass has the parameters of :class:`~rkhs.estimators.kernel_autoencoder.KernelAutoencoder` that say what is
-    done with new items (``refine``, ``renormalize``, ``constraint``, ``operators``, noise), and its ``fit`` sets the
-    attributes of that class.
+    done with new items (``refine``, ``renormalize``, ``constraint``, ``operators``, noise), and its ``fit`` sets
+    ``model_``.
 
     References
     ----------
@@ -43,25 +43,35 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     operators: Any
     noise_std: float
     n_copies: int
-    codes_: np.ndarray
-    layer_codes_: list[np.ndarray]
-    kernel_: Kernel
-    decoder_kernels_: tuple[Kernel, ...]
-    output_kernel_: Kernel | None
-    reg_: tuple[float, ...]
-    candidates_: np.ndarray | None
-    candidate_errors_: np.ndarray | None
-    loss_: Loss
-    gap_: float
-    support_: np.ndarray
-    saturated_: np.ndarray
-    code_map_: np.ndarray | None = None
-    linear_coef_: np.ndarray | None = None  # models of files that were written before there were linear parts
-    decoder_linear_: np.ndarray | None = None
-    held_out_error_: float | None = None
-    goal_directions_: np.ndarray | None = None  # of many rows, the directions of the targets that codes are found by
-    code_price_: str = "power"  # that of models from files of before there was another
-    at_edge_: dict[str, str] | None = None
+    loss: Any
+    center: bool
+
+    model_: AutoencoderModel
+    _model_class = AutoencoderModel
+    _steps = FINE  # of refining codes
+
+    codes_ = Fitted[np.ndarray]("codes")
+    layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)
+    encoder_coefs_ = Fitted[list[np.ndarray]]("encoder_coefficients")
+    decoder_kernels_ = Fitted[tuple[Kernel, ...]]("decoder_kernels")
+    decoder_coef_ = Fitted[np.ndarray]("last.coefficients")
+    output_ = Fitted[OutputSpace]("rebuilt.output")
+    output_kernel_ = Fitted[Kernel | None]("rebuilt.kernel", optional=True)
+    train_diag_ = Fitted[np.ndarray | None]("rebuilt.diagonal", optional=True)
+    reg_ = Fitted[tuple[float, ...]]("reg")
+    loss_ = Fitted[Loss]("loss")
+    gap_ = Fitted[float]("gap")
+    support_ = Fitted[np.ndarray]("support")
+    saturated_ = Fitted[np.ndarray]("saturated")
+    code_map_ = Fitted[np.ndarray | None]("code_map", optional=True)
+    code_price_ = Fitted[str]("pricing.kind")
+    candidates_ = Fitted[np.ndarray | None]("compared.candidates", optional=True)
+    candidate_errors_ = Fitted[np.ndarray | None]("compared.errors", optional=True)
+    held_out_error_ = Fitted[float | None]("compared.held_out", optional=True)
+    at_edge_ = Fitted[dict[str, str] | None]("compared.open_ends", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,6 +85,13 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     @property
     def _n_features_out(self) -> int:
         return int(self.codes_.shape[1])
+
+    @property
+    def _refines(self) -> bool:
+        """Whether codes of new items are refined: parameters and model allow it."""
+        plain = self.constraint == "none" and self.noise_std == 0.0
+        identity = self.operators is None or self.operators[0] is None
+        return bool(self.refine and plain and identity and self.model_.refinable)
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
         """Encode items.
@@ -98,48 +115,20 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             For a layer that does not exist.
         """
         check_is_fitted(self)
-        depth = len(self.layer_codes_)
-        index = self.bottleneck_ if layer is None else check_count(layer, "layer", at_most=depth) - 1
-        codes = encode_tiles(self, X, lambda items: self._layer_of(items, index))
-        return give_back(codes, X)
+        model = self.model_
+        index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
+        shown = model.shown if index == model.narrowest else Tensor.clone
+        return give_back(
+            encode_tiles(self, X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X
+        )
 
-    def _layer_of(self, items: Any, index: int) -> Tensor:
-        codes = self._codes_of(items, self._cross_gram(items))[index]
-        return to_outside(self, codes) if index == self.bottleneck_ else codes
+    def _encode(self, items: Any, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
+        """Codes of every hidden layer, refined where the model can."""
+        onto = self.constraint if self.renormalize else "none"
+        return self.model_.encode(items, raw, onto=onto, refine=self._steps if refined and self._refines else None)
 
     def _read_codes(self, codes: Any) -> Tensor:
-        return from_outside(self, super()._read_codes(codes))
-
-    def _codes_of(self, items: Any, K: Tensor) -> list[Tensor]:
-        """Codes of every hidden layer, refined where the model can."""
-        codes = self._encode(items, K)
-        return [refined_codes(self, items, K, codes[0])] if can_refine(self) else codes
-
-    def _encode(self, items: Any, K: Tensor) -> list[Tensor]:
-        """Codes of every hidden layer from items and their kernel values with the training items."""
-        first = K @ to_tensor(self.encoder_coefs_[0], **self._options)
-        if self.linear_coef_ is not None:
-            first += linear_coordinates(self, items, K) @ to_tensor(self.linear_coef_, **self._options)
-        codes = [renormalized(self, first) if self.renormalize else first]
-        for kernel, coef, Z in zip(self.decoder_kernels_, self.encoder_coefs_[1:], self.layer_codes_, strict=False):
-            supports = to_tensor(Z, **self._options)
-            codes.append(kernel._gram(codes[-1], supports) @ to_tensor(coef, **self._options))
-        return codes
-
-    def _decode(self, codes: Tensor) -> Tensor:
-        """Output coordinates from codes of the narrowest layer, shape (m, r)."""
-        last = len(self.layer_codes_) - 1
-        for layer in range(self.bottleneck_, last + 1):
-            supports = to_tensor(self.layer_codes_[layer], **self._options)
-            coef = self.decoder_coef_ if layer == last else self.encoder_coefs_[layer + 1]
-            before, codes = (
-                codes,
-                self.decoder_kernels_[layer]._gram(codes, supports) @ to_tensor(coef, **self._options),
-            )
-        if self.decoder_linear_ is not None:
-            linear = to_tensor(self.decoder_linear_, **self._options)
-            codes = codes.add_(linear[-1]).addmm_(before, linear[:-1])
-        return codes
+        return self.model_.read(super()._read_codes(codes))
 
     def inverse_transform(self, codes: Any) -> Any:
         """Decode codes.
@@ -155,17 +144,16 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             Vectors; with features as outputs the weights ``b`` of shape (m, n) on the training items, with which the
             decoded feature is ``sum_i b_i phi(x_i)``.
         """
-        U = self._decode(self._read_codes(codes))
-        if isinstance(self.output_, Euclidean):
-            return give_back(self._to_rows(self.output_.decode(U)), codes)
-        return give_back(self._to_output(self.output_.weights(U)), codes)
+        U = self.model_.decode(self._read_codes(codes))
+        found = self.model_.rebuilt.decode(U)
+        return give_back(self._to_rows(found) if self.model_.rebuilt.vectors else self._to_output(found), codes)
 
     @property
     def _rebuilds_vectors(self) -> bool:
-        return isinstance(self.output_, Euclidean)
+        return self.model_.rebuilt.vectors
 
     def _feature_weights(self, Z: Tensor) -> Tensor:
-        return self.output_.weights(self._decode(Z))
+        return self.model_.rebuilt.decode(self.model_.decode(Z))
 
     def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
         """Rank candidates by their distance to what the codes decode to.
@@ -187,8 +175,8 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         Ranking
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
         """
-        U = self._decode(self._read_codes(codes))
-        return rank(candidate_distances(self, U, candidates, diag), n_best)
+        U = self.model_.decode(self._read_codes(codes))
+        return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
     def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -207,10 +195,65 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             ``||t_i - g(f(x_i))||^2`` in the units of the targets; of standard deviations with ``columns="scaled"``.
         """
         items = self._read_new(X)
-        K = self._cross_gram(items)
-        U = self._decode(self._codes_of(items, K)[self.bottleneck_])
-        return self._finite(reconstruction_errors(self, U, items, K, targets, diag))
+        raw = self._cross_gram(items)
+        U = self.model_.decode(self._encode(items, raw)[self.model_.narrowest])
+        goal = self._own_goal(items, raw, diag) if targets is None else self._read_goal(targets, "targets", diag)
+        if len(goal.rows) != len(U):
+            raise InputError(f"targets must have one row a row of X, {len(U)}; got {len(goal.rows)}")
+        return self._finite(self.model_.rebuilt.errors(U, goal))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
         return -float(self.reconstruction_error(X).mean())
+
+    def _plain_errors(self, X: Any) -> np.ndarray:
+        """Squared errors of items whose codes are not refined, shape (m,)."""
+        items = self._read_new(X)
+        raw = self._cross_gram(items)
+        U = self.model_.decode(self._encode(items, raw, refined=False)[self.model_.narrowest])
+        return self._finite(self.model_.rebuilt.errors(U, self._own_goal(items, raw, None)))
+
+    def _target_spread(self, X: Any, *, diag: Any = None) -> np.ndarray:
+        """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
+        items = self._read_new(X)
+        return self._finite(self.model_.rebuilt.spread(self._own_goal(items, self._cross_gram(items), diag)))
+
+    def _own_goal(self, items: Any, raw: Tensor, diag: Any) -> Goal:
+        """Items as their own targets."""
+        rebuilt = self.model_.rebuilt
+        if not rebuilt.own:
+            raise InputError("targets must be given: the model was fitted with fit(X, targets=...)")
+        gram = rebuilt.kernel is not None and rebuilt.kernel.domain == "gram"
+        return self.model_.own_goal(items, raw, self._gram_diagonal(diag, raw) if gram else None)
+
+    def _read_goal(self, given: Any, name: str, diag: Any) -> Goal:
+        """Targets or candidates that a user gives; None: the training targets."""
+        rebuilt, kernel = self.model_.rebuilt, self.model_.rebuilt.kernel
+        if kernel is None:
+            if given is not None:
+                return Goal(self._read_beside(given, name, rebuilt.columns))
+            if not self.model_.map.whole or self.model_.map.kept is None or not rebuilt.own or self._noisy:
+                raise InputError("candidates must be given: this model keeps no training targets to choose from")
+            return Goal(self._support())
+        if kernel.domain == "gram":
+            if given is None:
+                raise InputError(
+                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
+                )
+            raw = self._cross_gram(self._check_rows(given))
+            return Goal(raw, self._gram_diagonal(diag, raw))
+        kept = self._goal_items()
+        if given is None:
+            self._own_items()
+            items = kept
+        elif kernel.domain == "objects":
+            items = kernel.read(check_items(given, name))
+        else:
+            items = self._read_beside(given, name, kept.shape[1])
+        return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
+
+    def _goal_items(self) -> Any:
+        items = self.model_.rebuilt.items
+        if items is None:
+            return self._support()
+        return to_tensor(items, **self._options) if isinstance(items, np.ndarray) else items

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_seed
+from rkhs._core.errors import OverfitWarning
 from rkhs.estimators.autoencoder_choice import settle
 from rkhs.estimators.autoencoder_fit import (
-    certify,
+    Fit,
+    codes_again,
     fit_outputs,
+    last_layer_warnings,
+    layered_model,
     prepare_encoder,
     previous_layers,
     solve_autoencoder,
-    store_layers,
 )
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
-from rkhs.estimators.autoencoder_settings import default_kernel, form, read_settings
-from rkhs.estimators.autoencoder_targets import read_targets, store_targets
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, form, read_settings
+from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
-from rkhs.estimators.choice_report import report_choice
-from rkhs.estimators.constrained_parts import noisy_copies
+from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
-from rkhs.estimators.refined_codes import keep_factor
 from rkhs.estimators.storage import announce_dense, as_storage, is_stream
-from rkhs.features import Storage
+from rkhs.estimators.training import Training
+from rkhs.features import Storage, WholeMap
 from rkhs.kernels.base import Kernel
+from rkhs.losses import Squared
 
 __all__ = ["KernelAutoencoder"]
 
@@ -338,52 +345,65 @@ class KernelAutoencoder(FittedAutoencoder):
             ("dense", "Nystroem", "RandomFeatures"),
             ". The encoder needs a factor of the Gram matrix, which is as large as it",
         )
-        self.map_ = None
         self._streamed = is_stream(X)
         if isinstance(storage, Storage):
             fit_features = fit_rows if form(self) == "free" else fit_landmarks
-            fit_features(self, storage, X, targets, sample_weight)
-            return self
+            found = fit_features(self, storage, X, targets, sample_weight)
+        else:
+            found = self._fit_dense(X, targets, sample_weight)
+        self.model_ = found.model
+        self._record(found.solution)
+        for said in found.said:
+            warnings.warn(said, stacklevel=3)
+        return self
+
+    def _fit_dense(self, X: Any, targets: Any, sample_weight: Any) -> Fit:
+        """Fit with the Gram matrix of all items."""
         kernel = self._kernel_for(X)
         settings = read_settings(self, kernel, refined=bool(self.refine) and targets is None)
+        training = self._read(X, kernel, settings, targets, sample_weight)
+        start, noisy = previous_layers(self, len(training), settings), training
+        held = training.own and settings.output_kernel is kernel and not self._noisy
+        resolved, K = self._resolved_gram(kernel, training) if held else (kernel, None)
+        choice = settle(self, settings, training, K)
+        settings, start = choice.settings, choice.layers if start is None else start
+        if self._noisy:
+            seed = int(check_seed(self.random_state).randint(2**31))
+            noisy = training.noisy(float(self.noise_std), int(self.n_copies), seed)
+        if K is None:
+            resolved, K = self._resolved_gram(kernel, noisy)
+        weights = noisy.weights
+        rebuilt, U = fit_outputs(self, settings, noisy, resolved, K)
+        encoder = prepare_encoder(self, settings, resolved, K, noisy, resumed=start is not None)
+        largest = float(K.diagonal().max())
+        del K  # n x n numbers that the solver does not need
+        settings, start = settle_layers(self, settings, encoder, U, weights, rebuilt.output, start, training.total)
+        result = solve_autoencoder(self, settings, encoder, U, weights, rebuilt.output, start)
+        features = WholeMap(resolved, None if kernel.domain == "gram" else as_numpy(noisy.items), len(noisy))
+        model = layered_model(self, settings, features, noisy, encoder, result, rebuilt)
+        if self._noisy:
+            model = replace(model, codes=codes_again(self, model, training.items))
+        self._warn_of_rounding(largest, model.encoder.coefficients, result.codes[0])
+        self._kept_rows, self._n_training = training.kept, training.n_given
+        said = last_layer_warnings(type(self).__name__, result, model, U, weights, settings.loss)
+        compared, lost = report_choice(choice.compared, rebuilt.output, result.decoder, U, weights, settings.reg[-1])
+        overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
+        if overfit is not None and isinstance(settings.loss, Squared):
+            said.append(OverfitWarning(f"{type(self).__name__}: {overfit}"))
+        return Fit(replace(model, compared=compared), result.solution, tuple(said))
+
+    def _read(self, X: Any, kernel: Kernel, settings: Settings, targets: Any, sample_weight: Any) -> Training:
+        """Items, targets and weights, checked."""
         items = self._read_training(X, kernel)
-        n = len(items)
+        n, square = len(items), kernel.domain == "gram"
         goal = read_targets(self, targets, items, kernel, settings)
-        kept, weights = self._read_weights(sample_weight, n)
-        square = kernel.domain == "gram"
+        kept, weights, total = self._read_weights(sample_weight, n)
         items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
         announce_dense(self, len(items) * self.n_copies, 4.5)
-        start = previous_layers(self, len(items), settings)
-        own = self._own_targets and settings.output_kernel is kernel and not self._noisy
-        K = self._resolved_gram(kernel, items, weights) if own else None
-        choice = settle(self, settings, items, goal, weights, K)
-        settings, start = choice.settings, choice.layers if start is None else start
-        clean = items
-        if self._noisy:
-            items, goal, weights = noisy_copies(self, items, goal, weights)
-        if K is None:
-            K = self._resolved_gram(kernel, items, weights)
-        self.reg_ = settings.reg
-        self.output_kernel_, self.output_, coordinates = fit_outputs(self, settings, goal, K, weights)
-        encoder = prepare_encoder(self, settings, K, weights, items, resumed=start is not None)
-        diagonal = K.diagonal().clone()
-        del K  # n x n numbers that the solver does not need
-        settings, start = settle_layers(self, settings, encoder, coordinates, weights, self.output_, start)
-        self.loss_ = settings.loss
-        result = solve_autoencoder(self, settings, encoder, coordinates, weights, self.output_, start)
-        self._kept_rows, self._n_training = kept, n
-        self._row_weights = None if weights is None else weights.cpu().numpy()
-        keep_factor(self, encoder)
-        self._store_support(items)
-        store_layers(self, result, settings, float(diagonal.max()), clean if self._noisy else None)
-        store_targets(self, goal, diagonal)
-        self._record(result.solution)
-        certify(self, result.decoder, coordinates, weights, settings.loss)
-        report_choice(self, choice.held_out, result.decoder, coordinates, weights, settings.loss)
-        return self
+        return Training(items, goal, targets is None, weights, total, kept, n)
 
-    def _resolved_gram(self, kernel: Kernel, items: Any, weights: Tensor | None) -> Tensor:
-        """Gram matrix of the kernel with the bandwidths of these items, which is kept as ``kernel_``."""
-        self.kernel_ = kernel.resolve(items, weights)
-        return self._training_gram(self.kernel_, items)
+    def _resolved_gram(self, kernel: Kernel, training: Training) -> tuple[Kernel, Tensor]:
+        """The kernel with the bandwidths of these items, and their Gram matrix."""
+        resolved = kernel.resolve(training.items, training.weights)
+        return resolved, self._training_gram(resolved, training.items)

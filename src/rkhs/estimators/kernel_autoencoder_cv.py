@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -20,6 +21,7 @@ from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.training import Training
 
 __all__ = ["KernelAutoencoderCV"]
 
@@ -192,7 +194,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         if not np.isfinite(mean[self.best_index_]):
             warnings.warn(
                 f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
-                f"n_samples={len(rows.items)}, so the first was taken; give more items, fewer folds, or other settings",
+                f"n_samples={len(rows.training)}, so the first was taken; give more items, fewer folds, or other "
+                "settings",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -200,8 +203,12 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.__dict__.update(own)
         size, spread = len(path), float(self.output_.factor) ** 2 if self.scale else float(mean.max())
         known = self.scale and spread > 0.0 and np.isfinite(mean[self.best_index_])
-        self.held_out_error_ = float(mean[self.best_index_]) / spread if known else None
-        self.at_edge_ = open_ends(mean[self.best_index_ // size * size :][:size], spread)
+        compared = replace(
+            final.model_.compared,
+            held_out=float(mean[self.best_index_]) / spread if known else None,
+            open_ends=open_ends(mean[self.best_index_ // size * size :][:size], spread),
+        )
+        self.model_ = replace(final.model_, compared=compared)
         if self.regs is not None:  # nobody has chosen the ends of the default path
             warn_of_edges(self)
         return self
@@ -234,17 +241,18 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         items = model._read_training(X, kernel)
         goal = read_targets(model, targets, items, kernel, settings)
-        kept, weights = model._read_weights(sample_weight, len(items))
+        kept, weights, total = model._read_weights(sample_weight, len(items))
         settings.check_rows(len(items) if kept is None else len(kept), None)
-        if kept is None:
-            return Rows.of(model, items, goal, weights), path
-        every = torch.zeros(len(items), **model._options)
-        every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-        return Rows.of(model, items, goal, every), path
+        if kept is not None:
+            every = torch.zeros(len(items), **model._options)
+            every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
+            weights = every
+        training = Training(items, goal, targets is None, weights, total, None, len(items))
+        return Rows.of(model, training), path
 
     def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""
-        folds = check_folds(self.cv, len(rows.items), shuffle=True)
+        folds = check_folds(self.cv, len(rows.training), shuffle=True)
         means = [weighted_sum(path_errors(model, path, rows, *fold), rows.weights_of(fold[1])) for fold in folds]
         errors = np.stack(means, 1)
         return np.where(np.isnan(errors), np.inf, errors)

@@ -231,7 +231,7 @@ class KernelPCA(FittedPCA):
             return open_features(self, storage, kernel, X, sample_weight)
         items = self._read_training(X, kernel, at_least=1)
         self._n_training = len(items)
-        self._kept_rows, weights = self._read_weights(sample_weight, self._n_training)
+        self._kept_rows, weights, _ = self._read_weights(sample_weight, self._n_training)
         items = take(items, self._kept_rows, square=kernel.domain == "gram")
         n = len(items)
         if not isinstance(self.n_components, float) and self.n_components is not None:

@@ -76,12 +76,16 @@ def settle_layers(
     weights: Tensor | None,
     space: OutputSpace,
     start: list[Tensor] | None,
+    total: float,
 ) -> tuple[Settings, list[Tensor] | None]:
-    """Settings with numbers for the loss of an autoencoder, and the layers of the squared loss to start from."""
+    """Settings with numbers for the loss of an autoencoder, and the layers of the squared loss to start from.
+
+    ``total`` is the sum of the weights as they were given.
+    """
     if not settings.loss.automatic:
         return settings, start
     plain = solve_autoencoder(model, replace(settings, loss=Squared()), encoder, coordinates, weights, space, start)
     K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
     K = effective_gram([K], [settings.operators[-1]], coordinates)
-    size, _ = typical_residual(K, coordinates, settings.reg[-1], weights, model._total_weight)
+    size, _ = typical_residual(K, coordinates, settings.reg[-1], weights, total)
     return replace(settings, loss=settings.loss.resolve(size)), [plain.codes[0], *plain.encoder_coefs[1:]]

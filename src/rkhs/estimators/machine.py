@@ -263,7 +263,7 @@ def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> Tenso
         For weights that are negative or all zero.
     """
     estimator._kept_rows = None
-    kept, weights = estimator._read_weights(sample_weight, n)
+    kept, weights, estimator._total_weight = estimator._read_weights(sample_weight, n)
     if kept is None:
         return weights
     full = torch.zeros(n, **estimator._options)

@@ -25,7 +25,7 @@ __all__ = ["add_rows", "open_features", "takes_more_rows"]
 def open_features(model: Any, storage: Storage, kernel: Kernel, X: Any, sample_weight: Any) -> MappedSpace:
     """The space of a storage in finite features."""
     _refuse(model, storage)
-    data, weights = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
+    data, _, weights, _ = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
     _announce(model, storage, data, layers=2 if model.preimage == "ridge" else 1)
     source = open_source(model._options, storage, kernel, data, weights)
     engine = make_data_engine(model, source.blocks)

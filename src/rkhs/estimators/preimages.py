@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
+from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_count, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
@@ -95,9 +95,12 @@ class PreimageMixin(KernelEstimator):
             raise InputError(
                 "preimages needs all training items, which this storage does not keep; use storage='dense'"
             )
-        items = getattr(self, "target_items_", None)
-        X = self._support() if items is None else to_tensor(items, **self._options)
+        X = self._goal_items()
         return kernel, X, self._feature_weights(Z).to(X)
+
+    def _goal_items(self) -> Any:
+        """The items whose features are decoded to, in the form that their kernel reads."""
+        return self._support()
 
     @abstractmethod
     def _feature_weights(self, Z: Tensor) -> Tensor:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs.estimators.base import take
 from rkhs.estimators.machine_parts import read_operator_kernel
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights
 from rkhs.features import Storage
@@ -34,8 +33,7 @@ def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: An
     Rudi, Carratino and Rosasco (2017), equation 8.
     """
     kernel = _scalar_kernel(model, storage)
-    data, weights = read_row_weights(model, sample_weight, X, kernel)
-    Y = take(Y, model._kept_rows)
+    data, Y, weights, _ = read_row_weights(model, sample_weight, X, kernel, Y)
     n, columns = len(data), data.shape[1] if isinstance(data, Tensor) else storage.m
     announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
     source = open_source(model._options, storage, kernel, data, weights, Y)

@@ -8,6 +8,7 @@ candidate is tried too, and the next, as long as they are better.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import open_ends
 from rkhs.estimators.row_stages import RowStages, Stage
 from rkhs.estimators.staged_rows import FIRST, stage_sizes
+from rkhs.models import Compared
 
-__all__ = ["choose_reg"]
+__all__ = ["best_stage"]
 
 _FEWEST = 15  # rows below which nothing is compared
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
@@ -34,32 +36,48 @@ _WORSE = 2  # candidates in a row after which a path ends
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
-def choose_reg(model: Any, settings: Settings, stages: RowStages, previous: Tensor | None) -> tuple[Stage, list[int]]:
+def best_stage(model: Any, settings: Settings, stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:
+    """Choose regularisers if they are not given, and go through the stages, from ``previous`` codes if any."""
+    found: list[Stage] = []
+    stage, rest, compared = _first_stages(model, settings, stages, previous)
+    for size in rest:
+        found.append(stage)
+        stage = stages.move(stage, size, stage.reg)
+    found.append(stage)
+    history = tuple({**row, "rows": len(one.codes)} for one in found for row in one.solution.history)
+    evaluations = sum(one.solution.n_evaluations for one in found)
+    iterations = sum(one.solution.n_iter for one in found)
+    solution = replace(stage.solution, n_evaluations=evaluations, n_iter=iterations, history=history)
+    return replace(stage, solution=solution), compared
+
+
+def _first_stages(
+    model: Any, settings: Settings, stages: RowStages, previous: Tensor | None
+) -> tuple[Stage, list[int], Compared]:
     """The first stages with the regularisers that were given or chosen, and the sizes of the stages to come."""
     n, rng = len(stages.rows), check_seed(model.random_state)
     rngs = [rng if number or model.init == "random" else None for number in range(model.n_init)]
     sizes = stage_sizes(n)
-    model.candidates_ = model.candidate_errors_ = model.held_out_error_ = model.at_edge_ = None
     if not settings.candidates or n < _FEWEST:
         reg = (settings.reg[0], settings.reg[-1])
         if previous is None:
-            return stages.start(sizes[0], reg, rngs), sizes[1:]
+            return stages.start(sizes[0], reg, rngs), sizes[1:], Compared()
         problem = stages.problem(len(previous), reg)
-        return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), []
+        return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), [], Compared()
     part = min(n - min(n // 5, _HELD), _COMPARED)
-    stage, errors = _path(model, settings, stages, rngs, part)
+    stage, error, compared = _path(settings, stages, rngs, part)
     rest = [size for size in sizes if size > part]
     while len(rest) > 1:
         stage = stages.move(stage, rest[0], stage.reg)
-        stage, errors = _race(settings, stages, stage)
+        stage, error = _race(settings, stages, stage)
         rest = rest[1:]
     target, w = stages.rows.target, stages.rows.weights
     squares = (target * target).sum(1)
     variance = float(squares.mean() if w is None else w @ squares)
-    if variance > 0.0 and np.isfinite(errors):
-        model.held_out_error_ = errors / variance
-        model.at_edge_ = open_ends(model.candidate_errors_, variance)
-    return stage, rest
+    if variance > 0.0 and np.isfinite(error):
+        ends = open_ends(compared.errors, variance)
+        compared = replace(compared, held_out=error / variance, open_ends=ends)
+    return stage, rest, compared
 
 
 def _candidates(settings: Settings, part: int) -> list[tuple[float, float]]:
@@ -67,8 +85,8 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, float]]:
     return [(reg[0], reg[-1]) for reg in found]
 
 
-def _path(model: Any, settings: Settings, stages: RowStages, rngs: list[Any], part: int) -> tuple[Stage, float]:
-    """The best stage of a path of candidates on the first rows, and its error of the rows after them."""
+def _path(settings: Settings, stages: RowStages, rngs: list[Any], part: int) -> tuple[Stage, float, Compared]:
+    """The best stage of a path of candidates on the first rows, its error of the rows after them, and all errors."""
     candidates = _candidates(settings, part)
     backwards = stages.p > _FEW_COMPONENTS
     found: list[Stage | None] = [None] * len(candidates)
@@ -90,11 +108,10 @@ def _path(model: Any, settings: Settings, stages: RowStages, rngs: list[Any], pa
             break
     if not np.isfinite(errors).any():
         raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
-    model.candidates_, model.candidate_errors_ = np.array(candidates), errors
     chosen = int(np.argmax(errors <= _LEVEL * np.nanmin(errors)))  # the first is the strongest
     stage = found[chosen]
     assert stage is not None
-    return stage, float(errors[chosen])
+    return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
 
 
 def _race(settings: Settings, stages: RowStages, stage: Stage) -> tuple[Stage, float]:

@@ -212,15 +212,20 @@ def note_columns(model: Any, rows: Rows, X: Any, *, reset: bool) -> None:
         )
 
 
-def read_row_weights(model: Any, sample_weight: Any, data: Any, kernel: Kernel) -> tuple[Any, np.ndarray | None]:
-    """Rows of positive weight, and their weights in float64; rows of a file all stay, zero ones count nothing."""
+def read_row_weights(
+    model: Any, sample_weight: Any, data: Any, kernel: Kernel, goal: Any = None
+) -> tuple[Any, Any, np.ndarray | None, float]:
+    """Rows of positive weight, their targets if any are given, their weights in float64, and the sum of all weights.
+
+    Rows of a file all stay, zero ones count nothing.
+    """
     n = data.shape[0] if isinstance(data, Rows) else len(data)
-    kept, weights = model._read_weights(sample_weight, n)
+    kept, weights, total = model._read_weights(sample_weight, n)
     w = None if weights is None else weights.to("cpu", torch.float64).numpy()
     model._kept_rows, model._n_training = None, n
     if kept is None or not isinstance(data, Rows):
         model._kept_rows = kept
-        return take(data, kept, square=kernel.domain == "gram"), w
+        return take(data, kept, square=kernel.domain == "gram"), take(goal, kept), w, total
     full = np.zeros(n)
     full[kept] = 1.0 / len(kept) if w is None else w
-    return data, full
+    return data, goal, full, total

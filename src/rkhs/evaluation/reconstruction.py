@@ -9,7 +9,6 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs.estimators import KernelAutoencoder, KernelPCA
-from rkhs.estimators.autoencoder_targets import target_spread
 from rkhs.outputs import Euclidean
 
 __all__ = ["Reconstruction", "reconstruction"]
@@ -75,10 +74,9 @@ def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None)
     if space not in ("auto", own):
         raise InputError(f"space={space!r}: this autoencoder rebuilds in the {own} space; use 'auto' or {own!r}")
     errors = model.reconstruction_error(X, diag=diag)
-    if not model._own_targets:
+    if not model.model_.rebuilt.own:
         raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
-    spread = target_spread(model, model._read_new(X), diag)
-    return Reconstruction(errors, spread.cpu().numpy(), own)
+    return Reconstruction(errors, model._target_spread(X, diag=diag), own)
 
 
 def _of_kernel_pca(model: KernelPCA, X: Any, space: str, diag: Any) -> Reconstruction:

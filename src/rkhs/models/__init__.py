@@ -1,7 +1,25 @@
 """Fitted things as values: frozen objects of arrays that encode, decode, rank and measure, and know no scikit-learn."""
 
+from rkhs.models.autoencoder import AutoencoderModel, Compared
 from rkhs.models.components import ComponentsModel
 from rkhs.models.contrastive import ContrastiveModel
 from rkhs.models.expansion import CodeRegression, Expansion
+from rkhs.models.layers import Layer, LinearPart
+from rkhs.models.rebuilt import Goal, Rebuilt
+from rkhs.models.refined_codes import FINE, ROUGH, Pricing
 
-__all__ = ["CodeRegression", "ComponentsModel", "ContrastiveModel", "Expansion"]
+__all__ = [
+    "FINE",
+    "ROUGH",
+    "AutoencoderModel",
+    "CodeRegression",
+    "Compared",
+    "ComponentsModel",
+    "ContrastiveModel",
+    "Expansion",
+    "Goal",
+    "Layer",
+    "LinearPart",
+    "Pricing",
+    "Rebuilt",
+]

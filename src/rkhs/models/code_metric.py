@@ -8,16 +8,13 @@ for ``s = 0``, those of what is decoded for ``s = 1``, and the geometric mean of
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import principal_axes
 from rkhs.kernels.base import Kernel
 
-__all__ = ["code_map", "from_outside", "to_outside"]
+__all__ = ["code_map"]
 
 _ITEMS = 200  # that the mean of the metric is taken over, evenly spaced: it has p (p + 1) / 2 entries
 _ENTRIES = 2**22  # of a Jacobian at once
@@ -79,15 +76,3 @@ def code_map(
     stretched = values.clamp_min(floor) ** (power / 2.0)
     M = (vectors * stretched) @ vectors.mT
     return M @ principal_axes(codes @ M, weights) if kernel.rotation_invariant else M
-
-
-def to_outside(model: Any, codes: Tensor) -> Tensor:
-    """Codes of the layers as the user of a model sees them."""
-    return codes if model.code_map_ is None else codes @ tensor_like(model.code_map_, codes)
-
-
-def from_outside(model: Any, codes: Tensor) -> Tensor:
-    """Codes that a user gives as the layers of a model read them."""
-    if model.code_map_ is None:
-        return codes
-    return torch.linalg.solve(tensor_like(model.code_map_, codes), codes, left=False)

@@ -1,0 +1,330 @@
+"""A fitted autoencoder: codes of items, what codes decode to, errors and distances there."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs._core.errors import NotPositiveSemidefiniteWarning
+from rkhs._core.linalg import factorize, positive_part
+from rkhs.constraints import Ball, Constraint, Sphere
+from rkhs.features import FeatureMap, WholeMap
+from rkhs.kernels.base import Kernel
+from rkhs.losses import Loss
+from rkhs.models.expansion import Expansion
+from rkhs.models.layers import Layer, LinearPart
+from rkhs.models.rebuilt import Goal, Rebuilt
+from rkhs.models.refined_codes import Pricing, refined_codes
+
+__all__ = ["AutoencoderModel", "Compared"]
+
+_SETS: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Regularisers that were compared for a model; all None where none were.
+
+    Parameters
+    ----------
+    candidates : ndarray of shape (k, L), optional
+    errors : ndarray of shape (k,), optional
+        Their errors on held-out items.
+    held_out : float, optional
+        Held-out error of the chosen one, as a share of the variance.
+    open_ends : dict, optional
+        Ends of the path at which the choice lies while the error was still falling.
+
+    References
+    ----------
+    Stone (1974), "Cross-validatory choice and assessment of statistical predictions".
+    """
+
+    candidates: np.ndarray | None = None
+    errors: np.ndarray | None = None
+    held_out: float | None = None
+    open_ends: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AutoencoderModel:
+    """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the items, resolved.
+    encoder : Expansion
+        ``f_1``, without its free linear part.
+    linear : LinearPart or None
+        That part.
+    layers : tuple of Layer
+        ``f_2, ..., f_L``.
+    rebuilt : Rebuilt
+        The targets.
+    reg : tuple of float
+        One a layer.
+    codes : ndarray of shape (n, p)
+        Of the training items at the narrowest layer, as users see them.
+    code_map : ndarray of shape (p, p) or None
+        ``codes`` are those of the layer times this matrix.
+    pricing : Pricing
+        Of changes of codes.
+    loss : Loss or None
+        With numbers for its parameters.
+    gap : float
+        Duality gap of the last layer.
+    support, saturated : ndarray of shape (n_support,) and (n_saturated,)
+        Training rows that the decoder uses; rows where the loss is linear.
+    row_weights : ndarray of shape (n,) or None
+        Of the training items; sum to one.
+    compared : Compared
+        Regularisers.
+
+    References
+    ----------
+    Laforgue et al. (2019), equation 5 and appendix B.7.
+    """
+
+    kernel: Kernel
+    encoder: Expansion
+    linear: LinearPart | None
+    layers: tuple[Layer, ...]
+    rebuilt: Rebuilt
+    reg: tuple[float, ...]
+    codes: np.ndarray
+    code_map: np.ndarray | None
+    pricing: Pricing
+    loss: Loss | None = None
+    gap: float = 0.0
+    support: np.ndarray = field(default_factory=lambda: np.arange(0))
+    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))
+    row_weights: np.ndarray | None = None
+    compared: Compared = field(default_factory=Compared)
+
+    @property
+    def map(self) -> FeatureMap:
+        """What items are read through."""
+        return self.encoder.map
+
+    @property
+    def narrowest(self) -> int:
+        """Number of the hidden layer with the fewest dimensions, from 0; the first of them on ties."""
+        return int(np.argmin([layer.anchors.shape[1] for layer in self.layers]))
+
+    @property
+    def decoder_kernels(self) -> tuple[Kernel, ...]:
+        """Of the layers 2..L."""
+        return tuple(layer.kernel for layer in self.layers)
+
+    @property
+    def layer_codes(self) -> list[np.ndarray]:
+        """Codes of every hidden layer that the next one is spread over."""
+        return [layer.anchors for layer in self.layers]
+
+    @property
+    def encoder_coefficients(self) -> list[np.ndarray]:
+        """Coefficients of the layers 1..L-1."""
+        return [self.encoder.coefficients, *(layer.coefficients for layer in self.layers[:-1])]
+
+    @property
+    def last(self) -> Layer:
+        """The decoder of the last hidden layer."""
+        return self.layers[-1]
+
+    def rows(self, items: Any, raw: Tensor) -> Tensor:
+        """What the free linear part reads: vectors, or kernel values with the training items."""
+        rows: Tensor = items if self.kernel.domain == "vectors" else raw
+        return rows
+
+    def encode(
+        self, items: Any, raw: Tensor, *, onto: str = "none", refine: tuple[int, float] | None = None
+    ) -> list[Tensor]:
+        """Codes of every hidden layer from items and their raw features of shape (m, w).
+
+        ``onto`` is a constraint: codes are put on the ``"sphere"`` or into the ``"ball"``. ``refine`` are the steps and
+        the tolerance with which codes are improved, where :attr:`refinable`; None: they are not.
+        """
+        codes = self.encoder.of(raw)
+        if self.linear is not None:
+            codes += self.linear.of(self.rows(items, raw))
+        found = [_SETS[onto].project(codes) if onto in _SETS else codes]
+        for layer in self.layers[:-1]:
+            found.append(layer.of(found[-1]))
+        return found if refine is None else [refined_codes(self, items, raw, found[0], refine)]
+
+    def decode(self, Z: Tensor) -> Tensor:
+        """Coordinates (m, r) of targets from codes of the narrowest layer, as the layers have them."""
+        for layer in self.layers[self.narrowest :]:
+            Z = layer.of(Z)
+        return Z
+
+    def shown(self, Z: Tensor) -> Tensor:
+        """Codes of the narrowest layer as users see them."""
+        return Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
+
+    def read(self, Z: Tensor) -> Tensor:
+        """Codes that a user gives as the layers have them."""
+        return Z if self.code_map is None else torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)
+
+    @property
+    def refinable(self) -> bool:
+        """Whether codes can be refined: one hidden layer, exact or with codes of its own, own targets."""
+        free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
+        known = self.kernel.domain != "gram" or (
+            self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
+        )
+        return free and known and len(self.layers) == 1 and self.rebuilt.own and self.reg[0] > 0.0
+
+    @cached_property
+    def factor(self) -> tuple[np.ndarray, np.ndarray]:
+        """Triangle and pivots of the power function; a model from a file computes them again."""
+        if self.pricing.triangle is not None and self.pricing.pivots is not None:
+            return self.pricing.triangle, self.pricing.pivots
+        K = self.training_gram(torch.as_tensor(self.encoder.coefficients))
+        assert K is not None
+        if not self.kernel.known_psd:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
+                K = positive_part(K, psd="clip", name="the Gram matrix of the kernel")
+        factor = factorize(K)
+        return factor.triangle.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
+
+    def training_gram(self, like: Tensor) -> Tensor | None:
+        """Gram matrix of the training items, None where it is not known any more."""
+        if self.map.whole and self.map.kept is not None:
+            return self.kernel._gram(self.map.support(like)).to(like)
+        triangle, pivots = self.pricing.triangle, self.pricing.pivots
+        if triangle is None or pivots is None or len(triangle) != len(self.layers[0].anchors):
+            return None
+        T = tensor_like(triangle, like)
+        K = torch.empty_like(T)
+        order = torch.as_tensor(pivots, device=T.device)
+        K[order[:, None], order[None, :]] = T @ T.mT
+        return K
+
+    def new_diagonal(self, items: Any, raw: Tensor) -> Tensor:
+        """``k(x, x)`` of new items, shape (m,); for Gram matrices the constant of the training items."""
+        if self.kernel.domain != "gram":
+            return self.kernel._diag(items).to(raw)
+        constant = self.rebuilt.constant
+        assert constant is not None
+        return raw.new_full((len(raw),), constant)
+
+    def own_rows(self, items: Any, raw: Tensor) -> Tensor:
+        """The items as their own targets: vectors, or kernel values with the training targets."""
+        kernel = self.rebuilt.kernel
+        if kernel is None:
+            rows: Tensor = items
+            return rows
+        return raw if kernel == self.kernel else kernel._gram(items, self.map.support(raw)).to(raw)
+
+    def own_goal(self, items: Any, raw: Tensor, diagonal: Tensor | None = None) -> Goal:
+        """The items as their own targets; ``diagonal`` is ``k(x, x)`` where a Gram matrix is read."""
+        kernel, rows = self.rebuilt.kernel, self.own_rows(items, raw)
+        if kernel is None:
+            return Goal(rows)
+        return Goal(rows, kernel._diag(items).to(raw) if diagonal is None else diagonal)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again from the training items."""
+        state = {name: value for name, value in vars(self).items() if name != "factor"}
+        if self.map.kept is not None:
+            state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
+        return state
+
+    def state(self) -> dict[str, Any]:
+        """What model files of format 1 hold, by their names."""
+        pricing, linear, whole, loss = self.pricing, self.linear, self.map.whole, self.loss
+        again = self.map.kept is not None  # the factor can be computed again
+        return {
+            "kernel_": self.kernel,
+            "map_": None if whole else self.map,
+            "support_items_": self.map.kept,
+            "encoder_coefs_": self.encoder_coefficients,
+            "decoder_kernels_": self.decoder_kernels,
+            "layer_codes_": self.layer_codes,
+            "decoder_coef_": self.last.coefficients,
+            "decoder_linear_": self.last.linear,
+            "bottleneck_": self.narrowest,
+            "codes_": self.codes,
+            "code_map_": self.code_map,
+            "linear_coef_": None if linear is None else linear.coefficients,
+            "linear_directions_": None if linear is None else linear.directions,
+            "linear_offset_": None if linear is None else linear.offset,
+            "linear_center_": None if linear is None else linear.center,
+            "linear_mixed_": None if linear is None else linear.mixed,
+            "output_": self.rebuilt.output,
+            "output_kernel_": self.rebuilt.kernel,
+            "_own_targets": self.rebuilt.own,
+            "target_items_": self.rebuilt.items,
+            "train_diag_": self.rebuilt.diagonal,
+            "code_price_": pricing.kind,
+            "_total_weight": pricing.total,
+            "encoder_triangle_": None if again else pricing.triangle,
+            "encoder_pivots_": None if again else pricing.pivots,
+            "goal_directions_": pricing.directions,
+            "reg_": self.reg,
+            "gap_": self.gap,
+            "support_": self.support,
+            "saturated_": self.saturated,
+            "_row_weights": self.row_weights,
+            "candidates_": self.compared.candidates,
+            "candidate_errors_": self.compared.errors,
+            "held_out_error_": self.compared.held_out,
+            "at_edge_": self.compared.open_ends,
+        } | ({} if loss is None else {"loss_": loss})
+
+    @classmethod
+    def take_state(cls, state: dict[str, Any]) -> Self:
+        """The model of a file; takes what it needs out of ``state``. Files of earlier versions lack some names."""
+        state.pop("bottleneck_", None)
+        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
+        first, *others = state.pop("encoder_coefs_")
+        last = state.pop("decoder_coef_")
+        kernels, anchors = state.pop("decoder_kernels_"), state.pop("layer_codes_")
+        ends = [None] * len(others) + [state.pop("decoder_linear_", None)]
+        names = ("directions", "offset", "center", "coef", "mixed")
+        linear = [state.pop(f"linear_{name}_", None) for name in names]
+        whole = WholeMap(kernel, items, len(first))
+        return cls(
+            kernel,
+            Expansion(whole if features is None else features, first),
+            None if linear[3] is None else LinearPart(*linear),
+            tuple(Layer(*parts) for parts in zip(kernels, anchors, [*others, last], ends, strict=True)),
+            Rebuilt(
+                state.pop("output_"),
+                state.pop("output_kernel_"),
+                state.pop("_own_targets"),
+                state.pop("target_items_", None),
+                state.pop("train_diag_", None),
+            ),
+            state.pop("reg_"),
+            state.pop("codes_"),
+            state.pop("code_map_", None),
+            Pricing(
+                state.pop("code_price_", "power"),
+                float(state.pop("_total_weight", len(first))),
+                state.pop("encoder_triangle_", None),
+                state.pop("encoder_pivots_", None),
+                state.pop("goal_directions_", None),
+            ),
+            state.pop("loss_", None),
+            state.pop("gap_", 0.0),
+            state.pop("support_", np.arange(len(last))),
+            state.pop("saturated_", np.arange(0)),
+            state.pop("_row_weights", None),
+            Compared(
+                state.pop("candidates_", None),
+                state.pop("candidate_errors_", None),
+                state.pop("held_out_error_", None),
+                state.pop("at_edge_", None),
+            ),
+        )

@@ -1,0 +1,136 @@
+"""What a fitted autoencoder says of its training items as if it had not seen them, in closed form.
+
+With ``W = K_2 + reg_2 diag(1/w)`` the decoder has ``Phi = P T`` for ``P = W^-1``, and beside a free linear part in
+``B = [Z, 1]`` for ``P = W^-1 - W^-1 B S B^T W^-1``, ``S = (B^T W^-1 B + free I')^-1``; its leave-one-out residual is
+``phi_i / P_ii``. The encoder interpolates its training codes, so the code of item i, had it not been there, is
+``z_i - a_i / (K_1^-1)_ii``, with the power function ``1 / (K_1^-1)_ii``, and is refined as that of a new item. All
+together estimate the held-out error, with the codes of the other items as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs._core.linalg import cholesky, divisor
+from rkhs.models.autoencoder import AutoencoderModel
+from rkhs.problems.refinement import LeftOutRefinement
+from rkhs.problems.semiparametric import slope_penalty
+from rkhs.solvers.preimage import PreimageDescent
+
+__all__ = ["left_out_facts"]
+
+
+def left_out_facts(
+    model: AutoencoderModel,
+    Z: Tensor,
+    K: Tensor | None,
+    *,
+    squared: bool,
+    plain: bool,
+    center: bool,
+    refine: tuple[int, float] | None,
+) -> tuple[dict[str, Any], Tensor | None]:
+    """What is known of a model and its training items.
+
+    Parameters
+    ----------
+    model : AutoencoderModel
+    Z : Tensor of shape (a, p)
+        Codes of the first hidden layer that the next one is spread over, in the dtype to compute in.
+    K : Tensor of shape (n, n) or None
+        Gram matrix of the training items; None: not known any more.
+    squared : bool
+        Whether the loss is the square.
+    plain : bool
+        Whether there is one hidden layer without operators.
+    center : bool
+        Whether the mean of the targets was subtracted.
+    refine : tuple of (int, float), or None
+        Steps and tolerance with which codes of new items are refined; None: they are not.
+
+    Returns
+    -------
+    facts : dict
+        By the name of the diagnostic.
+    errors : Tensor of shape (n,) or None
+        Squared leave-one-out errors of the training items, in units of the scaled targets.
+    """
+    facts: dict[str, Any] = {"saturated": None if squared else len(model.saturated) / len(Z)}
+    if not model.map.whole:  # the last layer is not that of its anchors alone
+        return facts, None
+    a, K1 = tensor_like(model.encoder.coefficients, Z), K
+    if K is not None:
+        said = K @ a
+        if model.linear is not None:
+            rows = model.map.support(K) if model.kernel.domain == "vectors" else K
+            Q = model.linear.coordinates(rows)
+            K1, said = K + Q @ Q.mT, said + Q @ tensor_like(model.linear.coefficients, Z)
+        miss = torch.linalg.vector_norm(said - Z)
+        facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
+    if not plain or not squared:
+        return facts, None
+    left_out, power = None, None
+    if K1 is not None:
+        power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
+        left_out = Z - a * power[:, None]
+        power = K1.diagonal() if model.pricing.kind == "diagonal" else power
+    more, errors = _decoder_facts(model, Z, left_out, power, center=center, refine=refine)
+    return facts | more, errors
+
+
+def _decoder_facts(
+    model: AutoencoderModel,
+    Z: Tensor,
+    left_out: Tensor | None,
+    power: Tensor | None,
+    *,
+    center: bool,
+    refine: tuple[int, float] | None,
+) -> tuple[dict[str, Any], Tensor | None]:
+    """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
+    layer, reg, n = model.last, model.reg[-1], len(Z)
+    Phi = tensor_like(layer.coefficients, Z)
+    w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
+    ridge = reg / w
+    W = layer.kernel._gram(Z)
+    K2 = W.clone()
+    W.diagonal().add_(ridge)
+    P = _inverse(W, 0.0)
+    fitted, moved, b = K2 @ Phi, None, None
+    if layer.linear is not None:
+        b = tensor_like(layer.linear, Z)
+        B = torch.cat([Z, Z.new_ones(n, 1)], 1)
+        fitted = fitted + B @ b
+    T = fitted + ridge[:, None] * Phi
+    if b is not None:
+        PB = P @ B
+        S = B.mT @ PB
+        S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)
+        moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
+        P = P - moved @ PB.mT
+    mean = w @ T if center else 0.0
+    total = float(w @ ((T - mean) ** 2).sum(1))
+    facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
+    if total <= 0.0:
+        return facts, None
+    errors = None
+    facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
+    if left_out is not None and power is not None:
+        steps, U = Phi / P.diagonal()[:, None], torch.zeros_like(left_out)
+        radius = (power / model.reg[0]).sqrt() if model.reg[0] > 0.0 else torch.zeros_like(power)
+        problem = LeftOutRefinement(
+            layer.kernel, Z, Phi, T, left_out, radius, model.pricing.total, b, own=P, steps=steps, own_linear=moved
+        )
+        errors = problem.errors(U if refine is None else PreimageDescent(*refine).solve(problem, U))
+        facts["leave_one_out_error"] = float(w @ errors) / total
+    return facts, errors
+
+
+def _inverse(A: Tensor, jitter: float) -> Tensor:
+    A = A.clone()
+    A.diagonal().add_(jitter)
+    return torch.cholesky_inverse(cholesky(A, name="a Gram matrix of the training items")[0])
