@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import scipy.sparse
 import torch
 
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.kernels import (
     NTK,
     ArcCosine,
@@ -321,3 +322,21 @@ def test_scales_of_columns_are_positive_numbers(scales: Any) -> None:
 
 def test_bandwidths_of_single_precision_are_numbers() -> None:
     np.testing.assert_array_equal(Gaussian(np.float32(0.5))(X), Gaussian(0.5)(X))
+
+
+def test_numbers_that_single_precision_cannot_hold() -> None:
+    X = np.ones((3, 2), dtype=np.float32)
+    kernel = Linear() + 1e100 * Gaussian(1.0)
+    with pytest.raises(InputError, match=r"^Sum\(.*\) has a number that single precision cannot hold; pass data in"):
+        kernel(X)
+    assert np.isfinite(kernel(X.astype(np.float64))).all()
+
+
+def test_distances_that_are_rounding_are_said() -> None:
+    X = 1000.0 + 1e-4 * np.random.default_rng(0).normal(size=(6, 1))
+    with pytest.warns(RoundingWarning, match=r"^GaussianOf: half of the squared distances of Tanimoto\(\) are under"):
+        GaussianOf(Tanimoto())(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for fine in (X - 999.9, np.ones((3, 2))):
+            GaussianOf(Tanimoto())(fine)

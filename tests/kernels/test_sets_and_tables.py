@@ -145,6 +145,9 @@ def test_every_container_gives_the_same() -> None:
     rows = table(seed=3)
     expected = MixedTable()(rows)
     np.testing.assert_array_equal(MixedTable()(np.array(rows, dtype=object)), expected)
+    masked = [[np.ma.masked if cell is None else cell for cell in row] for row in rows]
+    assert any(cell is np.ma.masked for row in masked for cell in row)
+    np.testing.assert_array_equal(MixedTable()(masked), expected)
     np.testing.assert_array_equal(MixedTable()([dict(zip("abcd", row, strict=True)) for row in rows]), expected)
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(rows, schema=list("abcd"), orient="row")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from rkhs.kernels.radial import Radial
 
 __all__ = ["Kernel", "VectorKernel"]
+
+
+@contextmanager
+def _in_range(kernel: Kernel) -> Iterator[None]:
+    """Name the kernel where torch cannot turn a number of it into the single precision of the data."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "without overflow" not in str(error):
+            raise
+        raise InputError(
+            f"{kernel!r} has a number that single precision cannot hold; pass data in double precision, or rescale them"
+        ) from error
 
 
 class Kernel(Configurable):
@@ -93,7 +107,8 @@ class Kernel(Configurable):
             dtype = torch.promote_types(A.dtype, B.dtype)
             A, B = A.to(dtype), B.to(dtype)
         kernel = self.resolve(A if B is None else B)
-        K = kernel._gram(A, B)
+        with _in_range(kernel):
+            K = kernel._gram(A, B)
         if not bool(torch.isfinite(K.sum())):
             raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
         return K if as_tensor else K.cpu().numpy()
@@ -102,7 +117,8 @@ class Kernel(Configurable):
         """Diagonal ``k(x_i, x_i)``, shape (n,); a tensor if ``X`` is one, else an array."""
         A = self.read(X)
         kernel = self.resolve(A)
-        d = kernel._diag(A)
+        with _in_range(kernel):
+            d = kernel._diag(A)
         if not bool(torch.isfinite(d).all()):
             raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
         return d if isinstance(X, Tensor) else d.cpu().numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, RoundingWarning
 from rkhs._core.linalg import Outer, center_gram
 from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
@@ -147,7 +148,9 @@ class GaussianOf(_Derived):
         (base,) = self.parts
         resolved = base.resolve(X, weights)
         if isinstance(self.gamma, str) and self.gamma == "median":
-            return GaussianOf(resolved, median_bandwidth(_distances(resolved, X), weights))
+            gamma = median_bandwidth(_distances(resolved, X), weights)
+            _warn_of_cancelled(resolved, X, gamma)
+            return GaussianOf(resolved, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
         return self if resolved is base else GaussianOf(resolved, self.gamma)
 
@@ -191,6 +194,19 @@ def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
     exact = 1.0 - 8.0 * torch.finfo(D.dtype).eps  # what rounding leaves of equal items must not become a bandwidth
     D.add_((exact * rows)[:, None]).add_(exact * columns).clamp_min_(0.0)
     return D.fill_diagonal_(0.0) if same else D
+
+
+def _warn_of_cancelled(base: Kernel, X: Any, gamma: float) -> None:
+    """Say so where the median distance, one over ``gamma``, is a difference of larger numbers that rounding decides."""
+    size = base._diag(X)
+    error = 8.0 * float(torch.finfo(size.dtype).eps * size.max())
+    if 100.0 * gamma * error > 1.0 and gamma != 1.0:
+        warnings.warn(
+            f"GaussianOf: half of the squared distances of {base!r} are under {1.0 / gamma:.0e}, and rounding leaves "
+            f"errors of {error:.0e}. Subtract the mean of every column first, or choose another base kernel",
+            RoundingWarning,
+            stacklevel=3,
+        )
 
 
 class Centered(_Derived):

@@ -197,7 +197,7 @@ def _cell(value: Any, row: int, column: int, name: bool) -> Any:
     """A number, a text, or None for a missing value."""
     if isinstance(value, str):
         return str(value)
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return None
     try:
         number = float(value)
