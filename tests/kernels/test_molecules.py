@@ -186,3 +186,10 @@ def test_a_missing_package_names_the_extra(monkeypatch) -> None:
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtraError, match=r'pip install "rkhs\[chem\]"'):
         MoleculeTanimoto()(["CC"])
+
+
+def test_sizes_of_numpy_are_sizes(chem) -> None:
+    for fingerprint in ("morgan", "path"):
+        kernel = MoleculeTanimoto(fingerprint, radius=np.int64(3), n_bits=np.int64(512))
+        twin = MoleculeTanimoto(fingerprint, radius=3, n_bits=512)
+        np.testing.assert_array_equal(kernel(SMILES[:5]), twin(SMILES[:5]))

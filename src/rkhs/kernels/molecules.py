@@ -107,6 +107,7 @@ def _maker(fingerprint: str, counts: bool, radius: int, n_bits: int) -> Any:
             return row
 
         return maccs
+    radius, n_bits = int(radius), int(n_bits)  # RDKit reads no integers of NumPy
     if fingerprint == "morgan":
         generator = rdFingerprintGenerator.GetMorganGenerator(radius=radius, fpSize=n_bits)
     else:
