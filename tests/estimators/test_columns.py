@@ -116,6 +116,11 @@ def test_the_next_fit_forgets_the_scales() -> None:
     assert model.column_scales_ is None
 
 
+def test_rows_of_single_precision_are_scaled_in_double() -> None:
+    model, rows = KernelPCA(2, columns="scaled").fit(X), X[:9].astype(np.float32)
+    np.testing.assert_array_equal(model.transform(rows), model.transform(rows.astype(np.float64)))
+
+
 def test_single_precision_stays_single() -> None:
     model = KernelPCA(2, columns="scaled", dtype="float32").fit(X.astype(np.float32))
     assert model.inverse_transform(model.codes_).dtype == np.float32

@@ -355,8 +355,8 @@ class ColumnScaling:
         return cls(mean, np.where(scale > rounding, scale, 1.0))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Scaled rows, shape (m, d), of the dtype of ``X``."""
-        return ((X - self.mean) / self.scale).astype(X.dtype, copy=False)
+        """Scaled rows, shape (m, d), of float64 whatever the dtype of ``X``."""
+        return (X - self.mean) / self.scale
 
     def undo(self, X: np.ndarray) -> np.ndarray:
         """Rows in the units of the columns, shape (m, d), of the dtype of ``X``."""

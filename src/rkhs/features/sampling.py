@@ -164,6 +164,8 @@ def _spread(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> n
     """Kernel k-means++: squared distances to the nearest landmark are the chances of the next."""
     n = len(items)
     diag = kernel._diag(items).to(torch.float64).numpy()
+    if not np.isfinite(diag).all():
+        raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
     chosen = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     while len(chosen) < m:
