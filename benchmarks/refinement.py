@@ -1,4 +1,4 @@
-"""Refined against plain codes on held-out rows, on sets that no default was chosen on.
+"""Refined against plain codes on held-out rows, on sets that were not used to choose defaults.
 
 Run: RKHS_DATA=... ./dev bench refinement. Tables standardised by their training part, images divided by 255, at most
 500 training rows, two random splits, 2 and 10 (4 for fewer than 13 columns) components, defaults otherwise. Printed:

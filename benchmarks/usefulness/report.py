@@ -22,7 +22,7 @@ def report(cells: Cells) -> str:
         return "nothing was measured"
     seeds, rows = len({c["seed"] for c in good}), max(c["n"] for c in good)
     parts = [f"{len(good)} cells, {seeds} splits, at most {rows} rows fitted and a quarter of all measured."]
-    for title, development in (("Sets that no default was chosen on", False), ("Development sets", True)):
+    for title, development in (("Sets that were not used to choose defaults", False), ("Development sets", True)):
         part = [cell for cell in good if cell["development"] == development]
         if part:
             parts.append(f"## {title}")

@@ -197,10 +197,9 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
     path : str or path
         Of a regular file: pipes and devices are refused.
     max_bytes : int, default=None
-        Memory that the model may take: the size of the file, and that of the Python objects (texts, lists, wide arrays
-        of texts) made from it, together. The default is 1 GiB, and at most 32 MiB more than 32 times the file. A model
-        of 100,000 rows of 1,000 numbers fits into the first; no model that was seen comes near the second, which a file
-        made to fill the memory exceeds. Ask for more if you trust where the file comes from.
+        Memory that the model may take: the file, and the Python objects (texts, lists, wide arrays of texts) made from
+        it, together. None: 1 GiB, and at most 32 MiB more than 32 times the file. Ask for more if you trust where the
+        file comes from.
     expected_sha256 : str, default=None
         64 hexadecimal digits: SHA-256 of the bytes of the file, as ``sha256sum`` and ``rkhs info`` print it. Another
         file is refused before anything in it is looked at.

@@ -49,15 +49,18 @@ class Graphs:
 def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     """Read a set of undirected graphs.
 
+    * A folder in the TU format, or its file ``DS_A.txt``. ``DS_A.txt`` has one edge a line, and
+      ``DS_graph_indicator.txt`` the graph of each node; both count from 1. ``DS_node_labels.txt`` and
+      ``DS_graph_labels.txt`` may be there.
+    * A ``.npz`` file with ``edges`` of shape (m, 2), which are node numbers within each graph, ``edge_ptr`` and
+      ``node_ptr`` of shape (n + 1,). ``node_label`` and ``y`` may be there.
+    * One ``.graphml``, ``.edgelist`` or ``.edges`` file, or a folder of them, read in the order of their names. An edge
+      list has the names of two nodes a line, with white space or a comma between, and comments after ``#``.
+
     Parameters
     ----------
     path : str or path
-        A folder in the TU format (``DS_A.txt`` with one edge a line, ``DS_graph_indicator.txt`` with the graph of each
-        node, and if there are ``DS_node_labels.txt`` and ``DS_graph_labels.txt``; numbers from 1), its file
-        ``DS_A.txt``, or a ``.npz`` file with the arrays ``edges`` of shape (m, 2), node numbers within each graph,
-        ``edge_ptr`` and ``node_ptr`` of shape (n + 1,), and if there are ``node_label`` and ``y``. Or ``.graphml``,
-        ``.edgelist`` and ``.edges`` files, a folder of them in the order of their names or one: an edge list has the
-        names of two nodes a line, with white space or a comma between, and comments after ``#``.
+        One of these files or folders.
 
     Returns
     -------

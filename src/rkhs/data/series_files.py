@@ -49,15 +49,19 @@ def read_series(
 ) -> Series:
     """Read time series, which may have different lengths.
 
+    * ``.tsv``: the UCR format, one series a row: its class, which is a whole number, and its values.
+    * ``.ts``: the UEA format, channels separated by colons.
+    * ``.csv``: one series a row, without header or class.
+    * ``.npz``: one array of shape (length,) or (length, channels) a series, or one array of all series.
+    * ``.npy``: an array of shape (n, length) or (n, length, channels).
+
     Parameters
     ----------
     path : str or path
-        ``.tsv``: the UCR format, a row of numbers a series after its class, a whole number. ``.ts``: the UEA format,
-        channels separated by colons. ``.csv``: a row of numbers a series, without header or class. ``.npz``: an array
-        of shape (length,) or (length, channels) a series, or, alone or chosen by `key`, one array of all series.
-        ``.npy``: an array of shape (n, length) or (n, length, channels).
+        A file whose ending is one of these.
     key : str, default=None
-        Array of a ``.npz`` file that holds all series.
+        Name of the array of a ``.npz`` file that holds all series. None: each array is a series, unless there is only
+        one.
     delimiter : str, default=None
         Between the numbers of a ``.csv`` or ``.tsv`` file; None is a comma or a tabulator.
     encoding : str, default="utf-8"

@@ -82,6 +82,9 @@ class Diagnostics:
 def diagnose(model: Any, X: Any = None) -> Diagnostics:
     """Ask a fitted model how far it can be trusted.
 
+    Errors are shares of the variance: ``sum_i ||x_i - f(g(x_i))||^2 / sum_i ||x_i - m||^2`` for the encoder ``g``, the
+    decoder ``f`` and the training mean ``m``. One is the error of a model that always answers ``m``.
+
     Parameters
     ----------
     model : estimator
@@ -101,6 +104,10 @@ def diagnose(model: Any, X: Any = None) -> Diagnostics:
     Notes
     -----
     Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective; fifteen with refined codes.
+
+    References
+    ----------
+    Wahba (1990), Spline models for observational data, section 4.2, for the leave-one-out error.
 
     Examples
     --------

@@ -127,9 +127,8 @@ class KernelAutoencoder(FittedAutoencoder):
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
         How Gram matrices are kept. ``"dense"`` keeps them whole; the others make time and memory linear in n
-        (:mod:`rkhs.features`). They need two layers and the squared loss. With a free linear part every training row
-        has a code of its own, and the decoder is spread over some rows (see Notes). With ``linear_part="kernel"``
-        memory maps and files are read block by block, and codes are not refined.
+        (:mod:`rkhs.features`), and need two layers and the squared loss. With ``linear_part="kernel"`` they read memory
+        maps and files block by block, and codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes the blocks of rows if ``storage`` is not dense. None: threads if there are several blocks. The
         model has the same bits with each of them; Dask needs ``linear_part="kernel"``.

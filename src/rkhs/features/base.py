@@ -32,6 +32,10 @@ class FeatureMap(Configurable):
 
     ``F = raw W`` with a cheap part ``raw`` that is evaluated tile by tile and a small matrix ``W`` of shape
     (width, dim) that is only ever applied to parameters, so that the n x width block is never multiplied by it.
+
+    References
+    ----------
+    Williams and Seeger (2001), for landmarks; Rahimi and Recht (2007), for random features.
     """
 
     whole: ClassVar[bool] = False
@@ -235,7 +239,12 @@ def _columns(items: Any) -> int:
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
 
+    A row ``x`` becomes ``F(x)``, shape (dim,), with ``F(x)^T F(y)`` equal to, or near, ``k(x, y)``.
     A subclass has the parameters ``m``, ``kernel`` and ``random_state`` and gives :meth:`build`.
+
+    References
+    ----------
+    Williams and Seeger (2001), for landmarks; Rahimi and Recht (2007), for random features.
     """
 
     m: int

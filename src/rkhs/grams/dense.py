@@ -15,7 +15,9 @@ __all__ = ["Dense"]
 
 
 class Dense(Gram):
-    """The matrix itself.
+    """The matrix itself, ``K_ij = k(x_i, x_j)``.
+
+    ``n^2`` numbers of memory and ``n^2`` products for each column of ``K V``. A factor is ``K = L L^T``.
 
     Parameters
     ----------
@@ -26,6 +28,10 @@ class Dense(Gram):
     ------
     InputError
         From :meth:`factor`, never for a positive semi-definite matrix.
+
+    References
+    ----------
+    Higham (2002), Accuracy and Stability of Numerical Algorithms, chapter 10, for Cholesky factors with pivots.
     """
 
     def __init__(self, K: Tensor) -> None:

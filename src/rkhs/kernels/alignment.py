@@ -124,6 +124,10 @@ def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.nd
 def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tensor | None = None) -> np.ndarray:
     """Multipliers that put several Gram matrices on one scale.
 
+    ``m_v = s_v / t_v`` with ``t_v`` the mean diagonal of the centred matrix ``H K_v H`` and shares ``s_v`` that sum to
+    one. For ``"alignment"`` they are ``s_v = a_v t_v / sum_u a_u t_u``, where ``a`` is the leading eigenvector of the
+    mutual alignments of the centred matrices, each entry divided by the norm of its matrix.
+
     Parameters
     ----------
     grams : sequence of v arrays or tensors of shape (n, n)
@@ -143,6 +147,11 @@ def view_weights(grams: Any, weights: Any = "alignment", *, sample_weights: Tens
     ------
     InputError
         For matrices of different sizes, or other weights.
+
+    References
+    ----------
+    Lavit et al. (1994), The ACT (STATIS method), for the agreement; Cortes, Mohri and Rostamizadeh (2012), for centred
+    alignment.
 
     Examples
     --------

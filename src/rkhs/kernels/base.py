@@ -304,7 +304,12 @@ def _terms(kernel: Kernel, kind: type[Sum] | type[Product]) -> tuple[Kernel, ...
 
 
 class VectorKernel(Kernel):
-    """A kernel on the rows of a real matrix."""
+    """A kernel on the rows of a real matrix: ``K_ij = k(x_i, y_j)`` for ``x_i`` and ``y_j`` of d numbers.
+
+    References
+    ----------
+    Aronszajn (1950), Theory of reproducing kernels.
+    """
 
     domain = "vectors"
 

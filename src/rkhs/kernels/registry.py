@@ -110,9 +110,8 @@ def as_kernel(kernel: Any) -> Kernel:
     Parameters
     ----------
     kernel : Kernel, str or callable
-        A kernel is copied, with its arrays and modules, so that later changes of it change nothing here; a name goes
-        through :func:`kernel_from_name`, what ``as_sklearn`` made becomes a copy of the kernel that it was made from, a
-        pairwise kernel or another Gaussian-process kernel of scikit-learn a :class:`FromSklearn`, and a plain function
+        A kernel, or what its ``as_sklearn`` made, is copied, so that later changes of it change nothing here. A name
+        goes through :func:`kernel_from_name`. A kernel of scikit-learn becomes a :class:`FromSklearn`, a plain function
         of two items a :class:`FromFunction`.
 
     Returns

@@ -15,6 +15,8 @@ __all__ = ["Bound", "check_delta"]
 class Bound:
     """Terms of a generalisation bound; their sum is the allowed excess over the training loss.
 
+    With probability at least ``1 - delta`` the expected loss is at most the training loss plus ``sum_j terms_j``.
+
     Parameters
     ----------
     terms : dict of str to float
@@ -26,6 +28,10 @@ class Bound:
     ------
     InputError
         If a term is not finite.
+
+    References
+    ----------
+    Bartlett and Mendelson (2002), Rademacher and Gaussian complexities, theorem 8, for bounds of this form.
     """
 
     terms: dict[str, float]

@@ -14,9 +14,18 @@ __all__ = ["OutputSpace", "scale_factor", "weighted_mean"]
 class OutputSpace(Configurable):
     """A space that targets live in, seen through coordinates ``U`` of shape (n, r) with ``U U^T`` their Gram matrix.
 
-    Targets are centred (``center=True``) and divided by the root of their total variance (``scale=True``); problems and
-    solvers see the coordinates only. The class method ``fit`` of a subclass returns the space and the coordinates of
-    the training targets; the space itself is a handful of arrays, so that a fitted model can be stored.
+    Targets are centred (``center=True``) and divided by the root of their total variance (``scale=True``)::
+
+        <u_i, u_j> = <y_i - m, y_j - m> / s^2,    m = sum_i w_i y_i,    s^2 = sum_i w_i ||y_i - m||^2
+
+    with weights that sum to one. Problems and solvers see the coordinates only. The class method ``fit`` of a subclass
+    returns the space and the coordinates of the training targets. The space itself is a handful of arrays, so that a
+    fitted model can be stored.
+
+    References
+    ----------
+    Schoelkopf, Smola and Mueller (1998), Nonlinear component analysis as a kernel eigenvalue problem, for centred Gram
+    matrices and coordinates.
     """
 
     factor: float

@@ -34,6 +34,9 @@ _LEAST_REG, _LARGEST_REG = 1e-8, 10.0
 class LearnedKernel:
     """A kernel whose parameters were learned, and the regulariser that goes with it.
 
+    The leave-one-out error is ``E = sum_i w_i ||e_i||^2`` with ``e_i = (P T)_i / P_ii`` and
+    ``P = (K + reg diag(1/w))^-1``, for targets ``T`` and weights ``w`` that sum to one.
+
     Parameters
     ----------
     kernel : Kernel
@@ -49,6 +52,10 @@ class LearnedKernel:
     ------
     InputError
         From :func:`learn_kernel`.
+
+    References
+    ----------
+    Rifkin and Lippert (2007), Notes on regularized least squares, section 3, for the error.
     """
 
     kernel: Kernel

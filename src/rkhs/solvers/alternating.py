@@ -31,7 +31,8 @@ class Alternating(Solver):
         Largest number of rounds.
     tol : float, default=1e-6
         Stop when the gradient norm right after an update of the last block is at most ``tol`` times the modulus of the
-        objective, or when three rounds in a row each changed the objective by at most ``tol * 1e-2`` relatively.
+        objective. Also stop when each of three rounds in a row changed the objective by a factor of at most
+        ``1 +- tol * 1e-2``.
     metric : {"plain", "rkhs"}, default="plain"
         Inner product of the gradient; see :class:`GradientDescent`.
 
