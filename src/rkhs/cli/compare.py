@@ -44,10 +44,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
     target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
     parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
-    parser.add_argument("--n-components", metavar="P", type=int, default=10, help="numbers a row in the codes (10)")
-    parser.add_argument("--splits", metavar="N", type=int, default=5, help="random splits, a quarter held out (5)")
-    parser.add_argument("--at-most", metavar="N", type=int, default=2000, help="rows that are used, at random (2000)")
-    parser.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
+    parser.add_argument(
+        "--n-components", metavar="P", type=int, default=10, help="numbers in the code of a row (default 10)"
+    )
+    parser.add_argument(
+        "--splits",
+        metavar="N",
+        type=int,
+        default=5,
+        help="number of random splits, each with a quarter of the rows held out (default 5)",
+    )
+    parser.add_argument(
+        "--at-most",
+        metavar="N",
+        type=int,
+        default=2000,
+        help="largest number of rows used, drawn at random (default 2000)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the splits and of all random numbers (default 0)")
     add_json_option(parser)
     add_input_options(parser)
 

@@ -23,7 +23,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """
     group = parser.add_argument_group("configuration")
     group.add_argument(
-        "--config", metavar="FILE.toml", help="read flags from a file; those on the command line go before it"
+        "--config", metavar="FILE.toml", help="read flags from a file; flags on the command line win over it"
     )
     group.add_argument("--print-config", action="store_true", help="print the flags as TOML, and do nothing else")
 

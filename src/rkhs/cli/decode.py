@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="items to choose from, read like the input of the fit (for a Gram model their kernel values with the "
         "training rows); default: vectors where the model has them, else the training items",
     )
-    parser.add_argument("--n-best", type=int, metavar="K", help="how many candidates for each code (default 5)")
+    parser.add_argument("--n-best", type=int, metavar="K", help="number of candidates listed for each code (default 5)")
     parser.add_argument(
         "--chunk-rows",
         type=int,
         default=10_000,
         metavar="N",
-        help="candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)",
+        help="number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)",
     )
     parser.add_argument("--diag", type=real, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
     add_input_options(parser)

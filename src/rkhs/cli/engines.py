@@ -21,8 +21,8 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         Receives them in a group of their own.
     """
     group = parser.add_argument_group("computing")
-    group.add_argument("--engine", choices=("serial", "threads", "dask"), help="who computes blocks of rows")
-    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
+    group.add_argument("--engine", choices=("serial", "threads", "dask"), help="what computes the blocks of rows")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask cluster, such as tcp://host:8786")
     group.add_argument("--jobs", metavar="N", type=int, help="threads, or Dask workers to start on this machine")
 
 

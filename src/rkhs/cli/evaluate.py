@@ -24,14 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     model = add_model_options(parser)
     rows = parser.add_argument(
-        "input", metavar="INPUT", help="rows that the model was not fitted on, for an honest number"
+        "input", metavar="INPUT", help="rows that the model was not fitted on, so that the errors are honest"
     )
     parser.add_argument(
         "--against",
         metavar="MODEL",
         action="append",
         default=[],
-        help="another model for the same rows, such as a KernelPCA of the same dimension; repeatable",
+        help="another model for the same rows, such as a KernelPCA of the same dimension; may be given several times",
     )
     parser.add_argument(
         "--space",
@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K,K,...",
         help="also how often decoding the code of a row ranks the row among the best K rows of the file",
     )
-    parser.add_argument("--errors", metavar="FILE", help="write the errors, a column a model (.csv, .parquet or .npy)")
+    parser.add_argument(
+        "--errors", metavar="FILE", help="write the errors, one column for each model (.csv, .parquet or .npy)"
+    )
     add_json_option(parser)
     add_few_label_options(parser, (model, rows))
     add_input_options(parser)

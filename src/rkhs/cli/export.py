@@ -20,8 +20,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_model_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as model.onnx")
-    parser.add_argument("--part", choices=("encoder", "decoder"), default="encoder", help="default: %(default)s")
-    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="default: %(default)s")
+    parser.add_argument(
+        "--part",
+        choices=("encoder", "decoder"),
+        default="encoder",
+        help="half of the model to write (default %(default)s)",
+    )
+    parser.add_argument(
+        "--dtype", choices=("float64", "float32"), default="float64", help="type of the numbers (default %(default)s)"
+    )
     parser.add_argument("--plain", action="store_true", help="export the codes of the encoder alone, without refining")
 
 

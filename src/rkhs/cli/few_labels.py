@@ -51,13 +51,18 @@ def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[ar
         help="nearest neighbours on codes of TABLE when 5%% of its rows have labels: raw features, kernel PCA, ours",
     )
     group.add_argument("--labels", metavar="COLUMN", type=column, help="column of TABLE that holds the classes")
-    group.add_argument("--n-components", metavar="H", type=int, default=2, help="dimension of the codes (2)")
-    group.add_argument("--n-neighbors", metavar="K", type=int, default=3, help="neighbours that vote (3)")
-    group.add_argument("--splits", metavar="N", type=int, default=5, help="random splits (5)")
+    group.add_argument("--n-components", metavar="H", type=int, default=2, help="dimension of the codes (default 2)")
     group.add_argument(
-        "--kernels", metavar="A,B,...", default="Gaussian,Laplacian,linear,ReLU", help="default: %(default)s"
+        "--n-neighbors", metavar="K", type=int, default=3, help="number of neighbours that vote (default 3)"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the splits and of everything random (0)")
+    group.add_argument("--splits", metavar="N", type=int, default=5, help="number of random splits (default 5)")
+    group.add_argument(
+        "--kernels",
+        metavar="A,B,...",
+        default="Gaussian,Laplacian,linear,ReLU",
+        help="kernels to compare (default %(default)s)",
+    )
+    group.add_argument("--seed", type=int, default=0, help="seed of the splits and of all random numbers (default 0)")
 
 
 def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:

@@ -73,7 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_json_option(parser)
     add_engine_options(parser)
-    parser.add_argument("--checkpoint", metavar="FILE", help="keep what is computed; the same command goes on from it")
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep in FILE what is computed, so that the same command can go on after an interruption",
+    )
     add_input_options(parser)
 
 
@@ -84,11 +88,19 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
     ----------
     parser : argparse.ArgumentParser
     """
-    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
+    parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; rkhs fit --help lists them")
     parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
-    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
-    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same model")
+    parser.add_argument(
+        "--set",
+        metavar="PARAM=VALUE",
+        action="append",
+        default=[],
+        help="set any parameter of the estimator; may be given several times",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of all random numbers; the same seed gives the same model"
+    )
     parser.add_argument(
         "--gram",
         action="store_true",

@@ -51,13 +51,15 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     add_kind_options(group)
     group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
     group.add_argument("--index-column", metavar="COLUMN", type=column, help="column that holds the names of the rows")
-    group.add_argument("--smiles", metavar="COLUMN", type=column, help="column that holds SMILES (needs rkhs[chem])")
+    group.add_argument(
+        "--smiles", metavar="COLUMN", type=column, help="column that holds the SMILES (needs rkhs[chem])"
+    )
     group.add_argument(
         "--skip-bad-smiles", action="store_true", help="leave out SMILES that cannot be read, and say so"
     )
-    group.add_argument("--key", metavar="NAME", help="which array of a .npz file")
-    group.add_argument("--delimiter", metavar="CHAR", help="between the cells of a text file")
-    group.add_argument("--encoding", metavar="NAME", help="of a text file, such as latin-1 (default utf-8)")
+    group.add_argument("--key", metavar="NAME", help="name of the array to read from a .npz file")
+    group.add_argument("--delimiter", metavar="CHAR", help="character between the cells of a text file")
+    group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as latin-1 (default utf-8)")
     group.add_argument(
         "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
     )

@@ -35,15 +35,15 @@ def add_kind_options(group: Any) -> None:
     group.add_argument(
         "--kind",
         choices=_KINDS,
-        help="what the items are, where the name of the file does not say it: folders are graphs, .txt lines of text, "
-        ".ts series, .csv, .tsv and .npz vectors",
+        help="what the items are, if the name of the file does not say it; without this flag folders are graphs, "
+        ".txt lines of text, .ts series, .csv, .tsv and .npz vectors",
     )
     group.add_argument(
         "--fingerprint",
         choices=("morgan", "path", "maccs", "counts"),
-        help="of SMILES (default morgan; counts: how often a Morgan feature occurs)",
+        help="kind of fingerprint of SMILES (default morgan; counts: how often each Morgan feature occurs)",
     )
-    group.add_argument("--radius", type=int, metavar="R", help="of Morgan fingerprints, in bonds (default 2)")
+    group.add_argument("--radius", type=int, metavar="R", help="radius of Morgan fingerprints, in bonds (default 2)")
     group.add_argument("--bits", type=int, metavar="N", help="length of fingerprints (default 2048)")
 
 

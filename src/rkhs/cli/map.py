@@ -44,10 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--color", metavar="COLUMN", type=column, help="column of numbers or of at most 20 classes, shown by colour"
     )
-    parser.add_argument("--estimator", metavar="NAME", help="default: KernelAutoencoder")
+    parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see rkhs fit --help")
-    parser.add_argument("--set", metavar="PARAM=VALUE", action="append", default=[], help="any parameter; repeatable")
-    parser.add_argument("--seed", type=int, metavar="N", help="of everything random; the same seed, the same map")
+    parser.add_argument(
+        "--set",
+        metavar="PARAM=VALUE",
+        action="append",
+        default=[],
+        help="set any parameter of the estimator; may be given several times",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of all random numbers; the same seed gives the same map"
+    )
     parser.add_argument("--gram", action="store_true", help="the input is a square Gram matrix")
     parser.add_argument(
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"

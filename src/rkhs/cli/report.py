@@ -45,9 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     file.metavar = "FILE"
     file.help = "a table, molecules or other items, which are fitted as rkhs fit does; or a model file, then DATA too"
     parser.add_argument("input", metavar="DATA", nargs="?", help="items for the model of FILE")
-    parser.add_argument("-o", "--output", metavar="PAGE", default="report.html", help="default: %(default)s")
-    parser.add_argument("--target", metavar="COLUMN", type=column, help="column that colours the map; it is not fitted")
-    parser.add_argument("--at-most", metavar="N", type=int, default=5000, help="items shown, evenly spaced (5000)")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", default="report.html", help="page to write (default %(default)s)"
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", type=column, help="column that colours the map; the model does not see it"
+    )
+    parser.add_argument(
+        "--at-most",
+        metavar="N",
+        type=int,
+        default=5000,
+        help="largest number of items on the page, evenly spaced in the file (default 5000)",
+    )
     parser.add_argument("--save-model", metavar="MODEL", help="also write the fitted model")
     add_json_option(parser)
     add_fit_options(parser)
