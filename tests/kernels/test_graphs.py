@@ -169,7 +169,7 @@ def test_bad_graphs_are_named(kernel, item, message: str) -> None:
 def test_bad_labels_and_parameters_are_named() -> None:
     half = nx.path_graph(3)
     half.nodes[0]["label"] = 1
-    with pytest.raises(InputError, match="has nodes with and 2 without 'label'"):
+    with pytest.raises(InputError, match="nodes, 2 of them without 'label'"):
         WeisfeilerLehman()([half])
     with pytest.raises(InputError, match="WeisfeilerLehman.n_iter must be an integer from 0 to 1000"):
         WeisfeilerLehman(-1)([([], 1)])

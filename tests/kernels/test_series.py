@@ -149,8 +149,8 @@ def test_arrays_of_series_are_lists_of_series() -> None:
         (np.array([0.0, np.nan, 1.0]), "item 1 has NaN or infinity at time 1. Fill gaps"),
         (np.array([]), "not empty; item 1 has shape"),
         (np.zeros((2, 2, 2)), "item 1 has shape"),
-        ("abc", "item 1 is none"),
-        (np.zeros((3, 2)), "item 0 has 1, item 1 has 2|as many channels"),
+        ("abc", "item 1 is not one"),
+        (np.zeros((3, 2)), "item 0 has 1, item 1 has 2|one number of channels"),
     ],
 )
 def test_bad_series_are_named(kernel, bad, message: str) -> None:
@@ -173,7 +173,7 @@ def test_bad_parameters_are_named() -> None:
         ShiftInvariant()([np.arange(3.0), np.arange(4.0)])
     with pytest.raises(InputError, match="series that vary; item 1 is constant"):
         ShiftInvariant()([np.arange(3.0), np.full(3, 0.1)])
-    with pytest.raises(InputError, match="as many channels; got 2 and 1"):
+    with pytest.raises(InputError, match="(same|one) number of channels; got 2 and 1"):
         GlobalAlignment(1.0)(some(2), some(2, channels=1))
     with pytest.raises(InputError, match="lengths 5 and 6"):
         ShiftInvariant()(some(2, length=5), some(2, length=6))

@@ -215,5 +215,5 @@ def test_new_rows_must_fit_the_training_rows() -> None:
     with pytest.raises(InputError, match="fitted on texts in column 1; got numbers"):
         kernel([(1.0, 2.0)])
     assert kernel([(1.0, "never seen")], [(1.0, "a")])[0, 0] == kernel([(1.0, "b")], [(1.0, "a")])[0, 0]
-    with pytest.raises(InputError, match="no scales before resolve"):
+    with pytest.raises(InputError, match="no scales yet; call resolve"):
         MixedTable()._gram([(1.0,)])

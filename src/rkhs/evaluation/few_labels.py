@@ -358,7 +358,10 @@ def _one_split(
         if best is None or score > best[0]:
             best = (score, value, model)
     if best is None:
-        raise InputError(f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth")
+        raise InputError(
+            f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth; leave the "
+            "kernel out, or look for constant or equal rows"
+        )
     (held, _), value, model = best
     return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), held, value
 

@@ -94,7 +94,7 @@ def alignment_weights(grams: Any, y: Any = None, *, target: Any = None) -> np.nd
     True
     """
     if y is not None and target is not None:
-        raise InputError("alignment_weights takes y or target, not both")
+        raise InputError("alignment_weights takes y or target, not both; leave one out")
     matrices = _read(grams)
     if y is not None:
         target = _target(y, len(matrices[0]))

@@ -103,7 +103,9 @@ class Precomputed(Kernel):
     def _diag(self, X: Tensor) -> Tensor:
         if self.train_diag is None:
             if X.shape[0] != X.shape[1]:
-                raise InputError("Precomputed knows no diagonal before resolve(K_train), K_train square")
+                raise InputError(
+                    "Precomputed knows no diagonal yet; call resolve(K_train) with the square matrix first"
+                )
             return X.diagonal().clone()
         known = self._train(X)
         if X.shape[0] == len(known) and torch.equal(X.diagonal(), known):

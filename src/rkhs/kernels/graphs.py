@@ -63,7 +63,9 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
         found = [data.get(node_label) for _, data in item.nodes(data=True)]
         if any(label is None for label in found) and not all(label is None for label in found):
             missing = sum(label is None for label in found)
-            raise InputError(f"{where} has nodes with and {missing} without {node_label!r}; label all of them or none")
+            raise InputError(
+                f"{where} has {len(found)} nodes, {missing} of them without {node_label!r}; label all of them or none"
+            )
         labels = len(found) if not found or found[0] is None else found
     elif isinstance(item, (tuple, list)) and len(item) == 2:
         edges, labels = item

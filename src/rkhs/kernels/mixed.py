@@ -137,7 +137,7 @@ class MixedTable(Kernel):
     def _rates(self) -> list[float]:
         """What multiplies ``(x - y)^2`` or ``[x != y]`` in each column."""
         if self.columns is None:
-            raise InputError("MixedTable knows no scales before resolve(training rows)")
+            raise InputError("MixedTable knows no scales yet; call resolve(rows) with the training rows first")
         used = sum(1 for column in self.columns if column["scale"] > 0.0)
         return [self.gamma / (used * column["scale"]) if column["scale"] > 0.0 else 0.0 for column in self.columns]
 

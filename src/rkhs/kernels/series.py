@@ -39,7 +39,7 @@ def read_series(item: Any, row: int, reader: str) -> np.ndarray:
             raise TypeError(f"dtype {array.dtype}")
         values = array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{reader} reads series of numbers; item {row} is none ({error})") from None
+        raise InputError(f"{reader} reads series of numbers; item {row} is not one ({error})") from None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.size == 0:
@@ -73,8 +73,8 @@ class SeriesKernel(ObjectKernel):
         for row, one in enumerate(series):
             if one.shape[1] != channels:
                 raise InputError(
-                    f"{self._name} reads series with as many channels; item 0 has {channels}, item {row} has "
-                    f"{one.shape[1]}. Series are arrays of shape (length, channels)"
+                    f"{self._name} reads series that all have the same number of channels; item 0 has {channels}, "
+                    f"item {row} has {one.shape[1]}. Series are arrays of shape (length, channels)"
                 )
         return series
 
@@ -165,7 +165,7 @@ class ShiftInvariant(SeriesKernel):
     def _from_features(self, F: tuple[Tensor, Tensor, int], G: tuple[Tensor, Tensor, int]) -> Tensor:
         if F[2] != G[2] or F[0].shape[2] != G[0].shape[2]:
             raise InputError(
-                f"ShiftInvariant reads series of one length and as many channels; got lengths {F[2]} and {G[2]}, "
+                f"ShiftInvariant reads series of one length and one number of channels; got lengths {F[2]} and {G[2]}, "
                 f"channels {F[0].shape[2]} and {G[0].shape[2]}"
             )
         K = self._sums(F[0], G[0], F[2]) / (F[1].sqrt()[:, None] * G[1].sqrt())

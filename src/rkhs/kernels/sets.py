@@ -80,8 +80,8 @@ class MeanEmbedding(Kernel):
             if len(widths) > 1:
                 odd = next(i for i, bag in enumerate(bags) if bag.shape[1] != bags[0].shape[1])
                 raise InputError(
-                    f"MeanEmbedding reads bags of points of one width; bag {odd} has {bags[odd].shape[1]} columns and "
-                    f"bag 0 has {bags[0].shape[1]}"
+                    f"MeanEmbedding reads points that all have the same number of columns; bag {odd} has "
+                    f"{bags[odd].shape[1]} columns and bag 0 has {bags[0].shape[1]}"
                 )
         return bags
 

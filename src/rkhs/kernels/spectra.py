@@ -125,7 +125,7 @@ class ProbabilityProduct(Kernel):
                 f"{positions.shape} and {intensities.shape}"
             )
         if not (np.isfinite(positions).all() and np.isfinite(intensities).all() and (intensities >= 0.0).all()):
-            raise InputError(f"ProbabilityProduct reads finite positions and intensities >= 0; not so in item {row}")
+            raise InputError(f"ProbabilityProduct reads finite positions and intensities >= 0; item {row} has others")
         top = intensities.max()
         if top == 0.0:
             raise InputError(f"ProbabilityProduct reads spectra with a peak of intensity > 0; item {row} has none")

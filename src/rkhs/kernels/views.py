@@ -145,7 +145,7 @@ class Views(Kernel):
     @property
     def _multipliers(self) -> list[float]:
         if self.multipliers is None:
-            raise InputError("Views knows no multipliers before resolve(training items)")
+            raise InputError("Views knows no multipliers yet; call resolve(items) with the training items first")
         return [float(m) for m in self.multipliers]
 
 

@@ -55,7 +55,8 @@ class _Aligned(SeriesKernel):
     def _match(self, F: list[np.ndarray], G: list[np.ndarray]) -> None:
         if F[0].shape[1] != G[0].shape[1]:
             raise InputError(
-                f"{self._name} reads series with as many channels; got {F[0].shape[1]} and {G[0].shape[1]}"
+                f"{self._name} reads series that all have the same number of channels; got {F[0].shape[1]} "
+                f"and {G[0].shape[1]}"
             )
 
     def _table(self, A: list[np.ndarray], B: list[np.ndarray]) -> np.ndarray:

@@ -140,7 +140,7 @@ def leave_one_out_residuals(problem: Any, *, keep_weight: bool = False) -> Tenso
     Rifkin and Lippert (2007).
     """
     if not problem.quadratic:
-        raise InputError("leave-one-out residuals have a closed form for the squared loss only")
+        raise InputError("leave-one-out residuals have a closed form for the squared loss only; use loss='squared'")
     Q, spectrum = problem.eigenbasis()
     weight = problem.root_weights[:, :, None] ** 2
     tau = problem.rows.curvature[:, None, None, :]
