@@ -278,7 +278,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- estimators
     Mistake(
         "of several starts under a constraint the worst is kept",
-        "estimators/constrained_parts.py",
+        "estimators/constrained_fit.py",
         "if best is None or solution.value < best.value:",
         "if best is None or solution.value > best.value:",
         ("estimators/test_constrained_autoencoder.py",),

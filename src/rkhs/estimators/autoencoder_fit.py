@@ -16,7 +16,7 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.constrained_parts import solve_constrained
+from rkhs.estimators.constrained_fit import solve_constrained
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training

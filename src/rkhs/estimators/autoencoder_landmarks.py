@@ -17,10 +17,9 @@ from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
-from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.long_fits import recorded
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
-from rkhs.estimators.training import Training
+from rkhs.estimators.training import Training, read_targets
 from rkhs.features import Storage
 from rkhs.features.base import sample_rows
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt

@@ -15,12 +15,12 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Rows, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit
 from rkhs.estimators.autoencoder_settings import Settings, read_settings
-from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.row_choice import best_stage
 from rkhs.estimators.row_model import previous_codes, row_model
 from rkhs.estimators.row_stages import RowStages
 from rkhs.estimators.staged_rows import announce_rows, row_outputs, staged_rows, strips
 from rkhs.estimators.storage import make_data_engine, read_row_weights, read_rows
+from rkhs.estimators.training import read_targets
 from rkhs.features import Storage
 from rkhs.spaces import open_source
 

@@ -11,7 +11,6 @@ import torch
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, naming
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads
-from rkhs.estimators.constrained_parts import check_constraint
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.radial import Gaussian, Matern
@@ -179,7 +178,7 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
         WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
     )
     _check_linear_part(estimator, settings)
-    check_constraint(estimator, settings, kernel.domain)
+    _check_constraint(estimator, settings, kernel.domain)
     return settings
 
 
@@ -197,6 +196,34 @@ def _check_linear_part(estimator: Any, settings: Settings) -> None:
     missing = [name for name, met in wanted.items() if not met]
     if missing:
         raise InputError(f"linear_part='free' needs {', '.join(missing)}; use linear_part='kernel'")
+
+
+def _check_constraint(estimator: Any, settings: Settings, domain: str) -> None:
+    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
+
+    Esser et al. (2024), definition 3 and remark 2. ``domain`` is what the kernel reads.
+    """
+    check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
+    check_number(estimator.softness, "softness", above=0.0)
+    std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
+    copies = check_count(estimator.n_copies, "n_copies")
+    if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
+        raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
+    if estimator.constraint == "none":
+        return
+    if estimator.solver != "lbfgs":
+        raise InputError(f"constraint={estimator.constraint!r} needs solver='lbfgs'; got {estimator.solver!r}")
+    if len(settings.widths) > 1:
+        raise InputError(
+            f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
+        )
+    if any(A is not None for A in settings.operators):
+        raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
+    if estimator.constraint == "sphere" and settings.widths[0] < 2:
+        raise InputError(
+            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
+            "cannot move"
+        )
 
 
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:

@@ -25,14 +25,13 @@ from rkhs.estimators.autoencoder_fit import (
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, form, read_settings
-from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
 from rkhs.estimators.storage import announce_dense, as_storage, is_stream
-from rkhs.estimators.training import Training
+from rkhs.estimators.training import Training, read_targets
 from rkhs.features import Storage, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Squared
@@ -376,7 +375,8 @@ class KernelAutoencoder(FittedAutoencoder):
         encoder = prepare_encoder(self, settings, resolved, K, noisy, resumed=start is not None)
         largest = float(K.diagonal().max())
         del K  # n x n numbers that the solver does not need
-        settings, start = settle_layers(self, settings, encoder, U, weights, rebuilt.output, start, training.total)
+        if settings.loss.automatic:
+            settings, start = settle_layers(self, settings, encoder, U, weights, rebuilt.output, start, training.total)
         result = solve_autoencoder(self, settings, encoder, U, weights, rebuilt.output, start)
         features = WholeMap(resolved, None if kernel.domain == "gram" else as_numpy(noisy.items), len(noisy))
         model = layered_model(self, settings, features, noisy, encoder, result, rebuilt)

@@ -17,11 +17,10 @@ from rkhs._core.checks import check_folds, check_list
 from rkhs._core.errors import ColumnWarning, InputError
 from rkhs.estimators.autoencoder_choice import Rows, path_errors, weighted_sum
 from rkhs.estimators.autoencoder_settings import read_settings
-from rkhs.estimators.autoencoder_targets import read_targets
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.training import Training
+from rkhs.estimators.training import Training, read_targets
 
 __all__ = ["KernelAutoencoderCV"]
 

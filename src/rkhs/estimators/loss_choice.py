@@ -78,12 +78,10 @@ def settle_layers(
     start: list[Tensor] | None,
     total: float,
 ) -> tuple[Settings, list[Tensor] | None]:
-    """Settings with numbers for the loss of an autoencoder, and the layers of the squared loss to start from.
+    """Settings with numbers for a loss that has none, and the layers of the squared loss to start from.
 
     ``total`` is the sum of the weights as they were given.
     """
-    if not settings.loss.automatic:
-        return settings, start
     plain = solve_autoencoder(model, replace(settings, loss=Squared()), encoder, coordinates, weights, space, start)
     K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
     K = effective_gram([K], [settings.operators[-1]], coordinates)

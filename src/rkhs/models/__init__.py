@@ -3,8 +3,7 @@
 from rkhs.models.autoencoder import AutoencoderModel, Compared
 from rkhs.models.components import ComponentsModel
 from rkhs.models.contrastive import ContrastiveModel
-from rkhs.models.expansion import CodeRegression, Expansion
-from rkhs.models.layers import Layer, LinearPart
+from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
 

@@ -18,8 +18,7 @@ from rkhs.constraints import Ball, Constraint, Sphere
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models.expansion import Expansion
-from rkhs.models.layers import Layer, LinearPart
+from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
-from rkhs.models.expansion import CodeRegression, Expansion
+from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.spaces import Components

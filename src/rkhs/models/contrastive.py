@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
-from rkhs.models.expansion import Expansion
+from rkhs.models.functions import Expansion
 
 __all__ = ["ContrastiveModel"]
 

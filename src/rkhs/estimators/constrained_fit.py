@@ -1,4 +1,4 @@
-"""What a constrained or denoising kernel autoencoder adds to the plain one."""
+"""Fitting a kernel autoencoder whose codes obey a constraint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_number, check_seed
+from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
@@ -15,50 +15,7 @@ from rkhs.problems.start import kernel_pca_scores, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
-__all__ = ["check_constraint", "solve_constrained"]
-
-
-def check_constraint(estimator: Any, settings: Any, domain: str) -> None:
-    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
-
-    Parameters
-    ----------
-    estimator : KernelAutoencoder
-    settings : Settings
-        Its other parameters, checked.
-    domain : str
-        What its kernel reads.
-
-    Raises
-    ------
-    InputError
-        Naming the argument.
-
-    References
-    ----------
-    Esser et al. (2024), definition 3 and remark 2.
-    """
-    check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
-    check_number(estimator.softness, "softness", above=0.0)
-    std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
-    copies = check_count(estimator.n_copies, "n_copies")
-    if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
-        raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
-    if estimator.constraint == "none":
-        return
-    if estimator.solver != "lbfgs":
-        raise InputError(f"constraint={estimator.constraint!r} needs solver='lbfgs'; got {estimator.solver!r}")
-    if len(settings.widths) > 1:
-        raise InputError(
-            f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
-        )
-    if any(A is not None for A in settings.operators):
-        raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
-    if estimator.constraint == "sphere" and settings.widths[0] < 2:
-        raise InputError(
-            "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
-            "cannot move"
-        )
+__all__ = ["solve_constrained"]
 
 
 def solve_constrained(
