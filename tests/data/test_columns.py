@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rkhs.data.columns import column_remarks, share_a_unit, spreads, wants_scaling
+from rkhs.data.columns import are_dates, column_remarks, share_a_unit, spreads, wants_scaling
 
 RNG = np.random.default_rng(0)
 
@@ -61,7 +61,11 @@ def test_constant_columns_and_small_tables_decide_nothing() -> None:
 def remark(values: np.ndarray, name: str = "a", others: int = 3) -> str:
     """What is said of a column in front of measured ones."""
     X = np.column_stack([values, RNG.normal(size=(len(values), others))])
-    return " ".join(column_remarks(X, [name, *(f"x{j}" for j in range(others))]))
+    return texts(X, [name, *(f"x{j}" for j in range(others))])
+
+
+def texts(X: np.ndarray, names: list[str]) -> str:
+    return " ".join(remark.text for remark in column_remarks(X, names))
 
 
 def test_identifiers_are_named() -> None:
@@ -86,13 +90,13 @@ def test_classes_are_named_at_an_end_or_by_their_name() -> None:
     assert remark(RNG.normal(size=40)) == ""
     counts = np.column_stack([RNG.integers(0, 3, (40, 4)).astype(float), RNG.normal(size=40)])
     assert column_remarks(counts, ["a", "b", "c", "d", "e"]) == []  # counts, like their neighbours
-    assert "c_label looks like a class" in " ".join(column_remarks(counts, ["a", "b", "c_label", "d", "e"]))
+    assert "c_label looks like a class" in texts(counts, ["a", "b", "c_label", "d", "e"])
 
 
 def test_constants_and_copies_are_named() -> None:
     x = RNG.normal(size=40)
     X = np.column_stack([x, 1.8 * x + 32.0, x, np.full(40, 7.0), x + 1e-3 * RNG.normal(size=40)])
-    said = column_remarks(X, ["c", "f", "again", "flat", "near"])
+    said = [remark.text for remark in column_remarks(X, ["c", "f", "again", "flat", "near"])]
     assert said[0] == "1 column is constant (flat)."
     assert said[1].startswith("f is a copy in another unit of c")
     assert said[2].startswith("again is a copy of c")
@@ -104,3 +108,72 @@ def test_copies_of_the_first_rows_alone_are_none() -> None:
     y = x.copy()
     y[2500:] += RNG.normal(size=500)
     assert column_remarks(np.column_stack([x, y]), ["x", "y"]) == []
+
+
+ROWS = 40
+REGIONS = ["north", "south", "west"]
+
+
+def mixed(**columns: list[object]) -> str:
+    """What is said of columns of objects beside a measured one and one of texts."""
+    beside = {"region": [REGIONS[i % 3] for i in range(ROWS)], "size": RNG.normal(size=ROWS).tolist()}
+    cells = np.array(list((columns | beside).values()), dtype=object).T
+    return texts(cells, [*columns, *beside])
+
+
+def test_columns_of_objects_are_read_like_columns_of_numbers() -> None:
+    assert mixed() == ""
+    ids: list[object] = RNG.choice(10**6, ROWS, replace=False).astype(float).tolist()
+    assert "customer_id looks like identifiers: all values differ. They" in mixed(customer_id=ids)
+    assert "name looks like identifiers" in mixed(name=[f"n{i}" for i in range(ROWS)])
+    both = mixed(customer_id=ids, name=[f"n{i}" for i in range(ROWS)])
+    assert "customer_id, name look like identifiers" in both
+    assert "diagnosis looks like a class: 2 different texts" in mixed(diagnosis=["yes", "no"] * (ROWS // 2))
+
+
+def test_dates_as_texts_are_named() -> None:
+    days = [f"2024-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(ROWS)]
+    assert "day holds dates as texts: each date is a category of its own" in mixed(day=days)
+    assert "identifiers" not in mixed(day=[f"2024-01-{1 + i:02d}" for i in range(31)] + ["2023-01-01"] * (ROWS - 31))
+    assert "dates" not in mixed(day=[*days[:-1], "never"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-01-31", True),
+        ("2024/1/31", True),
+        ("31.01.2024", True),
+        ("1/31/2024", True),
+        ("2024-01-31 12:30", True),
+        ("2024-01-31T12:30:01Z", True),
+        ("2024-13-31", False),
+        ("32.01.2024", False),
+        ("2024-01", False),
+        ("2024-01/31", False),
+        ("2024-01-31-7", False),
+        ("1.2.3", False),
+    ],
+)
+def test_what_a_date_is(text: str, expected: bool) -> None:
+    assert are_dates([text]) is expected
+    assert are_dates(["2023-05-05", text]) is expected
+
+
+def test_no_text_is_no_date() -> None:
+    assert not are_dates([])
+
+
+@pytest.mark.parametrize("gap", [None, float("nan")])
+def test_columns_that_are_mostly_empty_are_named(gap: object) -> None:
+    few = ["yes", "no", *[gap] * (ROWS - 2)]
+    assert "churn looks like a class that few rows know: 38 of 40 cells are empty" in mixed(churn=few)
+    one = ["yes", *[gap] * (ROWS - 1)]
+    assert "churn is mostly empty: 39 of 40 cells are empty" in mixed(churn=one)
+    assert mixed(churn=[gap if i % 2 else "no" if i % 4 else "yes" for i in range(ROWS)]) == ""
+
+
+def test_what_may_be_left_out_is_listed() -> None:
+    x = RNG.normal(size=ROWS)
+    found = column_remarks(np.column_stack([np.arange(7.0, 7.0 + ROWS), x, x, np.ones(ROWS)]), ["n", "a", "b", "c"])
+    assert [remark.leave_out for remark in found] == [("n",), (), ("b",)]

@@ -106,7 +106,9 @@ def test_damaged_and_misnamed_arrays_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"rename it to end in \.npy"):
         read_table(tmp_path / "b.npz")
     (tmp_path / "a.npy").write_bytes(whole["a.npy"])
-    with pytest.raises(InputError, match=r"a \.npy file takes the arguments `columns`, `gram`; got `header`"):
+    with pytest.raises(
+        InputError, match=r"a \.npy file takes the arguments `columns`, `drop_columns`, `gram`; got `header`"
+    ):
         read_table(tmp_path / "a.npy", header=False)
     with pytest.raises(InputError, match="file without names"):
         read_table(tmp_path / "a.npy", columns=["a"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,11 +90,13 @@ def column_sentences(estimator: Any, data: Dataset) -> list[str]:
     -------
     list of str
     """
-    from rkhs.data.columns import TENFOLD, column_remarks, rounded, share_a_unit, spreads
+    from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
 
-    if data.kind != "vectors" or not hasattr(data.X, "std"):
+    if data.kind not in ("vectors", "table") or not hasattr(data.X, "std"):
         return []
     names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+    if data.kind == "table":  # its kernel divides each column by its own spread
+        return _remarks(data, names)
     found, said = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -107,5 +111,19 @@ def column_sentences(estimator: Any, data: Dataset) -> list[str]:
             f"{names[found.narrowest]} {found.least:.3g}, {rounded(found.ratio)} times less"
         )
     if data.source.lower().endswith(_TABLES) and not share_a_unit(data.X):
-        said += [f"note: {sentence}" for sentence in column_remarks(data.X, names)]
+        said += _remarks(data, names)
+    return said
+
+
+def _remarks(data: Dataset, names: Sequence[str]) -> list[str]:
+    """What is said of columns, and the flag that leaves out those that may do harm."""
+    from rkhs.data.columns import column_remarks
+
+    remarks = column_remarks(data.X, names)
+    harmful = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
+    said = [f"note: {remark.text}" for remark in remarks]
+    if harmful:
+        titled = data.column_names is not None
+        written = ",".join(harmful if titled else [name.removeprefix("column ") for name in harmful])
+        said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(harmful) == 1 else 'them'} out")
     return said

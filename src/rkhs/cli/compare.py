@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import as_values, read_with_values
 
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
     target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
     parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
+    add_drop_option(parser)
     parser.add_argument(
         "--n-components", metavar="P", type=int, default=10, help="numbers in the code of a row (default 10)"
     )

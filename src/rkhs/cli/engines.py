@@ -68,6 +68,8 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
 
     if data.kind != "vectors" or not isinstance(path, str) or args.columns is not None:
         return data.items
+    if getattr(args, "drop_columns", None) is not None:
+        return data.items
     if path.lower().endswith(".npy"):
         return as_rows(os.path.abspath(path))
     if path.lower().endswith(".parquet") and data.column_names is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
-from rkhs.cli.inputs import add_input_options, input_notes, read_input, user_errors
+from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_input, user_errors
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
@@ -110,6 +110,7 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
     add_scale_option(parser)
+    add_drop_option(parser)
 
 
 def add_predict_options(parser: argparse.ArgumentParser) -> None:
@@ -240,8 +241,10 @@ def _open_stream(args: argparse.Namespace) -> Dataset:
     from rkhs.data import Dataset
     from rkhs.engines import as_rows
 
-    if args.gram or args.kind not in (None, "vectors"):
-        raise InputError(f"--stream reads rows of numbers; leave out {'--gram' if args.gram else '--kind'}")
+    chosen = next((name for name in ("columns", "drop_columns") if getattr(args, name) is not None), None)
+    if args.gram or args.kind not in (None, "vectors") or chosen is not None:
+        other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
+        raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
     return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
 
 

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
 
 __all__ = [
+    "add_drop_option",
     "add_input_options",
     "chunks_for_model",
     "column",
     "diag_options",
     "input_notes",
+    "named_columns",
     "read_for_model",
     "read_input",
     "real",
@@ -65,10 +67,39 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_drop_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option of commands that fit models; others find the columns of the fit by themselves.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
+
+
+def named_columns(text: str | list[str | int] | None) -> list[str | int]:
+    """The columns that were typed, with commas between them.
+
+    Parameters
+    ----------
+    text : str, list or None
+        A list is given back.
+
+    Returns
+    -------
+    list of str or int
+    """
+    if text is None or isinstance(text, list):
+        return text or []
+    return [column(part.strip()) for part in text.split(",")]
+
+
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if args.columns is not None:
-        options["columns"] = [column(part.strip()) for part in args.columns.split(",")]
+        options["columns"] = named_columns(args.columns)
+    if getattr(args, "drop_columns", None) is not None:
+        options["drop_columns"] = named_columns(args.drop_columns)
     if args.index_column is not None:
         options["index_column"] = args.index_column
     if args.smiles is not None:
@@ -214,7 +245,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     from rkhs.data import read_mixed
 
     options = _options(args)
-    refused = sorted(set(options) - {"columns", "index_column", "header", "delimiter", "encoding"})
+    refused = sorted(set(options) - {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"})
     if refused or getattr(args, "gram", False):
         named = ", ".join(f"`{name}`" for name in refused)
         raise InputError(f"a mixed table takes no {named or '--gram'}; leave it out")

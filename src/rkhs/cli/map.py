@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import add_scale_option, column_sentences
 from rkhs.cli.fit import build_estimator
-from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
+from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
 
@@ -61,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
     )
     add_scale_option(parser)
+    add_drop_option(parser)
     add_input_options(parser)
 
 

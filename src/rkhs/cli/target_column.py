@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rkhs.cli.inputs import named_columns
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -15,21 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["read_target", "target_values"]
 
 
-def read_target(args: argparse.Namespace, path: str) -> tuple[list[str], argparse.Namespace]:
-    """The cells of ``--target``, and the arguments that read the other columns.
+def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> tuple[list[str], argparse.Namespace]:
+    """The cells of a column that is not fitted, and the arguments that read the others.
 
     Parameters
     ----------
     args : argparse.Namespace
-        With the options of :func:`rkhs.cli.inputs.add_input_options`, ``gram``, ``mixed`` and ``target``.
+        With the options of :func:`rkhs.cli.inputs.add_input_options`, ``gram`` and what `flag` says.
     path : str
+    flag : str, default="--target"
+        That names the column.
 
     Returns
     -------
     texts : list of str
         One a row; a gap is a text such as "" or "NA".
     args : argparse.Namespace
-        With all other columns as ``columns``, if the user chose none.
+        With the column among ``drop_columns``, if the user chose no columns.
 
     Raises
     ------
@@ -37,50 +41,25 @@ def read_target(args: argparse.Namespace, path: str) -> tuple[list[str], argpars
         For a file without columns, and a column that is not there.
     """
     from rkhs._core.errors import InputError
-    from rkhs.data.dataset import locate
+    from rkhs.data.readers import _Options, read_texts
 
+    name = getattr(args, flag.removeprefix("--"))
     extension = Path(path).suffix.lower()
     if args.gram or extension not in (".csv", ".tsv", ".parquet"):
         what = "a Gram matrix" if args.gram else repr(path)
-        raise InputError(f"--target names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
-    texts, titles, width, has_names = (_of_parquet if extension == ".parquet" else _of_text)(args, path)
-    left_out = {locate(args.target, titles, width, "target")}
-    if args.index_column is not None:
-        left_out.add(locate(args.index_column, titles, width, "index_column"))
-    elif has_names and not args.mixed:
-        left_out.add(0)
-    others = [str(j) for j in range(width) if j not in left_out]
-    if args.columns is not None or args.smiles is not None:
-        return texts, args
-    if not others:
-        raise InputError(f"{path}: expected a column besides the target; got none; check --target")
-    header = args.header or ("yes" if isinstance(args.target, str) and extension != ".parquet" else None)
-    return texts, argparse.Namespace(**{**vars(args), "columns": ",".join(others), "header": header})
-
-
-def _of_text(args: argparse.Namespace, path: str) -> tuple[list[str], Sequence[str] | None, int, bool]:
-    """Cells, titles and number of columns, and whether the first column holds names."""
-    from rkhs.data.text import open_text, read_text_columns
-
-    named = True if isinstance(args.target, str) else None
-    opened = open_text(
-        Path(path),
-        delimiter=args.delimiter or ("\t" if path.lower().endswith(".tsv") else ","),
-        header=named if args.header is None else args.header == "yes",
-        encoding=args.encoding or "utf-8",
+        raise InputError(f"{flag} names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
+    header = (True if getattr(args, "mixed", False) else None) if args.header is None else args.header == "yes"
+    options = _Options(
+        index_column=args.index_column, header=header, delimiter=args.delimiter, encoding=args.encoding or "utf-8"
     )
-    texts, names = read_text_columns(opened, column=args.target, index_column=args.index_column, argument="target")
-    return texts, opened.names, opened.width, names is not None
-
-
-def _of_parquet(args: argparse.Namespace, path: str) -> tuple[list[str], Sequence[str] | None, int, bool]:
-    from rkhs.data.parquet import import_pandas, read_parquet_text
-
-    cells, names = read_parquet_text(Path(path), column=args.target, index_column=args.index_column, argument="target")
-    frame = import_pandas().read_parquet(path)
-    stored = not isinstance(frame.index, import_pandas().RangeIndex)
-    titles = [str(title) for title in frame.columns]
-    return [str(cell) for cell in cells], titles, len(titles), names is not None and not stored
+    try:
+        texts = [str(cell) for cell in read_texts(Path(path), extension, name, options, "target")[0]]
+    except InputError as error:
+        raise InputError(str(error).replace("`target`", flag)) from error
+    if args.columns is not None or args.smiles is not None or args.kind not in (None, "vectors"):
+        return texts, args
+    dropped = [*named_columns(getattr(args, "drop_columns", None)), name]
+    return texts, argparse.Namespace(**{**vars(args), "drop_columns": dropped})
 
 
 def target_values(texts: Sequence[str], skipped: Sequence[SkippedRow]) -> np.ndarray:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.inputs import column, read_input
+from rkhs.cli.inputs import named_columns, read_input
+from rkhs.cli.target_column import read_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["as_values", "read_with_numbers", "read_with_values"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
-_GAPS = frozenset({"", "na", "nan", "null", "none", "?"})
 _READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
 
 
@@ -45,19 +45,21 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
     from rkhs._core.errors import InputError
 
-    wanted = [column(part.strip()) for part in args.predict.split(",")]
+    wanted = named_columns(args.predict)
     known = _read_columns(args, wanted)
     Y = np.asarray(known.X, dtype=float)
     names = [f"column{name}" if isinstance(name, int) else name for name in wanted]
     if known.column_names is not None:
         names = list(known.column_names)
-    data = read_input(args, args.input, gram=args.gram)
+    tabular = args.targets is None and args.drop_columns is not None
+    dropped = [*named_columns(args.drop_columns), *wanted] if tabular else args.drop_columns
+    data = read_input(argparse.Namespace(**{**vars(args), "drop_columns": dropped}), args.input, gram=args.gram)
     if data.skipped:
         Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
     _refuse_other_order(args, data, known)
-    if args.targets is None and data.kind in ("vectors", "table"):
+    if args.targets is None and args.drop_columns is None and data.kind in ("vectors", "table"):
         data = _without(args, data, wanted, names)
     return data, Y, names
 
@@ -105,7 +107,7 @@ def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], n
 
     from rkhs._core.errors import InputError
 
-    given = None if args.columns is None else [column(part.strip()) for part in args.columns.split(",")]
+    given = None if args.columns is None else named_columns(args.columns)
     if data.column_names is not None:
         places = [data.column_names.index(name) for name in names if name in data.column_names]
     elif given is not None:
@@ -154,37 +156,15 @@ def read_with_values(
 
     if args.gram:
         raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
-    try:
-        columns = _columns_of_items(args, name)
-        data = read_input(argparse.Namespace(**{**vars(args), "index_column": name, "columns": columns}), args.input)
-    except InputError as error:
-        raise InputError(str(error).replace("`index_column`", flag)) from error
-    if data.row_names is None:
+    if name in named_columns(args.columns):
+        raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
+    texts, reading = read_target(args, args.input, flag)
+    data = read_input(reading, args.input)
+    if len(texts) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
-    return data, as_values(data.row_names, f"{flag} {name}", gaps=gaps)
-
-
-def _columns_of_items(args: argparse.Namespace, name: str | int) -> str | None:
-    """``--columns``, or in a text table with names of rows all columns beside these names and the one that is known."""
-    from pathlib import Path
-
-    from rkhs.data.dataset import locate
-    from rkhs.data.text import open_text, read_text_columns
-
-    extension = args.input.lower()[-4:]
-    if args.columns is not None or args.smiles is not None or extension not in (".csv", ".tsv"):
-        return args.columns
-    if args.kind not in (None, "vectors"):
-        return None
-    header = None if args.header is None else args.header == "yes"
-    delimiter = args.delimiter or ("," if extension == ".csv" else "\t")
-    file = open_text(Path(args.input), delimiter=delimiter, header=header, encoding=args.encoding or "utf-8")
-    index = 0 if args.index_column is None else locate(args.index_column, file.names, file.width, "--index-column")
-    known = locate(name, file.names, file.width, "index_column")
-    names = read_text_columns(file, column=name, index_column=args.index_column, argument="index_column")[1]
-    if names is None:
-        return None
-    return ",".join(str(i) for i in range(file.width) if i not in (index, known))
+    out = {bad.row for bad in data.skipped}
+    cells = [text for row, text in enumerate(texts, 1) if row not in out]
+    return data, as_values(cells, f"{flag} {name}", gaps=gaps)
 
 
 def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndarray:
@@ -210,8 +190,9 @@ def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndar
     import numpy as np
 
     from rkhs._core.errors import InputError
+    from rkhs.data.text import MISSING
 
-    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in _GAPS]
+    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in MISSING]
     if empty and not gaps:
         raise InputError(
             f"{what} must have a value in every row; row {empty[0] + 1} has none ({len(empty)} such rows). Drop them"

@@ -16,6 +16,7 @@ FLAGS = {
     "columns": ("--columns", "A,B,..."),
     "delimiter": ("--delimiter", "CHAR"),
     "diag": ("--diag", "VALUE"),
+    "drop_columns": ("--drop-columns", "A,B,..."),
     "encoding": ("--encoding", "NAME"),
     "engine": ("--engine", "NAME"),
     "expected_sha256": ("--sha256", "DIGITS"),
@@ -45,6 +46,7 @@ FLAGS = {
 """Flag and placeholder of each argument that has a flag of its own; other parameters are set by ``--set``."""
 
 _PHRASES = {
+    "keep texts and gaps with read_mixed and kernel='mixed_table'": "fit with --mixed, which keeps texts and gaps",
     "columns='raw'": "--scale-columns no",
     "columns='scaled'": "--scale-columns yes",
     'gram="cross"': "rkhs transform with a model",

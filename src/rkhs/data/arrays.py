@@ -97,7 +97,7 @@ def load_npy(path: Path) -> np.ndarray:
     return array
 
 
-def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
+def read_npy(path: Path, *, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None) -> Table:
     """Read the array of an npy file.
 
     Parameters
@@ -105,6 +105,8 @@ def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
     path : Path
     columns : sequence of int, or None
         Positions of the columns to keep; None keeps all.
+    drop_columns : sequence of int, or None
+        Positions of the columns to leave out.
 
     Returns
     -------
@@ -116,10 +118,12 @@ def read_npy(path: Path, *, columns: Sequence[object] | None) -> Table:
     InputError
         If the file is damaged, or is not a finite, real, two-dimensional array.
     """
-    return _table(load_npy(path), str(path), columns)
+    return _table(load_npy(path), str(path), columns, drop_columns)
 
 
-def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -> Table:
+def read_npz(
+    path: Path, *, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None
+) -> Table:
     """Read one array of an npz file.
 
     Parameters
@@ -129,6 +133,8 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
         Name of the array; None if the file holds only one.
     columns : sequence of int, or None
         Positions of the columns to keep; None keeps all.
+    drop_columns : sequence of int, or None
+        Positions of the columns to leave out.
 
     Returns
     -------
@@ -153,7 +159,7 @@ def read_npz(path: Path, *, key: str | None, columns: Sequence[object] | None) -
         raise
     except UNREADABLE as error:
         raise _unreadable(path, "npz", error) from error
-    return _table(array, f"{path}[{name!r}]", columns)
+    return _table(array, f"{path}[{name!r}]", columns, drop_columns)
 
 
 def _choose(path: Path, names: list[str], key: str | None) -> str:
@@ -184,10 +190,16 @@ def _unreadable(path: Path, form: str, error: Exception) -> InputError:
     )
 
 
-def _table(array: np.ndarray, source: str, columns: Sequence[object] | None) -> Table:
+def _table(
+    array: np.ndarray, source: str, columns: Sequence[object] | None, drop_columns: Sequence[object] | None
+) -> Table:
     values = as_numbers(array, source)
     check_size(values, source)
     positions = locate_all(columns, None, values.shape[1])
+    dropped = locate_all(drop_columns, None, values.shape[1], "drop_columns")
+    if dropped is not None:
+        positions = [j for j in range(values.shape[1]) if j not in dropped]
+        check_size(values[:, positions], source)
     table = Table(values if positions is None else np.ascontiguousarray(values[:, positions]), None, None)
     check_finite(table, source)
     return table

@@ -17,7 +17,7 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs.data.dataset import Dataset, SkippedRow, Table, as_numbers
 from rkhs.data.fingerprints import refusal
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
-from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options, read_table
+from rkhs.data.readers import _check_options, _check_path, _listed, _named, _open, _Options, read_table
 from rkhs.data.text import TextFile, read_numbers, read_text_columns
 
 __all__ = ["read_chunks"]
@@ -55,7 +55,8 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     unknown = set(options) - set(vars(_Options()))
     if unknown:
         raise InputError(f"read_chunks has no option {sorted(unknown)[0]!r}; it has those of read_table")
-    options["columns"] = _listed(options.get("columns"))
+    for name in ("columns", "drop_columns"):
+        options[name] = _listed(options.get(name), name)
     settings = _Options(**options)
     if settings.gram is True:
         raise InputError("read_chunks reads rows: a square Gram matrix is read by read_table; got gram=True")
@@ -64,8 +65,7 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     if extension == ".smi":
         yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
     elif extension in (".csv", ".tsv"):
-        named = (*(settings.columns or ()), settings.index_column, settings.smiles_column)
-        opened = _open(file, extension, settings, *named)
+        opened = _open(file, extension, settings, *_named(settings))
         if settings.smiles_column is not None:
             yield from _molecules(_smiles_cells(opened, count, settings), str(file), settings)
         else:
@@ -94,8 +94,9 @@ def _mapped(file: Path, settings: _Options) -> Dataset:
             X: np.ndarray = np.lib.format.open_memmap(file, mode="r")
     except UNREADABLE:
         X = np.empty(0)
-    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size or settings.columns is not None:
-        return read_table(file, columns=settings.columns, gram=settings.gram)
+    chosen: Any = {"columns": settings.columns, "drop_columns": settings.drop_columns}
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size or any(v is not None for v in chosen.values()):
+        return read_table(file, gram=settings.gram, **chosen)
     return Dataset(X, "gram" if settings.gram else "vectors", None, None, str(file))
 
 
@@ -154,6 +155,7 @@ def _text_rows(opened: TextFile, count: int, settings: _Options) -> Iterator[Dat
     known: bool | None = None
     for part in _parts(opened, count):
         part = replace(part, has_row_names=known)
-        table: Table = read_numbers(part, columns=settings.columns, index_column=settings.index_column)
+        chosen: Any = {"columns": settings.columns, "drop_columns": settings.drop_columns}
+        table: Table = read_numbers(part, index_column=settings.index_column, **chosen)
         known = table.row_names is not None
         yield Dataset(table.values, kind, table.row_names, table.column_names, opened.source)

@@ -6,15 +6,20 @@ The rules and their thresholds were set on public sets; ``benchmarks/columns.py`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = [
     "TENFOLD",
+    "Remark",
     "Spreads",
+    "are_dates",
+    "as_numbers",
     "column_remarks",
+    "is_gap",
     "listed",
     "many",
     "rounded",
@@ -32,6 +37,12 @@ _COMPARED = 500  # columns whose correlations are computed
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$")
+# A day of the calendar, written in any of the usual ways; a time may follow.
+_YEAR, _MONTH, _OF_MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_DAY = re.compile(
+    rf"(?:{_YEAR}([-/.]){_MONTH}\1{_OF_MONTH}|{_OF_MONTH}([-/.]){_MONTH}\2{_YEAR}|{_MONTH}(/){_OF_MONTH}\3{_YEAR})"
+    r"(?:[T ]\d.*)?$"
+)
 _CLASS_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
 )
@@ -144,43 +155,121 @@ def _most_common(values: np.ndarray) -> float:
     return float(np.unique(values, return_counts=True)[1].max()) / len(values)
 
 
-def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[str]:
-    """Say which columns look like identifiers, dates, classes, constants or copies of others.
+class Remark(NamedTuple):
+    """A sentence about columns, and the names of those that may better be left out."""
+
+    text: str
+    leave_out: tuple[str, ...] = ()
+
+
+def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
+    """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        NaN where a cell is empty or holds a text.
+        Numbers, NaN where a cell is empty; or objects: numbers, texts, and None where a cell is empty.
     names : sequence of d str
 
     Returns
     -------
-    list of str
-        Sentences.
+    list of Remark
     """
     titles = np.array(names, dtype=object)
+    cells = [[cell for cell in column if not is_gap(cell)] for column in X.T] if X.dtype == object else []
+    texts = {j: values for j, values in enumerate(cells) if any(isinstance(cell, str) for cell in values)}
+    X = as_numbers(X) if cells else X
     columns = [X[np.isfinite(X[:, j]), j] for j in range(X.shape[1])]
-    ids = [j for j, values in enumerate(columns) if _is_identifier(values, str(titles[j]))]
-    dates = [j for j, values in enumerate(columns) if j not in ids and _is_date(values)]
+    ids = [j for j, values in enumerate(columns) if j not in texts and _is_identifier(values, str(titles[j]))]
+    days = [j for j, values in texts.items() if are_dates(values)]
+    named = [j for j, values in texts.items() if j not in days and _FEW <= len(values) == len(set(values))]
+    dates = [j for j, values in enumerate(columns) if j not in texts and j not in ids and _is_date(values)]
     said = []
-    if ids:
-        looks = "looks" if len(ids) == 1 else "look"
-        counted = " and are counted up" if all(_is_counter(columns[j]) for j in ids) else ""
-        said.append(
-            f"{listed(titles[ids])} {looks} like identifiers: all values differ{counted}. They say nothing of an "
-            "item; leave them out."
-        )
+    if ids or named:
+        found = titles[sorted([*ids, *named])]
+        looks = "looks" if len(found) == 1 else "look"
+        counted = " and are counted up" if not named and all(_is_counter(columns[j]) for j in ids) else ""
+        text = f"{listed(found)} {looks} like identifiers: all values differ{counted}. They say nothing of an item"
+        said.append(Remark(f"{text}; leave them out.", tuple(found.tolist())))
     if dates:
         looks = "looks like a date" if len(dates) == 1 else "look like dates"
+        text = f"{listed(titles[dates])} {looks} and will be read as plain numbers. Leave such columns out, or count"
+        said.append(Remark(f"{text} days from a start if time matters.", tuple(titles[dates])))
+    if days:
+        text = f"{listed(titles[days])} {'holds' if len(days) == 1 else 'hold'} dates as texts: each date is a category"
         said.append(
-            f"{listed(titles[dates])} {looks} and will be read as plain numbers. Leave such columns out, or count days "
-            "from a start if time matters."
+            Remark(f"{text} of its own. Count days from a start instead, or leave them out.", tuple(titles[days]))
         )
-    said += _classes(columns, titles, [*ids, *dates])
+    known = [len(texts[j]) if j in texts else len(values) for j, values in enumerate(columns)]
+    sparse = [j for j, count in enumerate(known) if 2 * count < len(X) >= _FEW and j not in (*ids, *named, *days)]
+    said += _mostly_empty([texts.get(j, columns[j]) for j in range(len(columns))], titles, sparse, len(X))
+    said += _classes(columns, titles, [*ids, *named, *dates, *days, *sparse])
+    said += _text_classes(texts, titles, [*named, *days, *sparse])
     constant = [j for j, values in enumerate(columns) if len(values) and np.ptp(values) == 0.0]
     if constant:
-        said.append(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(titles[constant])}).")
+        said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(titles[constant])})."))
     return said + list(_copies(X, titles))
+
+
+def as_numbers(cells: np.ndarray) -> np.ndarray:
+    """Numbers of a table of objects, shape (n, d); NaN for texts and gaps.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+    """
+    return np.array([[_number(cell) for cell in row] for row in cells]).reshape(cells.shape)
+
+
+def _number(cell: Any) -> float:
+    return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
+
+
+def is_gap(cell: Any) -> bool:
+    """Whether a cell holds nothing: None, NaN, NaT or NA."""
+    return cell is None or type(cell).__name__ == "NAType" or (not isinstance(cell, str) and bool(cell != cell))
+
+
+def are_dates(texts: Iterable[str]) -> bool:
+    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024.
+
+    Parameters
+    ----------
+    texts : iterable of str
+
+    Returns
+    -------
+    bool
+    """
+    found = [_DAY.match(text.strip()) for text in texts]
+    return bool(found) and all(match is not None for match in found)
+
+
+def _mostly_empty(columns: Sequence[Any], titles: np.ndarray, sparse: list[int], n: int) -> Iterator[Remark]:
+    for j in sparse:
+        values = columns[j]
+        few = 2 <= len(set(values)) <= _CLASSES
+        what = "looks like a class that few rows know" if few else "is mostly empty"
+        text = f"{titles[j]} {what}: {n - len(values)} of {n} cells are empty. The model reads it like any other column"
+        yield Remark(f"{text}; leave it out if it is what you want to find.", (titles[j],))
+
+
+def _text_classes(texts: dict[int, list[str]], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
+    for j, values in texts.items():
+        different = len(set(values))
+        if j not in known and 2 <= different <= _CLASSES and _CLASS_NAME.search(str(titles[j])):
+            yield Remark(_class_sentence(titles[j], f"{different} different texts"), (titles[j],))
+
+
+def _class_sentence(name: str, values: str) -> str:
+    return (
+        f"{name} looks like a class: {values}. The model reads it like any other column; leave it out if it is what "
+        "you want to find."
+    )
 
 
 def _is_counter(values: np.ndarray) -> bool:
@@ -213,7 +302,7 @@ def _is_date(values: np.ndarray) -> bool:
     return any(bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3))
 
 
-def _classes(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[str]:
+def _classes(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
     """A column of few whole numbers that is named for a class, or is the first or last beside measured ones."""
     few = [len(values) >= _FEW and _are_classes(values) for values in columns]
     others = [j for j in range(len(columns)) if j not in known]
@@ -221,10 +310,8 @@ def _classes(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) ->
     alone = sum(few[j] for j in others) == 1 and len(others) > 2
     found = [j for j in others if few[j] and (_CLASS_NAME.search(str(titles[j])) or (alone and j in at_ends))]
     for j in found:
-        yield (
-            f"{titles[j]} looks like a class: {len(np.unique(columns[j]))} different whole numbers. The model reads it "
-            "like any other column; leave it out if it is what you want to find."
-        )
+        different = len(np.unique(columns[j]))
+        yield Remark(_class_sentence(titles[j], f"{different} different whole numbers"), (titles[j],))
 
 
 def _are_classes(values: np.ndarray) -> bool:
@@ -235,7 +322,7 @@ def _are_classes(values: np.ndarray) -> bool:
     return 2 <= len(different) <= _CLASSES and bool((different == np.round(different)).all())
 
 
-def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[str]:
+def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
     """Columns that are a multiple of an earlier one, and a constant."""
     whole = np.flatnonzero(np.isfinite(X).all(0))
     varies = whole[np.ptp(X[:, whole], axis=0) > 0.0] if len(X) >= _FEW else whole[:0]
@@ -246,9 +333,10 @@ def _copies(X: np.ndarray, titles: np.ndarray) -> Iterator[str]:
     copies = [pair for pair in pairs if abs(_correlations(X[:, pair])[0, 1]) > 1.0 - 1e-10]
     for copy, first in copies[:_FEW]:
         how = "a copy of" if np.array_equal(X[:, copy], X[:, first]) else "a copy in another unit of"
-        yield f"{titles[copy]} is {how} {titles[first]}, which then counts twice. Leave one of them out."
+        text = f"{titles[copy]} is {how} {titles[first]}, which then counts twice. Leave one of them out."
+        yield Remark(text, (titles[copy],))
     if len(copies) > _FEW:
-        yield f"{len(copies) - _FEW} more columns are copies of others."
+        yield Remark(f"{len(copies) - _FEW} more columns are copies of others.")
 
 
 def _correlations(X: np.ndarray) -> np.ndarray:

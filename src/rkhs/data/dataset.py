@@ -161,7 +161,9 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
     raise InputError(f"`{argument}` must name a column of the file; got {wanted!r}, which is not there; {hint}")
 
 
-def locate_all(wanted: Sequence[object] | None, names: Sequence[str] | None, width: int) -> list[int] | None:
+def locate_all(
+    wanted: Sequence[object] | None, names: Sequence[str] | None, width: int, argument: str = "columns"
+) -> list[int] | None:
     """Positions of the columns that ``columns=`` asks for, or None if it asks for all.
 
     Parameters
@@ -172,6 +174,8 @@ def locate_all(wanted: Sequence[object] | None, names: Sequence[str] | None, wid
         The names there are.
     width : int
         Number of columns.
+    argument : str, default="columns"
+        The argument `wanted` came in, for messages.
 
     Returns
     -------
@@ -187,13 +191,13 @@ def locate_all(wanted: Sequence[object] | None, names: Sequence[str] | None, wid
         return None
     if isinstance(wanted, (str, bytes)):
         raise InputError(
-            f"`columns` must be a list of column names; got the single string {wanted!r}; write [{wanted!r}]"
+            f"`{argument}` must be a list of column names; got the single string {wanted!r}; write [{wanted!r}]"
         )
-    positions = [locate(item, names, width, "columns") for item in wanted]
+    positions = [locate(item, names, width, argument) for item in wanted]
     if not positions:
-        raise InputError("`columns` must name at least one column; got an empty list; leave it out to read all columns")
+        raise InputError(f"`{argument}` must name at least one column; got an empty list; leave it out to read all")
     if len(set(positions)) < len(positions):
-        raise InputError(f"`columns` must name each column once; got {list(wanted)!r}; remove the repeated one")
+        raise InputError(f"`{argument}` must name each column once; got {list(wanted)!r}; remove the repeated one")
     return positions
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
+from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset, listed, locate, locate_all
 from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options
 from rkhs.data.text import MISSING, is_grouped_number, number_in, unescape_formula
@@ -26,6 +27,7 @@ def read_mixed(
     delimiter: str | None = None,
     encoding: str = "utf-8",
     kinds: Sequence[str] | None = None,
+    drop_columns: Sequence[str | int] | None = None,
 ) -> Dataset:
     """Read a table whose columns hold numbers or texts, with missing cells, for the kernel ``MixedTable``.
 
@@ -44,6 +46,8 @@ def read_mixed(
     encoding : str, default="utf-8"
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
+    drop_columns : sequence of str or int, default=None
+        Columns to leave out, in place of `columns`.
 
     Returns
     -------
@@ -53,7 +57,8 @@ def read_mixed(
     Raises
     ------
     InputError
-        If the file is missing or damaged, or a cell of a column of numbers is none.
+        If the file is missing or damaged, a cell of a column of numbers is none, or a column holds dates, which have
+        to be made numbers first.
     """
     file, extension = _check_path(path)
     if extension not in (".csv", ".tsv"):
@@ -61,12 +66,22 @@ def read_mixed(
             f"`path` of a mixed table must end in .csv or .tsv; got {file.name!r}; read others with pandas"
         )
     known = True if header is None else header
-    options = _Options(_listed(columns), index_column, header=known, delimiter=delimiter, encoding=encoding)
+    options = _Options(
+        _listed(columns),
+        index_column,
+        header=known,
+        delimiter=delimiter,
+        encoding=encoding,
+        drop_columns=_listed(drop_columns, "drop_columns"),
+    )
     _check_options(options, extension)
     opened = _open(file, extension, options)
     index = None if index_column is None else locate(index_column, opened.names, opened.width, "index_column")
     wanted = locate_all(options.columns, opened.names, opened.width)
-    positions = [j for j in range(opened.width) if j != index] if wanted is None else wanted
+    dropped = locate_all(options.drop_columns, opened.names, opened.width, "drop_columns") or []
+    positions = [j for j in range(opened.width) if j != index and j not in dropped] if wanted is None else wanted
+    if not positions:
+        raise InputError(f"{file}: expected a column besides those left out; got none; check `drop_columns`")
     if kinds is not None and not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
         raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
     if kinds is not None and len(kinds) != len(positions):
@@ -76,13 +91,14 @@ def read_mixed(
     for j, position in enumerate(positions):
         cells = [row[position].strip() for row in rows]
         name = str(position) if opened.names is None else opened.names[position]
-        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}")
+        argument = position if opened.names is None else name
+        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}", argument)
     names = None if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
     titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
     return Dataset(X, "table", names, titles, str(file))
 
 
-def _column(cells: list[str], kind: str | None, where: str) -> list[float | str | None]:
+def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> list[float | str | None]:
     """Cells as numbers, or as texts; None where one is missing."""
     known = [cell.lower() not in MISSING for cell in cells]
     numbers = [number_in(cell) if k else None for cell, k in zip(cells, known, strict=True)]
@@ -92,6 +108,11 @@ def _column(cells: list[str], kind: str | None, where: str) -> list[float | str 
         raise InputError(
             f"{where} must hold numbers or texts; got {shown(grouped)}, a number with separators or a unit; remove "
             "these, or begin them with a letter if they are names"
+        )
+    if kind is None and odd and are_dates(cell for cell, k in zip(cells, known, strict=True) if k):
+        raise InputError(
+            f"{where} must hold numbers or texts; got dates, such as {shown(cells[odd[0] - 1])}; write the days since "
+            f"a start as numbers, or leave the column out with drop_columns=[{name!r}]"
         )
     if kind == "text" or (kind is None and odd):
         return [cell if k else None for cell, k in zip(cells, known, strict=True)]

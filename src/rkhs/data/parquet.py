@@ -43,7 +43,13 @@ def import_pandas() -> Any:
     return pandas
 
 
-def read_parquet_numbers(path: Path, *, columns: Sequence[object] | None, index_column: str | int | None) -> Table:
+def read_parquet_numbers(
+    path: Path,
+    *,
+    columns: Sequence[object] | None,
+    index_column: str | int | None,
+    drop_columns: Sequence[object] | None = None,
+) -> Table:
     """Read the numeric columns of a parquet file.
 
     Parameters
@@ -53,6 +59,8 @@ def read_parquet_numbers(path: Path, *, columns: Sequence[object] | None, index_
         The columns to read; None reads all.
     index_column : str, int or None
         The column of row names; None takes the stored index, or a first column of text, all of it different.
+    drop_columns : sequence of str or int, or None
+        Columns to leave out, whatever they hold.
 
     Returns
     -------
@@ -69,14 +77,16 @@ def read_parquet_numbers(path: Path, *, columns: Sequence[object] | None, index_
     pandas = import_pandas()
     frame, names, row_names = _frame(pandas, path)
     positions = locate_all(columns, names, len(names))
+    dropped = locate_all(drop_columns, names, len(names), "drop_columns") or []
     index = None if index_column is None else locate(index_column, names, len(names), "index_column")
-    if index is None and row_names is None and _is_text_index(pandas, frame, positions):
+    chosen = positions if positions is not None else dropped or None
+    if index is None and row_names is None and _is_text_index(pandas, frame, chosen):
         index = 0
         if positions is None and any(map(is_grouped_number, frame.iloc[:, 0])):
             index = None  # numbers written for people: data, refused below
     if index is not None:
         row_names = tuple(str(name) for name in frame.iloc[:, index])
-    kept = positions if positions is not None else [i for i in range(len(names)) if i != index]
+    kept = positions if positions is not None else [i for i in range(len(names)) if i != index and i not in dropped]
     text = [i for i in kept if not pandas.api.types.is_numeric_dtype(frame.dtypes.iloc[i])]
     if text:
         raise InputError(

@@ -22,14 +22,15 @@ from rkhs.data.text import TextFile, open_text, read_numbers, read_text_columns
 __all__ = ["EXTENSIONS", "read_table"]
 
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
-_TEXT = frozenset({"columns", "index_column", "smiles_column", "gram", "header", "delimiter", "encoding"}) | _PRINTS
+_SOME = frozenset({"columns", "drop_columns"})
+_TEXT = _SOME | {"index_column", "smiles_column", "gram", "header", "delimiter", "encoding"} | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
 _USES: dict[str, frozenset[str]] = {
     ".csv": _TEXT,
     ".tsv": _TEXT,
-    ".parquet": frozenset({"columns", "index_column", "smiles_column", "gram"}) | _PRINTS,
-    ".npy": frozenset({"columns", "gram"}),
-    ".npz": frozenset({"columns", "gram", "key"}),
+    ".parquet": _SOME | {"index_column", "smiles_column", "gram"} | _PRINTS,
+    ".npy": _SOME | {"gram"},
+    ".npz": _SOME | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _PRINTS,
     ".fasta": frozenset(),
     ".fa": frozenset(),
@@ -53,6 +54,7 @@ class _Options:
     fingerprint: str = "morgan"
     radius: int = RADIUS
     n_bits: int = N_BITS
+    drop_columns: Sequence[str | int] | None = None
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ def read_table(
     fingerprint: str = "morgan",
     radius: int = RADIUS,
     n_bits: int = N_BITS,
+    drop_columns: Sequence[str | int] | None = None,
 ) -> Dataset:
     """Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -108,6 +111,8 @@ def read_table(
         Of "morgan" and "counts", in bonds.
     n_bits : int, default=2048
         Length of a fingerprint; "maccs" has 167.
+    drop_columns : sequence of str or int, default=None
+        Columns to leave out, in place of `columns`; they may hold texts and gaps.
 
     Returns
     -------
@@ -124,7 +129,9 @@ def read_table(
         If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
     """
     texts = (header, delimiter, encoding, on_error)
-    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, fingerprint, radius, n_bits)
+    dropped = _listed(drop_columns, "drop_columns")
+    recipe = (fingerprint, radius, n_bits)
+    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, *recipe, dropped)
     file, extension = _check_path(path)
     _check_options(options, extension)
     return _read(file, extension, options)
@@ -177,12 +184,15 @@ def _check_options(options: _Options, extension: str) -> None:
     if unused:
         taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
         raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {given}; leave it out")
-    if options.smiles_column is not None and (options.gram or options.columns is not None):
-        other = "gram" if options.gram else "columns"
+    chosen = next((name for name in ("columns", "drop_columns") if getattr(options, name) is not None), None)
+    if options.smiles_column is not None and (options.gram or chosen is not None):
+        other = "gram" if options.gram else chosen
         raise InputError(
             f"`smiles_column` makes fingerprints the only columns; got `{other}` too; leave one out, and read other "
             "columns with a second call"
         )
+    if options.columns is not None and options.drop_columns is not None:
+        raise InputError("`columns` names what is read and `drop_columns` what is not; got both; leave one out")
     _check_recipe(options, extension)
 
 
@@ -204,12 +214,12 @@ def _check_recipe(options: _Options, extension: str) -> None:
         raise InputError(f"{options.fingerprint} fingerprints have no {useless[0]}; got {getattr(options, useless[0])}")
 
 
-def _listed(columns: Any) -> Any:
+def _listed(columns: Any, name: str = "columns") -> Any:
     """Columns as a list that can be read more than once; a single text is refused where names are known."""
     if columns is None or isinstance(columns, (str, bytes)):
         return columns
     if not hasattr(columns, "__iter__"):
-        raise InputError(f"`columns` must be a list of column names or positions; got {shown(columns)}; write [...]")
+        raise InputError(f"`{name}` must be a list of column names or positions; got {shown(columns)}; write [...]")
     return list(columns)
 
 
@@ -237,11 +247,17 @@ def read_texts(
 
 
 def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
+    chosen: Any = {"columns": options.columns, "drop_columns": options.drop_columns}
     if extension == ".npy":
-        return read_npy(file, columns=options.columns)
+        return read_npy(file, **chosen)
     if extension == ".npz":
-        return read_npz(file, key=options.key, columns=options.columns)
+        return read_npz(file, key=options.key, **chosen)
     if extension == ".parquet":
-        return read_parquet_numbers(file, columns=options.columns, index_column=options.index_column)
-    opened = _open(file, extension, options, *(options.columns or ()), options.index_column)
-    return read_numbers(opened, columns=options.columns, index_column=options.index_column)
+        return read_parquet_numbers(file, index_column=options.index_column, **chosen)
+    opened = _open(file, extension, options, *_named(options))
+    return read_numbers(opened, index_column=options.index_column, **chosen)
+
+
+def _named(options: _Options) -> tuple[Any, ...]:
+    """Everything that names a column."""
+    return (*(options.columns or ()), *(options.drop_columns or ()), options.index_column, options.smiles_column)

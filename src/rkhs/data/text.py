@@ -22,6 +22,7 @@ from rkhs.data.dataset import Table, check_unique_names, column_label, listed, l
 
 __all__ = ["TextFile", "open_text", "read_numbers", "read_text_columns"]
 
+MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
@@ -170,7 +171,13 @@ def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str)
     return TextFile(source, names, width, _chain(second, rows))
 
 
-def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_column: str | int | None) -> Table:
+def read_numbers(
+    file: TextFile,
+    *,
+    columns: Sequence[object] | None,
+    index_column: str | int | None,
+    drop_columns: Sequence[object] | None = None,
+) -> Table:
     """Read the numeric columns of an open table.
 
     Parameters
@@ -181,6 +188,8 @@ def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_colu
     index_column : str, int or None
         The column of row names. None takes the first column if its header is empty, or if it holds only text, all
         different.
+    drop_columns : sequence of str or int, or None
+        Columns to leave out, whatever they hold.
 
     Returns
     -------
@@ -193,9 +202,10 @@ def read_numbers(file: TextFile, *, columns: Sequence[object] | None, index_colu
         If a cell is missing, infinite or not a number, naming its row and column.
     """
     wanted = locate_all(columns, file.names, file.width)
-    index = _index_position(file, wanted, index_column)
-    positions = wanted if wanted is not None else [i for i in range(file.width) if i != index]
-    maybe_index = index is None and 0 not in (wanted or []) and file.width > 1
+    dropped = locate_all(drop_columns, file.names, file.width, "drop_columns") or []
+    index = _index_position(file, wanted if wanted is not None else dropped, index_column)
+    positions = wanted if wanted is not None else [i for i in range(file.width) if i != index and i not in dropped]
+    maybe_index = index is None and (wanted is not None or len(positions) > 1) and 0 not in (*(wanted or []), *dropped)
     if maybe_index and wanted is None:
         positions = positions[1:]
     if not positions:
@@ -329,8 +339,8 @@ def _index_position(file: TextFile, wanted: list[int] | None, index_column: str 
         index = locate(index_column, file.names, file.width, "index_column")
         if index in (wanted or []):
             raise InputError(
-                f"`index_column` must not be among the columns read; got {index_column!r} in both; remove it from "
-                "one of them"
+                f"`index_column` must not be among the columns read or left out; got {index_column!r} in both; remove "
+                "it from one of them"
             )
         return index
     unnamed = file.names is not None and file.width > 1 and not file.names[0]
@@ -390,18 +400,17 @@ class _Troubles:
                 for i, (row, example, count) in sorted(self.text.items())
             ]
             raise InputError(
-                f"{source}: expected numbers in every column read; got text in {listed(described)}; name the numeric "
-                "columns with "
-                "columns=[...], turn text into numbers first, or pass index_column= for row names, smiles_column= "
-                "for molecules, delimiter= if the cells were not split"
+                f"{source}: expected numbers in every column read; got text in {listed(described)}; {MIXED}, or leave "
+                "columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
+                "delimiter= if the cells were not split"
             )
         if self.missing is not None:
             row, position, cell = self.missing
             raise InputError(
                 f"{source}: expected a finite number in every cell; got {shown(cell)} in row {row.number} (line "
                 f"{row.line}), "
-                f"{column_label(names, position)} ({self.n_missing} such cells in all); drop these rows or fill the "
-                "cells before reading"
+                f"{column_label(names, position)} ({self.n_missing} such cells in all); drop these rows, fill the "
+                f"cells, or {MIXED}"
             )
 
 
@@ -454,6 +463,6 @@ def _first_column(cells: _Cells, file: TextFile) -> np.ndarray:
         raise InputError(
             f"{file.source}: expected a finite number in every cell; got {shown(cells.texts[bad[0]])} in "
             f"{cells.place(int(bad[0]))}, {column_label(file.names, 0)} ({bad.size} such cells in all); drop these "
-            "rows or fill the cells before reading"
+            f"rows, fill the cells, or {MIXED}"
         )
     return values

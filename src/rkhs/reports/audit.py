@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.data.columns import TENFOLD, column_remarks, listed, many, rounded, spreads
+from rkhs.data.columns import TENFOLD, column_remarks, is_gap, many, rounded, spreads
 from rkhs.reports.items import Items
 
 __all__ = ["audit", "is_class", "target_sentence"]
@@ -68,17 +68,13 @@ def _columns(items: Items) -> Iterator[str]:
         known = np.isfinite(X)
         low = np.where(known, X, np.inf).min(0)
         high = np.where(known, X, -np.inf).max(0)
-    said = column_remarks(np.where(known, X, np.nan), items.columns)
     if items.image_shape is None:
-        yield from said
-        yield from _scales(X, items.columns)
+        cells = np.asarray(items.X, dtype=object) if items.kind == "table" else np.where(known, X, np.nan)
+        yield from (remark.text for remark in column_remarks(cells, items.columns))
+        if items.kind != "table":  # MixedTable divides each column by its own spread
+            yield from _scales(X, items.columns)
     elif constant := int((known.any(0) & (low == high)).sum()):
         yield f"{many(constant, 'pixel is', 'pixels are')} the same in all images."
-    text_ids = _text_ids(items)
-    if text_ids:
-        names = [items.columns[j] for j in text_ids]
-        looks = "looks" if len(names) == 1 else "look"
-        yield f"{listed(names)} {looks} like identifiers: all texts differ. Leave such columns out."
 
 
 def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
@@ -89,14 +85,6 @@ def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
             f"that of {names[found.narrowest]} is {found.least:.3g}, {rounded(found.ratio)} times less. "
             "Distances see mostly the wide columns unless all are standardised."
         )
-
-
-def _text_ids(items: Items) -> list[int]:
-    if items.kind != "table":
-        return []
-    cells = np.asarray(items.X, dtype=object)
-    texts = [j for j in range(cells.shape[1]) if all(isinstance(cell, str) for cell in cells[:, j])]
-    return [j for j in texts if len(cells) >= 10 and len(set(cells[:, j])) == len(cells)]
 
 
 def _molecules(items: Items) -> Iterator[str]:
@@ -149,7 +137,7 @@ def _duplicates(items: Items) -> Iterator[str]:
 
 def _gaps(items: Items) -> Iterator[str]:
     if items.kind == "table":
-        missing = np.array([[_is_gap(cell) for cell in row] for row in np.asarray(items.X, dtype=object)])
+        missing = np.array([[is_gap(cell) for cell in row] for row in np.asarray(items.X, dtype=object)])
     elif items.kind in ("vectors", "curves") and items.numbers is not None:
         missing = ~np.isfinite(items.numbers)
     else:
@@ -165,10 +153,6 @@ def _gaps(items: Items) -> Iterator[str]:
         f"{many(total, 'cell is', 'cells are')} empty, in {many(len(where), 'column', 'columns')}; most in {name} "
         f"({missing[:, worst].mean():.0%} of its cells)."
     )
-
-
-def _is_gap(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 def is_class(values: Sequence[Any] | np.ndarray) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, shown
 from rkhs.data import Dataset, SkippedRow
+from rkhs.data.columns import as_numbers
 
 __all__ = ["Items", "read_items"]
 
@@ -146,8 +147,7 @@ def _kind(items: Any, domain: str, smiles: Any) -> str:
 
 def _numbers(items: Any, kind: str) -> np.ndarray | None:
     if kind == "table":
-        cells = np.asarray(items, dtype=object)
-        return np.array([[_number(cell) for cell in row] for row in cells])
+        return as_numbers(np.asarray(items, dtype=object))
     if kind in ("vectors", "molecules", "gram"):
         try:
             array = np.asarray(as_numpy(items, "X"), dtype=np.float64)
@@ -157,10 +157,6 @@ def _numbers(items: Any, kind: str) -> np.ndarray | None:
     if kind == "curves":
         return np.asarray(getattr(items, "data_matrix", items), dtype=np.float64).reshape(_count(items), -1)
     return None
-
-
-def _number(cell: Any) -> float:
-    return float(cell) if isinstance(cell, (int, float, np.integer, np.floating)) else float("nan")
 
 
 def _image_shape(numbers: np.ndarray | None, kind: str, wanted: Any) -> tuple[int, ...] | None:

@@ -1,0 +1,141 @@
+"""``--drop-columns``, and columns of mixed tables that do harm: named, left out, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.main import main
+from rkhs.data import read_chunks, read_mixed, read_table
+
+RNG = np.random.default_rng(1)
+N = 30
+SIZES, AGES = RNG.normal(size=N).round(3).tolist(), RNG.normal(50.0, 9.0, N).round(1).tolist()
+FAST = ["--estimator", "kernel-pca", "-o", "m.rkhs"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    ids = RNG.choice(10**6, N, replace=False)
+    rows = [
+        [ids[i], f"2024-01-{1 + i % 28:02d}", "ns"[i % 2], SIZES[i], "" if i == 3 else AGES[i], "yes" if i < 4 else ""]
+        for i in range(N)
+    ]
+    lines = [",".join(map(str, row)) for row in rows]
+    Path("customers.csv").write_text("\n".join(["customer_id,signup,zone,size,age,churn", *lines]) + "\n")
+    return tmp_path
+
+
+def test_columns_are_left_out_of_a_table_of_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "customers.csv", "--drop-columns", "signup,zone,age,churn", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "30 rows of 2 columns" in said
+    assert "note: --drop-columns customer_id leaves it out" in said
+    assert main(["fit", "customers.csv", "--drop-columns", "customer_id,1,zone,age,churn", *FAST]) == 0
+    assert "--drop-columns" not in capsys.readouterr().out
+    assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
+    np.testing.assert_allclose(np.load("z.npy"), rkhs.load("m.rkhs").codes_, atol=1e-9)
+
+
+def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "customer_id looks like identifiers" in said
+    assert "churn is mostly empty: 26 of 30 cells" in said
+    assert "note: --drop-columns customer_id,churn leaves them out" in said
+    assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup,customer_id,churn", "--json", *FAST]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"]["said"] == []
+    assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
+
+
+def test_dates_of_a_mixed_table_are_refused_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "customers.csv", "--mixed", *FAST]) == 2
+    said = capsys.readouterr().err
+    assert "column 'signup' must hold numbers or texts; got dates, such as '2024-01-01'" in said
+    assert "leave the column out with --drop-columns signup" in said
+
+
+@pytest.mark.parametrize(
+    ("drop", "said"),
+    [
+        ("zone,churn", "got text in column 'signup'"),
+        ("signup,zone,churn", "got '' in row 4"),
+    ],
+)
+def test_texts_and_gaps_name_the_flag_that_keeps_them(
+    folder: Path, capsys: pytest.CaptureFixture[str], drop: str, said: str
+) -> None:
+    assert main(["fit", "customers.csv", "--drop-columns", drop, *FAST]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "fit with --mixed, which keeps texts and gaps" in printed
+
+
+def test_a_report_leaves_out_columns_and_the_target(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "customers.csv", "--mixed", "--drop-columns", "signup", "--target", "churn", "--json"]
+    assert main([*words, "--estimator", "kernel-pca"]) == 0
+    audit = " ".join(json.loads(capsys.readouterr().out)["audit"])
+    assert "30 items with 4 columns each" in audit
+    assert "customer_id looks like identifiers" in audit
+    assert "standard deviation" not in audit  # MixedTable has a scale of its own for each column
+
+
+def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--drop-columns", "signup,zone,churn,age,customer_id", "--predict", "size", "-o", "p.rkhs"]
+    assert main(["fit", "customers.csv", *words]) == 2  # nothing is left
+    assert "expected a column besides" in capsys.readouterr().err
+    words[1] = "signup,zone,churn,age"
+    assert main(["fit", "customers.csv", *words, "--set", "regs=[0.1]"]) == 0
+    assert rkhs.load("p.rkhs").n_features_in_ == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--drop-columns", "signup", "--columns", "size"], "got both; leave one out"),
+        (["--drop-columns", "sise"], "did you mean 'size'?"),
+        (["--drop-columns", "size,size"], "must name each column once"),
+        (["--mixed", "--drop-columns", "customer_id,signup,zone,size,age,churn"], "got none; check --drop-columns"),
+        (["--index-column", "zone", "--drop-columns", "zone"], "must not be among the columns read or left out"),
+    ],
+)
+def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["fit", "customers.csv", *words, *FAST]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_all_formats_leave_columns_out(folder: Path) -> None:
+    X = RNG.normal(size=(12, 3))
+    np.save("x.npy", X)
+    np.savez("x.npz", a=X)
+    for path in ("x.npy", "x.npz"):
+        np.testing.assert_array_equal(read_table(path, drop_columns=[1]).X, X[:, [0, 2]])
+    drop = ["signup", "zone", "age", "churn"]
+    whole = read_table("customers.csv", drop_columns=drop)
+    assert whole.column_names == ("customer_id", "size")
+    parts = list(read_chunks("customers.csv", rows=7, drop_columns=drop))
+    np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), whole.X)
+    np.testing.assert_array_equal(next(read_chunks("x.npy", rows=7, drop_columns=[0])).X, X[:7, 1:])
+    assert read_mixed("customers.csv", drop_columns=["signup"]).column_names == (
+        "customer_id",
+        "zone",
+        "size",
+        "age",
+        "churn",
+    )
+
+
+def test_a_first_column_of_names_may_be_left_out(folder: Path) -> None:
+    Path("named.csv").write_text("name,a\nx,1\ny,2\n")
+    assert read_table("named.csv").row_names == ("x", "y")
+    assert read_table("named.csv", drop_columns=["name"]).row_names is None
+    pandas = pytest.importorskip("pandas", reason="parquet files need the extra 'tables'")
+    pandas.DataFrame({"name": ["x", "y"], "a": [1.0, 2.0], "b": ["u", "u"]}).to_parquet("named.parquet")
+    found = read_table("named.parquet", drop_columns=["name", "b"])
+    assert (found.row_names, found.column_names) == (None, ("a",))
+    assert read_table("named.parquet", drop_columns=["b"]).row_names == ("x", "y")
