@@ -130,7 +130,7 @@ def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(table("near.csv")) == 10
     assert run("evaluate", "g.rkhs", "cross.npy") == 0
     capsys.readouterr()
-    assert run("decode", "g.rkhs", "z2.npy", "-o", "near.csv") == 2
+    assert run("decode", "g.rkhs", "z2.npy", "-o", "near.csv", "--by", "features") == 2
     assert "candidates must be kernel values" in capsys.readouterr().err
     assert run("transform", "g.rkhs", "rows.npy", "-o", "z3.npy") == 2
     assert "needs 20 kernel values with the training rows; got 3" in capsys.readouterr().err

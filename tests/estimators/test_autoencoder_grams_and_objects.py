@@ -39,7 +39,10 @@ def test_gram_matrix_and_vectors_agree(small: np.ndarray, center: bool) -> None:
         np.testing.assert_allclose(
             implicit.reconstruction_error(rows, diag=diag), explicit.reconstruction_error(new), atol=1e-6
         )
-        first, second = implicit.decode(codes, rows, diag=diag), explicit.decode(codes, new)
+        first, second = (
+            implicit.decode(codes, rows, diag=diag, by="features"),
+            explicit.decode(codes, new, by="features"),
+        )
         np.testing.assert_array_equal(first.indices, second.indices)
         np.testing.assert_allclose(first.distances, second.distances, atol=1e-6)
 
@@ -52,7 +55,7 @@ def test_weights_on_the_features_give_the_distances(small: np.ndarray) -> None:
     codes = model.transform(rows)
     B = model.inverse_transform(codes)
     D = 1.0 - 2.0 * B @ rows.T + ((B @ K) * B).sum(1)[:, None]
-    np.testing.assert_allclose(model.decode(codes, rows).distances, np.sort(D, 1), atol=1e-9)
+    np.testing.assert_allclose(model.decode(codes, rows, by="features").distances, np.sort(D, 1), atol=1e-9)
     np.testing.assert_allclose(model.reconstruction_error(rows), np.diag(D), atol=1e-9)
 
 
@@ -86,7 +89,7 @@ def test_objects_with_a_python_function() -> None:
     assert codes.shape == (2, 2)
     candidates = ["space", "gram", "zzz"]
     rows = np.array([[shared(s, t) for t in WORDS] for s in candidates])
-    first = model.decode(codes, candidates)
+    first = model.decode(codes, candidates, by="features")
     second = gram.decode(codes, rows, diag=[shared(s, s) for s in candidates])
     np.testing.assert_allclose(first.distances, second.distances, atol=1e-5)
     np.testing.assert_array_equal(first.indices, second.indices)

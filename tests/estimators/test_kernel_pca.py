@@ -129,7 +129,7 @@ def test_decode_ranks_by_the_distance_in_the_feature_space(X: np.ndarray, new: n
     codes = model.transform(new)
     projected = peer.inverse_transform(peer.transform(new))
     D = ((projected[:, None] - new[None]) ** 2).sum(-1)
-    ranking = model.decode(codes, new)
+    ranking = model.decode(codes, new, by="features")
     np.testing.assert_allclose(ranking.distances, np.sort(D, 1), atol=1e-9)
     np.testing.assert_array_equal(ranking.indices[:, 0], D.argmin(1))
     np.testing.assert_array_equal(model.decode(model.codes_, n_best=1).distances.shape, (len(X), 1))

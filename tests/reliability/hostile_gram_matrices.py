@@ -108,7 +108,7 @@ for model_name, make in MODELS.items():
     used("kernel values with NaN", lambda m: m.transform(changed(np.nan, matrix=K_NEW)), r"Input X contains NaN")
     used(
         "candidates missing",
-        lambda m: m.decode(m.codes_),
+        lambda m: m.decode(m.codes_, by="features"),
         r"candidates must be kernel values \(c, n\) with the training items",
     )
     used(

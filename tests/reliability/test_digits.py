@@ -23,7 +23,7 @@ from rkhs import (
     OperatorKernelRegressorCV,
 )
 from rkhs._core.errors import InputError, RoundingWarning
-from rkhs.estimators.base import rank
+from rkhs.estimators.candidates import rank
 from rkhs.estimators.drkm_features import ridge_features
 from rkhs.estimators.drkm_parts import encoder_coefs, ridge_coefs
 from rkhs.features import Nystroem

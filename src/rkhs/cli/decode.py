@@ -32,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="items to choose from, read like the input of the fit (for a Gram model their kernel values with the "
         "training rows); default: vectors where the model has them, else the training items",
     )
+    parser.add_argument(
+        "--by",
+        choices=("auto", "codes", "features"),
+        default="auto",
+        help="ranking of candidates: by their own codes, or by the features that the codes decode to, where training "
+        "items come first (default auto: codes for models of features)",
+    )
     parser.add_argument("--n-best", type=int, metavar="K", help="number of candidates listed for each code (default 5)")
     parser.add_argument(
         "--chunk-rows",
@@ -40,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of candidates held in memory at a time (.csv, .tsv, .smi and .npy files; default %(default)s)",
     )
-    parser.add_argument("--diag", type=real, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model")
+    parser.add_argument(
+        "--diag", type=real, metavar="VALUE", help="k(z, z) of the candidates, for a Gram model and --by features"
+    )
     add_input_options(parser)
 
 
@@ -86,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     names: Names
     texts: Names
-    options = diag_options(args, model)
+    options = {"by": args.by, **diag_options(args, model)}
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
     check_count(args.chunk_rows, "--chunk-rows")
     with user_errors():

@@ -11,6 +11,7 @@ __all__ = ["FLAGS", "in_flags", "one_line"]
 FLAGS = {
     "at_most": ("--at-most", "N"),
     "address": ("--scheduler", "ADDRESS"),
+    "by": ("--by", "codes|features"),
     "checkpoint": ("--checkpoint", "FILE"),
     "column": ("--columns", "NAME"),
     "columns": ("--columns", "A,B,..."),

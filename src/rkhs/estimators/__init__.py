@@ -1,6 +1,7 @@
 """Thin scikit-learn shells: validate, build a problem, solve it, store the answer."""
 
-from rkhs.estimators.base import KernelEstimator, Ranking
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.candidates import Ranking
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.diagnostics import Diagnostics, diagnose
 from rkhs.estimators.encode_files import encode_to_parquet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from rkhs._core.arrays import (
     to_tensor,
     warn_of_one_column,
 )
-from rkhs._core.checks import check_count, check_gram, real_array
+from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import constant_value, positive_part
 from rkhs._core.memory import Estimate, check_memory
@@ -43,35 +43,7 @@ if TYPE_CHECKING:
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
 
-__all__ = ["KernelEstimator", "Ranking", "rank", "take"]
-
-
-class Ranking(NamedTuple):
-    """Candidates in the order of their distance to what the codes decode to.
-
-    Parameters
-    ----------
-    indices : ndarray of shape (m, k)
-        Row numbers of the candidates, nearest first.
-    distances : ndarray of shape (m, k)
-        Squared distances in the output space, ascending.
-
-    References
-    ----------
-    Laforgue et al. (2019), appendix B.7.
-    """
-
-    indices: np.ndarray
-    distances: np.ndarray
-
-
-def rank(D: Tensor, n_best: int | None) -> Ranking:
-    """Order candidates by squared distances of shape (m, c), ties by row number."""
-    if not bool(torch.isfinite(D).all()):
-        raise InputError("distances to candidates are not finite: codes or candidates lie too far out; rescale them")
-    count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
-    order = torch.argsort(D, dim=1, stable=True)[:, :count]
-    return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
+__all__ = ["KernelEstimator", "take"]
 
 
 class KernelEstimator(BaseEstimator):

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import check_items, give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
-from rkhs.estimators.base import Ranking, rank
+from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.tiles import encode_tiles
@@ -122,6 +122,10 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             encode_tiles(self, X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X
         )
 
+    def _shown_codes(self, items: Any) -> Tensor:
+        """Codes as users see them, of items in the form that the kernel reads."""
+        return self.model_.shown(self._encode(items, self._cross_gram(items))[self.model_.narrowest])
+
     def _encode(self, items: Any, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
         onto = self.constraint if self.renormalize else "none"
@@ -155,15 +159,21 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
     def _feature_weights(self, Z: Tensor) -> Tensor:
         return self.model_.rebuilt.decode(self.model_.decode(Z))
 
-    def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
-        """Rank candidates by their distance to what the codes decode to.
+    def decode(
+        self, codes: Any, candidates: Any = None, *, by: str = "auto", diag: Any = None, n_best: int | None = None
+    ) -> Ranking:
+        """Rank candidates by their distance to what the codes decode to, or to the codes themselves.
 
         Parameters
         ----------
         codes : array of shape (m, p)
         candidates : items, default=None
             Vectors (c, q), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
-            the training items themselves (not for ``kernel="precomputed"``).
+            the training items themselves (not for ``kernel="precomputed"`` by features).
+        by : {"auto", "codes", "features"}, default="auto"
+            ``"features"``: distances in the space of the outputs, in which training items come before all others.
+            ``"codes"``: distances to the codes that the candidates have themselves. ``"auto"``: codes for models of
+            features, unless ``diag`` is given.
         diag : float or array of shape (c,), optional
             ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
             matrix if it is constant.
@@ -174,7 +184,15 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         -------
         Ranking
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
+
+        Notes
+        -----
+        ``docs/user/any_data.md`` says how often each finds the truth.
         """
+        check_is_fitted(self)
+        encodes = self.model_.rebuilt.own and self._goal_domain == self.kernel_.domain
+        if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
+            return rank_by_codes(self, codes, candidates, n_best, self._shown_codes)
         U = self.model_.decode(self._read_codes(codes))
         return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
@@ -251,6 +269,11 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         else:
             items = self._read_beside(given, name, kept.shape[1])
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
+
+    @property
+    def _goal_domain(self) -> str:
+        kernel = self.model_.rebuilt.kernel
+        return "vectors" if kernel is None else kernel.domain
 
     def _goal_items(self) -> Any:
         items = self.model_.rebuilt.items

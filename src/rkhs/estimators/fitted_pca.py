@@ -11,7 +11,7 @@ from torch import Tensor
 from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
-from rkhs.estimators.base import Ranking, rank
+from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.tiles import encode_tiles
@@ -106,15 +106,21 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
             )
         return self.model_.back.targets(Z)
 
-    def decode(self, codes: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
-        """Rank candidates by the distance of their features to the projections with the given codes.
+    def decode(
+        self, codes: Any, candidates: Any = None, *, by: str = "auto", diag: Any = None, n_best: int | None = None
+    ) -> Ranking:
+        """Rank candidates by the distance of their features to the projections with the given codes, or by codes.
 
         Parameters
         ----------
         codes : array of shape (m, p)
         candidates : items, default=None
             Vectors (c, d), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
-            the training items themselves (not for ``kernel="precomputed"``).
+            the training items themselves (not for ``kernel="precomputed"`` by features).
+        by : {"auto", "codes", "features"}, default="auto"
+            ``"features"``: distances in the space of the outputs, in which training items come before all others.
+            ``"codes"``: distances to the codes that the candidates have themselves. ``"auto"``: codes, unless
+            ``diag`` is given.
         diag : float or array of shape (c,), optional
             ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
             matrix if it is constant.
@@ -126,6 +132,8 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
         Ranking
             ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
         """
+        if ranks_by_codes(by, diag, encodes=True, features=True):
+            return rank_by_codes(self, codes, candidates, n_best, lambda items: self.model_.encode(items))
         Z = self._read_codes(codes)
         if self.kernel_.domain == "gram":
             if candidates is None:

@@ -14,7 +14,8 @@ from rkhs._core.checks import check_choice, check_gram, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.ownership import own
-from rkhs.estimators.base import KernelEstimator, Ranking, rank
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.machine import all_weights
 from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel

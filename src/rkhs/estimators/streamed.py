@@ -9,7 +9,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count, check_methods
 from rkhs._core.errors import InputError
-from rkhs.estimators.base import Ranking
+from rkhs.estimators.candidates import Ranking
 
 __all__ = ["BestCandidates", "decode_chunks"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ def decoding_quality(
         Number of each item's own candidate; needed with ``candidates``.
     ks : sequence of int, default=(1, 5, 10)
     **options
-        More arguments of ``model.decode``, such as ``diag``.
+        More arguments of ``model.decode``, such as ``diag``. Without ``by`` candidates are ranked by features: an exact
+        code is always nearest to the code of its own item.
 
     Returns
     -------
@@ -73,6 +75,8 @@ def decoding_quality(
     wanted = [check_count(k, "ks") for k in check_list(ks, "ks", "whole numbers")]
     if (candidates is None) != (truth is None):
         raise InputError("truth numbers the candidate of each item: give it with candidates, and only then")
+    if "by" in signature(model.decode).parameters:
+        options.setdefault("by", "features")
     ranking = model.decode(model.transform(X), X if candidates is None else candidates, **options)
     m, count = ranking.indices.shape
     own = np.arange(m) if truth is None else read_values(truth, "truth")

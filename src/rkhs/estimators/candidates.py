@@ -1,0 +1,114 @@
+"""Candidates ranked: by distances of any kind, and by the codes that they have themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from rkhs._core.arrays import check_items, to_tensor
+from rkhs._core.checks import check_choice, check_count
+from rkhs._core.errors import InputError
+from rkhs.estimators.tiles import tile_rows, tiles
+
+__all__ = ["Ranking", "rank", "rank_by_codes", "ranks_by_codes"]
+
+
+class Ranking(NamedTuple):
+    """Candidates in the order of their distance to what the codes decode to.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (m, k)
+        Row numbers of the candidates, nearest first.
+    distances : ndarray of shape (m, k)
+        Squared distances in the output space, ascending.
+
+    References
+    ----------
+    Laforgue et al. (2019), appendix B.7.
+    """
+
+    indices: np.ndarray
+    distances: np.ndarray
+
+
+def rank(D: Tensor, n_best: int | None) -> Ranking:
+    """Order candidates by squared distances of shape (m, c), ties by row number."""
+    if not bool(torch.isfinite(D).all()):
+        raise InputError("distances to candidates are not finite: codes or candidates lie too far out; rescale them")
+    count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
+    order = torch.argsort(D, dim=1, stable=True)[:, :count]
+    return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
+
+
+def ranks_by_codes(by: str, diag: Any, *, encodes: bool, features: bool) -> bool:
+    """Whether candidates are ranked by their codes, as ``by`` asks or ``"auto"`` finds.
+
+    Parameters
+    ----------
+    by : {"auto", "codes", "features"}
+    diag : float, array or None
+        Of their features.
+    encodes : bool
+        Whether the candidates are items that the model can encode.
+    features : bool
+        Whether the model decodes to features, to which its training items are nearest.
+
+    Raises
+    ------
+    InputError
+        For codes of what the model does not encode, and for a diagonal beside codes.
+    """
+    check_choice(by, "by", ("auto", "codes", "features"))
+    if by == "auto":
+        return features and encodes and diag is None
+    if by == "codes" and not encodes:
+        raise InputError(
+            "by='codes' encodes the candidates, and this model rebuilds something else than it encodes; use "
+            "by='features'"
+        )
+    if by == "codes" and diag is not None:
+        raise InputError("diag is for by='features', and codes need none; leave it out")
+    return by == "codes"
+
+
+def rank_by_codes(
+    model: Any, codes: Any, candidates: Any, n_best: int | None, encode: Callable[[Any], Tensor]
+) -> Ranking:
+    """Order candidates by the squared distances of their codes to given ones.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    codes : array of shape (m, p)
+    candidates : items or None
+        None: the training items.
+    n_best : int or None
+    encode : callable
+        From items in the form that the kernel reads to codes as users see them.
+    """
+    check_is_fitted(model)
+    Z = model._read_matrix(codes, "codes", model.codes_.shape[1], "(m, {q}), as transform returns")
+    if candidates is None:
+        own = to_tensor(model.codes_, **model._options)
+    else:
+        items = _read_candidates(model, candidates)
+        step = tile_rows(model._map.width)
+        own = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
+    return rank(torch.cdist(Z, own, compute_mode="donot_use_mm_for_euclid_dist").square_(), n_best)
+
+
+def _read_candidates(model: Any, candidates: Any) -> Any:
+    """Candidates in the form that the kernel of the inputs reads."""
+    kernel = model.kernel_
+    if kernel.domain == "gram":
+        return model._check_rows(candidates)
+    if kernel.domain == "objects":
+        return kernel.read(check_items(candidates, "candidates"))
+    return model._read_beside(candidates, "candidates", int(np.asarray(model.n_features_in_)))
