@@ -148,6 +148,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             Vectors; with features as outputs the weights ``b`` of shape (m, n) on the training items, with which the
             decoded feature is ``sum_i b_i phi(x_i)``.
         """
+        check_is_fitted(self)
         U = self.model_.decode(self._read_codes(codes))
         found = self.model_.rebuilt.decode(U)
         return give_back(self._to_rows(found) if self.model_.rebuilt.vectors else self._to_output(found), codes)
