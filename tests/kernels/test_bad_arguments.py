@@ -340,3 +340,9 @@ def test_distances_that_are_rounding_are_said() -> None:
         warnings.simplefilter("error")
         for fine in (X - 999.9, np.ones((3, 2))):
             GaussianOf(Tanimoto())(fine)
+
+
+def test_how_a_mixed_table_takes_gaps_is_one_of_two_words() -> None:
+    for wrong in (np.ones(2), "drop", None):
+        with pytest.raises(InputError, match=r"^MixedTable\.missing must be"):
+            MixedTable(missing=wrong)([(1.0, "a"), (None, "b")])

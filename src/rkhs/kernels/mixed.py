@@ -95,6 +95,7 @@ class MixedTable(Kernel):
             raise InputError(
                 f"MixedTable.categorical must be positions from 0 to {width - 1}; got {self.categorical!r}"
             )
+        filled = check_choice(self.missing, "MixedTable.missing", ("average", "raise")) == "average"
         cells = [[_cell(row[j], i, j, j in names) for i, row in enumerate(rows)] for j in range(width)]
         for j, column in enumerate(cells):
             texts = any(isinstance(value, str) for value in column)
@@ -105,7 +106,7 @@ class MixedTable(Kernel):
                 )
             if not texts:
                 cells[j] = [math.nan if value is None else value for value in column]
-            if self.missing == "raise" and any(value is None or value != value for value in cells[j]):
+            if not filled and any(value is None or value != value for value in cells[j]):
                 row_number = next(i for i, value in enumerate(cells[j]) if value is None or value != value)
                 raise InputError(
                     f"MixedTable(missing='raise') reads no missing values; got one in row {row_number}, column {j}. "
@@ -116,7 +117,6 @@ class MixedTable(Kernel):
     def resolve(self, X: Any, weights: Tensor | None = None) -> MixedTable:
         """Write down scales and known values of the training columns; see :class:`MixedTable`."""
         check_number(self.gamma, "MixedTable.gamma", above=0.0)
-        check_choice(self.missing, "MixedTable.missing", ("average", "raise"))
         rows = self.read(X)
         if self.columns is not None:
             self._check_width(rows)

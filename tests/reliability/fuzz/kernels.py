@@ -108,7 +108,7 @@ def _rounding(kernel: Kernel, X: Any) -> float:
         return min(1.0, 16.0 * known.gamma * float(np.finfo(sizes.dtype).eps * sizes.max()))
     if not isinstance(kernel, Centered):
         return 0.0
-    K = np.asarray(X if kernel.domain == "gram" else kernel.base(X))
+    K = np.asarray(X if isinstance(kernel.base, Precomputed) else kernel.base(X))
     return 64.0 * float(np.finfo(K.dtype).eps * np.abs(K).max())
 
 
