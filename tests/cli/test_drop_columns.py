@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -139,3 +140,59 @@ def test_a_first_column_of_names_may_be_left_out(folder: Path) -> None:
     found = read_table("named.parquet", drop_columns=["name", "b"])
     assert (found.row_names, found.column_names) == (None, ("a",))
     assert read_table("named.parquet", drop_columns=["b"]).row_names == ("x", "y")
+
+
+def test_names_of_rows_keep_the_title_of_their_column(folder: Path) -> None:
+    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
+    lines = Path("z.csv").read_text().splitlines()
+    ids = [line.split(",")[0] for line in Path("customers.csv").read_text().splitlines()]
+    assert [line.split(",")[0] for line in lines] == ids
+    # The model remembers the column, and a file without it is read all the same.
+    assert main(["transform", "m.rkhs", "customers.csv", "-o", "again.csv"]) == 0
+    assert Path("again.csv").read_text().splitlines()[0] == lines[0]
+    assert [line.split(",")[0] for line in Path("again.csv").read_text().splitlines()] == ids
+    Path("new.csv").write_text("zone,size,age\nn,0.5,41\n")
+    assert main(["transform", "m.rkhs", "new.csv", "-o", "new_codes.csv"]) == 0
+    assert Path("new_codes.csv").read_text().startswith("code0,code1\n")
+    # Names that are numbers are no codes.
+    assert main(["decode", "m.rkhs", "z.csv", "--n-best", "1", "-o", "back.csv"]) == 0
+    assert [line.split(",")[0] for line in Path("back.csv").read_text().splitlines()[1:]] == ids[1:]
+
+
+def test_a_ranking_of_a_table_holds_the_rows_that_it_found(folder: Path) -> None:
+    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
+    assert main(["decode", "m.rkhs", "z.csv", "--candidates", "customers.csv", "--n-best", "2", "-o", "back.csv"]) == 0
+    with open("back.csv", newline="") as handle:
+        found = list(csv.DictReader(handle))
+    with open("customers.csv", newline="") as handle:
+        table = list(csv.DictReader(handle))
+    assert list(found[0]) == ["code", "rank", "candidate", "name", "squared_distance", *table[0]]
+    for row in found:
+        own = table[int(row["candidate"])]
+        assert {title: row[title] for title in own} == own
+        assert row["name"] == own["customer_id"]
+    assert {row["rank"] for row in found} == {"1", "2"}
+
+
+def test_columns_of_candidates_that_have_names_of_rankings(folder: Path) -> None:
+    Path("odd.csv").write_text("rank,a\n" + "".join(f"{i * i},{3 * i % 7}\n" for i in range(12)))
+    assert main(["fit", "odd.csv", *FAST, "--codes", "z.csv"]) == 0
+    assert main(["decode", "m.rkhs", "z.csv", "--candidates", "odd.csv", "-o", "back.csv"]) == 0
+    assert Path("back.csv").read_text().splitlines()[0] == "code,rank,candidate,squared_distance,row.rank,a"
+
+
+def test_a_model_of_a_mixed_table_is_described_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    assert main(["fit", "customers.csv", *words, *FAST]) == 0
+    capsys.readouterr()
+    assert main(["info", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "columns='2 of numbers, 1 of texts'" in said
+    assert max(map(len, said.splitlines())) < 300
+    assert main(["report", "customers.csv", *words]) == 0
+    page = Path("report.html").read_text()
+    assert "2 of numbers, 1 of texts" in page
+    assert "array(" not in page
+    assert "It is no fault of the fit" in page  # two numbers do not rebuild noise

@@ -14,11 +14,13 @@ __all__ = [
     "OverfitWarning",
     "RkhsError",
     "RoundingWarning",
+    "brief",
     "missing_extra",
     "shown",
 ]
 
 _SHOWN = 60
+_BRIEF = 200  # characters
 
 
 class RkhsError(Exception):
@@ -71,6 +73,29 @@ class OverfitWarning(UserWarning):
 
 class RoundingWarning(UserWarning):
     """Rounding takes digits of the result: the numbers that make it are nearly equal."""
+
+
+def brief(value: object) -> str:
+    """Write a value on one line for a summary: a long one by its beginning, its end and its length.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from rkhs._core.errors import brief
+    >>> brief("C" * 100_000)[-30:]
+    "CCCCCCC' (100,002 characters)"
+    """
+    text = " ".join(repr(value).split())
+    return (
+        text if len(text) <= _BRIEF else f"{text[: _BRIEF // 2]} ... {text[-_BRIEF // 4 :]} ({len(text):,} characters)"
+    )
 
 
 def shown(value: object) -> str:

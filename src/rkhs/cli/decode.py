@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+
 __all__ = ["add_arguments", "run"]
+
+_OWN = ("code", "rank", "candidate", "name", "squared_distance")  # columns of a ranking
 
 Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
@@ -30,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--candidates",
         metavar="FILE",
         help="items to choose from, read like the input of the fit (for a Gram model their kernel values with the "
-        "training rows); default: vectors where the model has them, else the training items",
+        "training rows); default: vectors where the model has them, else the training items. A ranking counts them "
+        "from 0 in the order of the file, and holds the cells of the rows that it found in a .csv or .tsv table",
     )
     parser.add_argument(
         "--by",
@@ -73,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
-    from rkhs.data import read_table, write_codes
+    from rkhs.data import write_codes
 
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     outputs.add("-o", args.output, TABLES)
@@ -84,13 +91,14 @@ def run(args: argparse.Namespace) -> int:
     vectors_wanted = args.candidates is None and args.n_best is None and _gives_vectors(model, known)
     if not vectors_wanted and not args.output.lower().endswith(".csv"):
         raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
-    codes = read_table(args.codes)
+    codes = _read_codes(args.codes, model)
     if vectors_wanted:
         with user_errors():
             vectors = model.inverse_transform(codes.X)
         plain = args.output.lower().endswith(".npy")
         titles = None if plain else known.get("column_names")
-        write_codes(args.output, vectors, row_names=None if plain else codes.row_names, column_names=titles)
+        rows: dict[str, Any] = {} if plain else {"row_names": codes.row_names, "row_title": codes.row_title}
+        write_codes(args.output, vectors, column_names=titles, **rows)
         print(f"{len(vectors)} vectors: {args.output}")
         return 0
     names: Names
@@ -105,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
         else:
             ranking, names, texts = _stream(args, model, file.notes, codes.X, n_best, options)
     columns = {"name": names, "smiles" if known.get("kind") == "molecules" else "text": texts}
-    _write_ranking(args.output, ranking, codes.row_names, columns)
+    cells = _cells(args, known, ranking.indices.ravel().tolist())
+    _write_ranking(args.output, ranking, codes.row_names, columns, cells)
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -146,17 +155,60 @@ def _training_names(model: Any, known: dict[str, Any]) -> tuple[Names, Names]:
     return names, texts
 
 
-def _write_ranking(path: str, ranking: Any, rows: Sequence[str] | None, columns: dict[str, Names]) -> None:
+def _read_codes(path: str, model: Any) -> Dataset:
+    """Codes; in a table with the columns that ``rkhs transform`` writes the one beside them holds names of rows."""
+    from rkhs.data import read_table
+    from rkhs.data.readers import column_titles
+
+    titles = column_titles(path)
+    width = model.codes_.shape[1] if hasattr(model, "codes_") else 0
+    written = [f"code{i}" for i in range(width)]
+    beside = [title for title in titles if title not in written]
+    named = len(beside) == 1 and beside[0] and set(written) <= set(titles)
+    return read_table(path, columns=written, index_column=beside[0]) if named else read_table(path)
+
+
+def _cells(
+    args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
+) -> tuple[list[str], dict[int, list[str]]]:
+    """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
+    from rkhs.data.text import open_text
+
+    tabular = args.candidates is not None and args.candidates.lower().endswith((".csv", ".tsv"))
+    if not tabular or known.get("kind") not in ("vectors", "table"):
+        return [], {}
+    opened = open_text(
+        Path(args.candidates),
+        delimiter=args.delimiter or ("\t" if args.candidates.lower().endswith(".tsv") else ","),
+        header=(True if known.get("column_names") else None) if args.header is None else args.header == "yes",
+        encoding=args.encoding or "utf-8",
+    )
+    if opened.names is None:
+        return [], {}
+    wanted = set(numbers)
+    found = {row.number - 1: row.cells for row in opened.rows if row.number - 1 in wanted}
+    return [f"row.{name}" if name in _OWN else name for name in opened.names], found
+
+
+def _write_ranking(
+    path: str,
+    ranking: Any,
+    rows: Sequence[str] | None,
+    columns: dict[str, Names],
+    cells: tuple[list[str], dict[int, list[str]]],
+) -> None:
     """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
     from rkhs._core.files import atomic_path
     from rkhs.data.text import csv_line
 
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
         known = {title: column for title, column in columns.items() if column is not None}
-        handle.write(csv_line(["code", "rank", "candidate", *known, "squared_distance"]))
+        handle.write(csv_line(["code", "rank", "candidate", *known, "squared_distance", *cells[0]]))
         for i, (indices, distances) in enumerate(
             zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
         ):
             for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
                 found = [column[j] for column in known.values()]
-                handle.write(csv_line([i if rows is None else rows[i], place, j, *found, distance]))
+                handle.write(
+                    csv_line([i if rows is None else rows[i], place, j, *found, distance, *cells[1].get(j, ())])
+                )

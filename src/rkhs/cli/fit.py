@@ -230,7 +230,7 @@ def _write(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
     if args.codes is not None:
         names = None if args.codes.lower().endswith(".npy") else data.row_names
         with after_writing(*again):
-            write_codes(args.codes, estimator.codes_, row_names=names)
+            write_codes(args.codes, estimator.codes_, row_names=names, row_title=data.row_title)
     if checkpoint is not None:
         checkpoint.remove()
 

@@ -57,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
+    from rkhs._core.errors import brief
+
     model = file.estimator
     default = type(model)().get_params(deep=False)
-    params = {
-        k: " ".join(repr(v).split()) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])
-    }
+    params = {k: brief(v) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}
     known = file.notes.get("input", {})
     facts: dict[str, Any] = {"class": type(model).__name__, "parameters": params}
     if known:
@@ -78,7 +78,7 @@ def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
         facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
     for name in ("kernel", "output_kernel"):
         if getattr(model, f"{name}_", None) is not None:
-            facts[name] = " ".join(repr(getattr(model, f"{name}_")).split())
+            facts[name] = brief(getattr(model, f"{name}_"))
     for name in ("objective", "converged", "n_iter", "reason"):
         if hasattr(model, f"{name}_"):
             facts[name] = getattr(model, f"{name}_")

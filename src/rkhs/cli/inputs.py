@@ -282,6 +282,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "source": data.source,
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
+        "index_column": data.row_title,
     }
     return {"input": notes | kind_notes(data, args)}
 
@@ -406,6 +407,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     from rkhs._core.errors import InputError
 
     kind, given = known.get("kind"), dict(vars(args))
+    given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind in (*OBJECTS, "curves", "vectors"):
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
@@ -422,6 +424,17 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     if kind in ("series", "curves") and path.lower().endswith(".npz") and args.key is None:
         given["key"] = known.get("key")
     return argparse.Namespace(**given)
+
+
+def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
+    """The column of row names that was given, or that of the training file where this file has it too."""
+    from rkhs.data.readers import column_titles
+
+    if args.index_column is not None or title is None or title in named_columns(args.columns):
+        return args.index_column
+    options = _options(args)
+    reading = {name: options[name] for name in ("delimiter", "encoding") if name in options}
+    return title if args.header != "no" and title in column_titles(path, **reading) else None
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:

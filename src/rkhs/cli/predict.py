@@ -13,6 +13,8 @@ from rkhs.cli.summaries import add_json_option, print_json
 if TYPE_CHECKING:
     import numpy as np
 
+    from rkhs.data import Dataset
+
 __all__ = ["add_arguments", "run"]
 
 _EPILOG = """\
@@ -76,14 +78,16 @@ def run(args: argparse.Namespace) -> int:
     names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
     if args.output is not None:
         plain = args.output.lower().endswith(".npy")
-        titles = {} if plain else {"row_names": data.row_names, "column_names": names}
+        titles: dict[str, Any] = (
+            {} if plain else {"row_names": data.row_names, "column_names": names, "row_title": data.row_title}
+        )
         write_codes(args.output, values, **titles)
     facts: dict[str, Any] = {"model": args.model, "input": args.input, "rows": len(values), "predicts": names}
     if args.json:
         here = {"row names": data.row_names, "predictions": values}
         print_json(facts | (here if args.output is None else {"output": args.output}))
     elif args.output is None:
-        _print_csv(values, names, data.row_names)
+        _print_csv(values, names, data)
     else:
         print(f"{len(values)} predictions of {', '.join(names)}: {args.output}")
     return 0
@@ -99,9 +103,10 @@ def _check_regressor(model: Any, path: str) -> None:
         )
 
 
-def _print_csv(values: np.ndarray, names: list[str], rows: tuple[str, ...] | None) -> None:
+def _print_csv(values: np.ndarray, names: list[str], data: Dataset) -> None:
     from rkhs.data.text import csv_line
 
-    print(csv_line(names if rows is None else ["", *names]), end="")
+    rows = data.row_names
+    print(csv_line(names if rows is None else [data.row_title or "", *names]), end="")
     for i, numbers in enumerate(values.tolist()):
         print(csv_line(numbers if rows is None else [rows[i], *numbers]), end="")

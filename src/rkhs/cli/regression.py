@@ -174,8 +174,10 @@ def _name(data: Dataset, i: int) -> str:
 
 
 def _summary(facts: dict[str, Any]) -> str:
+    from rkhs._core.errors import brief
+
     rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
-    kernel = " ".join(repr(facts["kernel"]).split())
+    kernel = brief(facts["kernel"])
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {', '.join(facts['predicts'])} "
         f"({facts['seconds']:.1f} s)",

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     with user_errors():
         codes = model.transform(data.items) if args.layer is None else model.transform(data.items, layer=args.layer)
     names = None if args.output.lower().endswith(".npy") else data.row_names
-    write_codes(args.output, codes, row_names=names)
+    write_codes(args.output, codes, row_names=names, row_title=data.row_title)
     print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
     return 0
 

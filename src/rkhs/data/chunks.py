@@ -158,4 +158,5 @@ def _text_rows(opened: TextFile, count: int, settings: _Options) -> Iterator[Dat
         chosen: Any = {"columns": settings.columns, "drop_columns": settings.drop_columns}
         table: Table = read_numbers(part, index_column=settings.index_column, **chosen)
         known = table.row_names is not None
-        yield Dataset(table.values, kind, table.row_names, table.column_names, opened.source)
+        found = (table.row_names, table.column_names, opened.source)
+        yield Dataset(table.values, kind, *found, row_title=table.row_title)

@@ -74,6 +74,8 @@ class Dataset:
         Rows left out at the user's request (``on_error="skip"``).
     times : ndarray of shape (T,) or None, default=None
         Times of kind "curves", if the file has them.
+    row_title : str or None, default=None
+        Name of the column that holds `row_names`, if it has one.
     """
 
     X: np.ndarray
@@ -84,6 +86,7 @@ class Dataset:
     smiles: tuple[str, ...] | None = None
     skipped: tuple[SkippedRow, ...] = field(default=())
     times: np.ndarray | None = None
+    row_title: str | None = None
 
     @property
     def items(self) -> Any:
@@ -104,6 +107,7 @@ class Table:
     values: np.ndarray
     row_names: tuple[str, ...] | None
     column_names: tuple[str, ...] | None
+    row_title: str | None = None
 
 
 def listed(items: Sequence[object], limit: int = 5) -> str:
@@ -335,4 +339,5 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
             f"{shown(rows[position])} against column {shown(columns[position])} at position {position + 1}; reorder "
             "one of them"
         )
-    return Table(table.values, rows if rows is not None else columns, columns if columns is not None else rows)
+    both = (rows if rows is not None else columns, columns if columns is not None else rows)
+    return Table(table.values, *both, table.row_title)

@@ -95,7 +95,8 @@ def read_mixed(
         X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}", argument)
     names = None if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
     titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
-    return Dataset(X, "table", names, titles, str(file))
+    title = None if index is None or opened.names is None else opened.names[index] or None
+    return Dataset(X, "table", names, titles, str(file), row_title=title)
 
 
 def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> list[float | str | None]:

@@ -21,7 +21,7 @@ from rkhs.data.dataset import (
 )
 from rkhs.data.text import is_grouped_number
 
-__all__ = ["import_pandas", "read_parquet_numbers", "read_parquet_text"]
+__all__ = ["import_pandas", "parquet_titles", "read_parquet_numbers", "read_parquet_text"]
 
 
 def import_pandas() -> Any:
@@ -84,8 +84,9 @@ def read_parquet_numbers(
         index = 0
         if positions is None and any(map(is_grouped_number, frame.iloc[:, 0])):
             index = None  # numbers written for people: data, refused below
+    title = None if frame.index.name is None or row_names is None else str(frame.index.name)
     if index is not None:
-        row_names = tuple(str(name) for name in frame.iloc[:, index])
+        row_names, title = tuple(str(name) for name in frame.iloc[:, index]), names[index]
     kept = positions if positions is not None else [i for i in range(len(names)) if i != index and i not in dropped]
     text = [i for i in kept if not pandas.api.types.is_numeric_dtype(frame.dtypes.iloc[i])]
     if text:
@@ -97,7 +98,7 @@ def read_parquet_numbers(
         )
     values = _values(frame, kept, str(path))
     check_size(values, str(path))
-    table = Table(values, row_names, tuple(names[i] for i in kept))
+    table = Table(values, row_names, tuple(names[i] for i in kept), title)
     check_finite(table, str(path))
     return table
 
@@ -140,6 +141,28 @@ def read_parquet_text(
         row_names = tuple(str(name) for name in frame.iloc[:, index])
     cells = frame.iloc[:, position]
     return ["" if missing else cell for cell, missing in zip(cells, cells.isna(), strict=True)], row_names
+
+
+def parquet_titles(path: Path) -> list[str]:
+    """Names of the columns of a parquet file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    list of str
+    """
+    import_pandas()
+    from pyarrow.parquet import read_schema
+
+    try:
+        schema = read_schema(path)
+    except Exception:  # the reader of the file says what is wrong
+        return []
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [str(name) for name in schema.names if name not in stored]
 
 
 def _frame(pandas: Any, path: Path) -> tuple[Any, list[str], tuple[str, ...] | None]:

@@ -15,7 +15,7 @@ from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
-from rkhs.data.parquet import read_parquet_numbers, read_parquet_text
+from rkhs.data.parquet import parquet_titles, read_parquet_numbers, read_parquet_text
 from rkhs.data.sequences import read_fasta, sequence_dataset
 from rkhs.data.text import TextFile, open_text, read_numbers, read_text_columns
 
@@ -150,7 +150,8 @@ def _read(file: Path, extension: str, options: _Options) -> Dataset:
     table = _read_numbers(file, extension, options)
     if options.gram:
         table = gram_names(table, options.gram, source)
-    return Dataset(table.values, "gram" if options.gram else "vectors", table.row_names, table.column_names, source)
+    kind: Any = "gram" if options.gram else "vectors"
+    return Dataset(table.values, kind, table.row_names, table.column_names, source, row_title=table.row_title)
 
 
 def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
@@ -244,6 +245,33 @@ def read_texts(
         return read_parquet_text(file, column=column, index_column=options.index_column, argument=argument)
     opened = _open(file, extension, options, column)
     return read_text_columns(opened, column=column, index_column=options.index_column, argument=argument)
+
+
+def column_titles(path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str = "utf-8") -> list[str]:
+    """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none.
+
+    Parameters
+    ----------
+    path : str or path
+    delimiter : str, default=None
+    encoding : str, default="utf-8"
+
+    Returns
+    -------
+    list of str
+    """
+    file = as_path(path)
+    extension = file.suffix.lower()
+    if not file.is_file() or extension not in (".csv", ".tsv", ".parquet"):
+        return []
+    check_readable(file)
+    if extension == ".parquet":
+        return parquet_titles(file)
+    options = _Options(header=True, delimiter=delimiter, encoding=encoding)
+    try:
+        return list(_open(file, extension, options).names or ())
+    except InputError:  # the reader of the file says what is wrong
+        return []
 
 
 def _read_numbers(file: Path, extension: str, options: _Options) -> Table:

@@ -219,7 +219,8 @@ def read_numbers(
             numbers = np.concatenate([column[:, None], numbers], axis=1)
             positions = [0, *positions]
     column_names = None if file.names is None else tuple(file.names[i] for i in positions)
-    return Table(numbers, row_names, column_names)
+    title = None if file.names is None or row_names is None else file.names[index or 0] or None
+    return Table(numbers, row_names, column_names, title)
 
 
 def read_text_columns(

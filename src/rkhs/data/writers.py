@@ -26,8 +26,11 @@ def write_codes(
     codes: Any,
     row_names: Sequence[str] | None = None,
     column_names: Sequence[str] | None = None,
+    row_title: str | None = None,
 ) -> None:
     """Write codes to a csv, parquet or npy file; :func:`read_table` gives back the same numbers and names.
+
+    With `row_title`, names that are numbers are read back with ``index_column=0``.
 
     The file is written under another name in the same folder and then moved into place, so a crash leaves the old file
     or none.
@@ -44,6 +47,8 @@ def write_codes(
         ``'`` before it, unless it is a number; :func:`read_table` takes that quote away.
     column_names : sequence of str, default=None
         p names; None writes ``code0``, ``code1``, ... (nothing in npy).
+    row_title : str, default=None
+        Header of the column of row names; None leaves it empty.
 
     Raises
     ------
@@ -73,10 +78,11 @@ def write_codes(
     if "" in columns:
         raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
     check_unique_names(columns, "column_names")
+    title = row_title if rows is not None and row_title not in columns else None
     if extension == ".csv":
-        _write_csv(target, values, rows, columns)
+        _write_csv(target, values, rows, columns, title)
     else:
-        _write_parquet(target, values, rows, columns)
+        _write_parquet(target, values, rows, columns, title)
 
 
 def _check_codes(codes: Any) -> np.ndarray:
@@ -106,16 +112,19 @@ def _names(names: Sequence[str] | None, expected: int, argument: str) -> list[st
     return texts
 
 
-def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:
+def _write_csv(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None) -> None:
     with atomic_path(target) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        handle.write(csv_line(columns if rows is None else ["", *columns]))
+        handle.write(csv_line(columns if rows is None else [title or "", *columns]))
         # tolist() gives Python floats, whose text form reads back to the same bits, for float32 too.
         for i, numbers in enumerate(values.tolist()):
             handle.write(csv_line(numbers if rows is None else [rows[i], *numbers]))
 
 
-def _write_parquet(target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str]) -> None:
+def _write_parquet(
+    target: Path, values: np.ndarray, rows: list[str] | None, columns: list[str], title: str | None
+) -> None:
     pandas = import_pandas()
-    frame = pandas.DataFrame(values, columns=columns, index=None if rows is None else pandas.Index(rows, dtype="str"))
+    index = None if rows is None else pandas.Index(rows, dtype="str", name=title)
+    frame = pandas.DataFrame(values, columns=columns, index=index)
     with atomic_path(target) as temporary:
         frame.to_parquet(temporary, engine="pyarrow")

@@ -79,6 +79,16 @@ class MixedTable(Kernel):
         self.missing = missing
         self.columns = columns
 
+    def __repr__(self) -> str:
+        """The parameters; of the training columns only how many there are of each kind."""
+        words = [f"{name}={getattr(self, name)!r}" for name in ("gamma", "categorical", "missing")]
+        if self.columns is not None:
+            kinds = [column["kind"] for column in self.columns]
+            counted = {"number": "of numbers", "category": "of texts", "empty": "empty"}
+            found = [f"{kinds.count(kind)} {what}" for kind, what in counted.items() if kind in kinds]
+            words.append(f"columns={', '.join(found)!r}")
+        return f"MixedTable({', '.join(words)})"
+
     def read(self, X: Any) -> list[tuple[Any, ...]]:
         """Rows as tuples of numbers (NaN: missing) and texts (None: missing)."""
         rows = table_rows(X)

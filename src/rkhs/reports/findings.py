@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, RkhsError
+from rkhs._core.errors import InputError, RkhsError, brief
 from rkhs.estimators import diagnose
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.plots import SelectionDisplay, SpectrumDisplay
@@ -17,6 +17,7 @@ from rkhs.reports.items import Items
 
 __all__ = ["Rebuilt", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
 
+_MUCH = 0.3  # share of the variance; a loss beyond it is explained
 _MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
 
 
@@ -139,6 +140,11 @@ def diagnosis(model: Any) -> tuple[list[str], str, list[str]]:
         facts.append("The solver converged." if found.converged else "The solver did not converge.")
     estimates = [share for share in (found.leave_one_out_error, found.held_out_error) if share is not None]
     expected = f"Expect new items to lose about {percent(max(estimates))} of the variance." if estimates else ""
+    if estimates and max(estimates) > _MUCH:
+        width = model.codes_.shape[1]
+        short = "one number" if width == 1 else f"{width} numbers"
+        expected += f" So much is lost because a code has only {short}, or because columns have little to do with each"
+        expected += " other. It is no fault of the fit. Codes of more components usually lose less."
     return [text[0].upper() + text[1:] + "." for text in found.warnings], expected, facts
 
 
@@ -153,11 +159,11 @@ def settings(model: Any) -> list[tuple[str, str]]:
     """Parameters that differ from their defaults, and what the fit resolved."""
     default = type(model)().get_params(deep=False)
     given = {k: v for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}
-    rows = [(name, " ".join(repr(value).split())) for name, value in given.items()]
+    rows = [(name, brief(value)) for name, value in given.items()]
     for name in ("kernel_", "decoder_kernel_", "output_kernel_", "reg_", "n_iter_", "objective_", "reason_"):
         value = getattr(model, name, None)
         if value is not None:
-            rows.append((name, " ".join(repr(value).split())))
+            rows.append((name, brief(value)))
     return rows
 
 

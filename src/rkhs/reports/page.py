@@ -254,7 +254,11 @@ def _selection(content: Content) -> str:
 
 def _diagnosis(warnings: Sequence[str], facts: Sequence[str]) -> str:
     told = "".join(f'<li class="warning">{escape(said)}</li>' for said in warnings)
-    first = f"<ul>{told}</ul>" if told else _paragraph("The model warns of nothing.")
+    first = (
+        f"<ul>{told}</ul>"
+        if told
+        else _paragraph("No warning: nothing went wrong in the fit. What codes lose is said above and below.")
+    )
     return first + _listed(facts)
 
 
