@@ -132,6 +132,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         return self.model_.encode(items, raw, onto=onto, refine=self._steps if refined and self._refines else None)
 
     def _read_codes(self, codes: Any) -> Tensor:
+        check_is_fitted(self)
         return self.model_.read(super()._read_codes(codes))
 
     def inverse_transform(self, codes: Any) -> Any:
