@@ -101,7 +101,7 @@ def plot(found: list[dict[str, float]], path: str) -> None:
                     )
         axis.set(xlabel="n", title=name)
         axis.grid(alpha=0.3)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=7)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=7, handlelength=4)
     figure.savefig(path, dpi=120)
 
 

@@ -29,7 +29,7 @@ def main(n: int = 300) -> dict[str, float]:
         "spectral": KernelContrastive(2, kernel=kernel, loss="spectral"),
         "pairs from 10 labels": KernelContrastive(1, kernel=kernel, pairs="class"),
     }
-    figure, axes = plt.subplots(2, 5, figsize=(14, 6), layout="constrained")
+    figure, axes = plt.subplots(2, 5, figsize=(11, 5.2), layout="constrained")
     result = {}
     for row, (toy, (X, y)) in enumerate(toys.items()):
         scatter(axes[row, 0], X, y, toy, "coolwarm")

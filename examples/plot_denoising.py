@@ -20,7 +20,7 @@ from rkhs.reproduce.shapes import SHAPES, sample_shape
 
 
 def main(n: int = 300, noise: float = 0.1) -> dict[str, float]:
-    figure, axes = plt.subplots(len(SHAPES), 5, figsize=(13, 2.4 * len(SHAPES)), layout="constrained")
+    figure, axes = plt.subplots(len(SHAPES), 5, figsize=(10.5, 2.0 * len(SHAPES)), layout="constrained")
     result = {}
     for row, shape in zip(axes, SHAPES, strict=True):
         clean, noisy = sample_shape(shape, n, noise, 0)

@@ -39,7 +39,7 @@ def main(n: int = 120) -> dict[str, float]:
     model = KernelAutoencoder(2, kernel=FunctionalGaussian(times=AGES)).fit(X)
     codes = model.transform(new)
     back = model.inverse_transform(codes)
-    figure, axes = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), layout="constrained")
     for i in range(4):
         axes[0].plot(AGES, new[i], "o", markersize=3, color=f"C{i}")
         axes[0].plot(AGES, back[i], color=f"C{i}")

@@ -63,9 +63,11 @@ def main(n: int = 240) -> dict[str, float]:
     result = {}
     for axis, (title, (codes, new_codes)) in zip(axes, maps.items(), strict=True):
         result[title] = float(KNeighborsClassifier(15).fit(codes, kind).score(new_codes, new_kind))
-        scatter_classes(axis, codes, kind, ("kind 0", "kind 1", "kind 2"), loc="lower left")
+        scatter_classes(axis, codes, kind, ("kind 0", "kind 1", "kind 2"))
+        axis.get_legend().remove()  # one for both, where no point lies
         axis.set(xlabel="code 1", ylabel="code 2")
         axis.set_title(f"{title}\nnew plants classified right: {result[title]:.0%}", fontsize=10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     save(figure, "mixed_table")
     for name, share in result.items():
         print(f"kinds of new plants found from two codes, {name}: {share:.3f}")

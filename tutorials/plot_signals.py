@@ -64,13 +64,13 @@ print(f"rebuilt, principal components: {1 - ((plain - X_new) ** 2).sum() / sprea
 
 # %%
 
-figure, panels = plt.subplots(1, 4, figsize=(12, 2.8), sharey=True, layout="constrained")
+figure, panels = plt.subplots(1, 4, figsize=(10, 3.0), sharey=True, layout="constrained")
 for channel, panel in enumerate(panels):
     row = channel * (len(X_new) // 4) + 7
     panel.plot(X_new[row], color="grey", label="new window")
     panel.plot(back[row], color="C0", label="from four numbers")
     panel.set(title=f"channel {channel}", xlabel="sample")
-panels[0].legend(fontsize=8, loc="lower left")
+figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
 # %%

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -57,6 +58,9 @@ def test_programs_get_one_object(folder: Path, capsys: pytest.CaptureFixture[str
     assert found["page"] == "page.html"
     assert found["bytes"] == Path("page.html").stat().st_size
     assert found["audit"][0] == "24 items with 3 columns each."
+    page = html.unescape(Path("page.html").read_text())
+    assert found["summary"][0].startswith("KernelPCA turns each of 24 items into")
+    assert all(sentence in page for sentence in (*found["audit"], *found["summary"], *found["warnings"]))
 
 
 def test_gaps_in_a_target_are_gaps(folder: Path) -> None:

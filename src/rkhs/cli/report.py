@@ -103,9 +103,10 @@ def run(args: argparse.Namespace) -> int:
         report.save(args.output)
     size = os.path.getsize(args.output)
     if args.json:
-        print_json({"page": args.output, "bytes": size, "model": args.save_model, "audit": report.audit})
+        sentences = {"audit": report.audit, "summary": report.summary, "warnings": report.warnings}
+        print_json({"page": args.output, "bytes": size, "model": args.save_model, **sentences})
         return 0
-    for sentence in report.audit:
+    for sentence in (*report.audit, *report.summary, *report.warnings):
         print(sentence)
     if args.save_model is not None:
         print(f"model: {args.save_model}")

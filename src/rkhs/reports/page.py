@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.reports.findings import Rebuilt, diagnosis, percent, selection, settings, spectrum, versions
+from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
 from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
 
-__all__ = ["Content", "page"]
+__all__ = ["Content", "page", "summary"]
 
 _ROWS = 6  # best, and worst
 _CHANGES = 3  # columns named in a row
@@ -38,6 +38,8 @@ class Content:
     codes : ndarray of shape (n, p)
     rebuilt : Rebuilt or str
         Or why there is none.
+    diagnosis : tuple of list of str, str, list of str
+        See :func:`~rkhs.reports.findings.diagnosis`.
     target : (str, ndarray of shape (n,)) or None
     title : str
     model_file : str or None
@@ -49,6 +51,7 @@ class Content:
     audit: tuple[str, ...]
     codes: np.ndarray
     rebuilt: Rebuilt | str
+    diagnosis: tuple[list[str], str, list[str]]
     target: tuple[str, np.ndarray] | None
     title: str
     model_file: str | None
@@ -66,9 +69,9 @@ def page(content: Content) -> str:
     str
     """
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    warnings, expected, facts = diagnosis(content.model)
+    warnings, _, facts = content.diagnosis
     parts = [
-        ("short", "In short", _short(content, warnings, expected)),
+        ("short", "In short", _listed(summary(content))),
         ("input", "The input", _listed(content.audit)),
         ("map", "Map", _map(content)),
         ("rebuilt", "Reconstructions", _rebuilt(content)),
@@ -122,7 +125,18 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _short(content: Content, warnings: Sequence[str], expected: str) -> str:
+def summary(content: Content) -> list[str]:
+    """The first lines of the page: what was fitted, what it rebuilds, what new items lose.
+
+    Parameters
+    ----------
+    content : Content
+
+    Returns
+    -------
+    list of str
+    """
+    warnings, expected, _ = content.diagnosis
     name, (n, p) = type(content.model).__name__, content.codes.shape
     numbers = "one number" if p == 1 else f"{p} numbers"
     said = [f"{name} turns each of {content.total} items into {numbers}, its code."]
@@ -138,7 +152,7 @@ def _short(content: Content, warnings: Sequence[str], expected: str) -> str:
         said.append(expected)
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
-    return _listed(said)
+    return said
 
 
 def _map(content: Content) -> str:
@@ -246,7 +260,10 @@ def _selection(content: Content) -> str:
     ]
     table = _table(["setting", "regularisers, encoder first", "held-out error", ""], rows)
     return (
-        _paragraph("The fit compared these settings on items that it held out. The ring marks the one it chose.")
+        _paragraph(
+            "The line is the error of held-out items for each setting that the fit compared; lower is better. The ring "
+            "marks the one it chose. That may be a stronger regulariser which is about as good as the best."
+        )
         + curve(errors, names, at)
         + f"<details><summary>Numbers</summary>{table}</details>"
     )

@@ -14,16 +14,16 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import atomic_path
 from rkhs.reports.audit import audit, target_sentence
-from rkhs.reports.findings import rebuild
+from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
-from rkhs.reports.page import Content, page
+from rkhs.reports.page import Content, page, summary
 
 __all__ = ["Report", "make_report"]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page of HTML and the sentences in it that speak of the input.
+    """A page of HTML, and its main sentences.
 
     Parameters
     ----------
@@ -31,6 +31,10 @@ class Report:
         The whole page.
     audit : tuple of str
         What was found in the input.
+    summary : tuple of str
+        What was fitted, how much of the variance it rebuilds, and what new items are expected to lose.
+    warnings : tuple of str
+        What :func:`rkhs.diagnose` warns of. Usually empty.
 
     Raises
     ------
@@ -40,6 +44,8 @@ class Report:
 
     html: str
     audit: tuple[str, ...]
+    summary: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file: complete, or not at all.
@@ -146,11 +152,12 @@ def make_report(
         audit=tuple(said),
         codes=codes,
         rebuilt=rebuild(model, items, codes),
+        diagnosis=diagnosis(model),
         target=None if values is None else (target_name, values[kept]),
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
         model_file=model_file,
     )
-    return Report(page(content), tuple(said))
+    return Report(page(content), content.audit, tuple(summary(content)), tuple(content.diagnosis[0]))
 
 
 def _kept(n: int, at_most: int) -> np.ndarray:
