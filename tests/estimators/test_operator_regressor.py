@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
-from rkhs import OperatorKernelRegressor, OperatorKernelRegressorCV
+from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor, OperatorKernelRegressorCV
 from rkhs._core.errors import EdgeWarning, InputError
 from rkhs.kernels import Gaussian, Linear, Separable
 from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Power, Squared, SquaredEpsilonInsensitive
@@ -256,3 +256,16 @@ def test_bad_data_are_refused():
     ]:
         with pytest.raises(InputError, match=match):
             OperatorKernelRegressorCV(**parameters).fit(X, Y)
+
+
+def test_paths_and_leave_one_out_leave_a_fitted_machine_as_it_is() -> None:
+    X, Y = data(20)
+    other = 3.0 + 2.0 * X
+    model = OperatorKernelRegressor(loss="huber", columns="scaled").fit(X, Y)
+    before = model.predict(X)
+    model.path(other, Y + 5.0, regs=[1e-2, 1e-1])
+    np.testing.assert_array_equal(model.predict(X), before)
+    curves = FunctionalKernelRegressor(n_basis=3).fit(X, Y)
+    before = curves.predict(X)
+    curves.loo_errors(other, Y + 5.0, regs=[1e-2])
+    np.testing.assert_array_equal(curves.predict(X), before)

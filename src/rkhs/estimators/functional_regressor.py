@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, naming
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
-from rkhs.estimators.machine_parts import read_operator_kernel
+from rkhs.estimators.machine_options import read_operator_kernel
+from rkhs.estimators.regression import Regression
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
@@ -124,7 +125,7 @@ class FunctionalKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"
@@ -136,10 +137,10 @@ class FunctionalKernelRegressor(DualRegressor):
                     quadrature_weights(given, rows.shape[1])
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
         items = self._read_training(curves, kernel, at_least=1)
-        Y, self._one_output = read_targets(self, targets, len(items))
-        weights = all_weights(self, sample_weight, len(items))
+        Y, one_output = read_targets(self, targets, len(items))
+        weights, total = all_weights(self, sample_weight, len(items))
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
-        self.output_, U = Functional.fit(
+        output, U = Functional.fit(
             Y,
             weights,
             basis="cosine_sine" if reference else self.basis,
@@ -148,10 +149,8 @@ class FunctionalKernelRegressor(DualRegressor):
             rule=rule,
             center=self.center and not reference,
         )
-        self.kernel_ = kernel.resolve(items, weights).with_operators([np.diag(self.output_.eigenvalues)])
-        self._grams = self._training_grams(self.kernel_, items)
-        self._store_support(items)
-        return U, weights
+        resolved = kernel.resolve(items, weights).with_operators([np.diag(output.eigenvalues)])
+        return self._regression(resolved, items, output, U, (weights, total), one_output=one_output)
 
     def _curve_kernel(self, times: Any, rule: str) -> Any:
         named = {"functional_laplacian": FunctionalLaplacian, "functional_gaussian": FunctionalGaussian}
@@ -188,12 +187,13 @@ class FunctionalKernelRegressor(DualRegressor):
             Mean over curves of the squared L2 distance between ``y_i`` and the machine fitted without curve ``i``; the
             mean curve and an empirical basis are those of all curves.
         """
-        U, weights = self._prepare(X, y, None)
-        problem = self._problem(U, weights, Squared(), list(np.atleast_1d(regs)))
+        regression = copy.copy(self)._prepare(X, y, None)
+        U, output = regression.targets, regression.output
+        problem = regression.problem(Squared(), list(np.atleast_1d(regs)))
         predicted = U - leave_one_out_residuals(problem)[0]
-        del self._grams
+        assert isinstance(output, Functional)
         Y = to_tensor(np.asarray(as_numpy(_curves(y, None)[0]), dtype=np.float64).reshape(len(U), -1), **self._options)
-        out = [self.output_.squared_distances(Y, self.output_.decode(h)).mean() for h in predicted]
+        out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]
         return self._finite(torch.stack(out))
 
 

@@ -14,25 +14,22 @@ from rkhs._core.checks import check_choice, check_gram, check_number, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.ownership import own
-from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.candidates import Ranking, rank
-from rkhs.estimators.loss_choice import effective_gram, typical_residual
-from rkhs.estimators.machine import all_weights
-from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.machine import KernelMachine, all_weights, whole_map
+from rkhs.estimators.machine_options import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression import Regression
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
-from rkhs.problems.certificates import sample_report
-from rkhs.problems.dual import dual_problem
 from rkhs.protocols import Monitor
 
 __all__ = ["InputOutputKernelRegressor"]
 
 
-class InputOutputKernelRegressor(KernelEstimator):
+class InputOutputKernelRegressor(KernelMachine):
     """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
 
     It minimises ``1/n sum_i loss(h(x_i) - phi(y_i)) + reg/2 ||h||^2`` over ``h``. It predicts the candidate ``z`` whose
@@ -106,13 +103,9 @@ class InputOutputKernelRegressor(KernelEstimator):
     train_outputs_: Any
     _outputs_given: Any
 
-    kernel_: OperatorKernel
     output_kernel_: Kernel
-    dual_coef_: np.ndarray
-    gap_: float
-    support_: np.ndarray
-    saturated_: np.ndarray
     multilabel_: bool
+    output_ = Fitted[RKHS]("output")
 
     def __init__(
         self,
@@ -173,35 +166,26 @@ class InputOutputKernelRegressor(KernelEstimator):
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
         items = self._read_training(X, kernel, at_least=1)
         n = len(items)
-        weights = all_weights(self, sample_weight, n)
+        weights, total = all_weights(self, sample_weight, n)
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), n)
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
-        self.output_, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
+        output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
         if not U.shape[1] and not isinstance(loss, Canonical):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
         resolved = kernel.resolve(items, weights)
         operators = operators_in_coordinates(resolved, U, weights, U.shape[1], None, explicit=False)
-        self.kernel_ = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-        grams = [self._training_gram(term.kernel, items) for term in self.kernel_.pairs]
-        self._store_support(items)
-        terms = list(zip(grams, operators, strict=True))
+        resolved = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
+        regression = Regression(resolved, whole_map(resolved, items), grams, output, U, weights, total)
         reg = check_number(self.reg, "reg", above=0.0)
-        if loss.automatic:
-            K = effective_gram(grams, operators, U)
-            loss = loss.resolve(typical_residual(K, U, reg, weights, self._total_weight)[0])
-        self.loss_ = loss
-        problem = dual_problem(terms, U, loss, reg, None if weights is None else weights * n)
+        (loss,), regression = regression.settled([loss], reg, center=self.center)
+        problem = regression.problem(loss, reg)
         solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
         solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
         self._record(solution)
-        self.gap_ = float(solution.gap or 0.0)
-        self.dual_coef_ = solution.point.cpu().numpy()
-        largest = max(float(K.diagonal().max()) for K in grams)
-        self._warn_of_rounding(largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
-        report = sample_report(problem, problem.points(solution.point[None, None]).permute(0, 3, 1, 2))
-        self.support_ = report.support[0, :, 0].nonzero()[:, 0].cpu().numpy()
-        self.saturated_ = report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy()
+        self.model_ = regression.machine(problem, solution, loss)
+        self._warn_of_rounding(regression.largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
         return self
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
@@ -248,18 +232,12 @@ class InputOutputKernelRegressor(KernelEstimator):
             raise InputError("decoding='labels' needs output_kernel='linear' and outputs of zeros and ones")
         self.multilabel_ = binary and linear and self.decoding != "candidates"
 
-    def _predicted(self, X: Any) -> Tensor:
-        """Coordinates of ``h(x)``, shape (m, r)."""
-        items = self._read_new(X)
-        grams = self.kernel_.grams(items, self._support())
-        return self.kernel_.apply(grams, to_tensor(self.dual_coef_, **self._options))
-
     def predict_weights(self, X: Any) -> np.ndarray:
         """Weights ``b`` on the training outputs with ``h(x) = sum_j b_j phi(y_j)``, shape (m, n).
 
         With a linear output kernel, ``predict_weights(X) @ Y`` are the predicted vectors.
         """
-        U = self._predicted(X)
+        U = self._coordinates(X)
         return self._to_output(self.output_.weights(U))
 
     def scores(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
@@ -280,7 +258,7 @@ class InputOutputKernelRegressor(KernelEstimator):
         -------
         ndarray of shape (m, c), or list of m ndarray
         """
-        U = self._predicted(X)
+        U = self._coordinates(X)
         if not per_sample:
             return -self._finite(self._distances(U, candidates, diag))
         if candidates is None or len(candidates) != len(U):
@@ -312,7 +290,7 @@ class InputOutputKernelRegressor(KernelEstimator):
 
     def rank(self, X: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
         """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
-        return rank(self._distances(self._predicted(X), candidates, diag), n_best)
+        return rank(self._distances(self._coordinates(X), candidates, diag), n_best)
 
     def predict(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
         """Predict the output of every item.
@@ -352,7 +330,7 @@ class InputOutputKernelRegressor(KernelEstimator):
 
     def _vectors(self, X: Any) -> np.ndarray:
         train = to_tensor(self.train_outputs_, **self._options)
-        return self._finite(self.output_.weights(self._predicted(X)) @ train)
+        return self._finite(self.output_.weights(self._coordinates(X)) @ train)
 
 
 def _in_order(outputs: Any) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
-from rkhs.estimators.machine_parts import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression import Regression
 from rkhs.estimators.ridge_features import fit_ridge
 from rkhs.estimators.storage import as_storage
 from rkhs.features import Storage
@@ -158,26 +159,24 @@ class OperatorKernelRegressor(DualRegressor):
         """
         self._check_parameters()
         storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
-        self.map_ = None
         if isinstance(storage, Storage):
             items = self._read_training(X, read_operator_kernel(self.kernel, self.operator), at_least=1)
-            Y, self._one_output = read_targets(self, y, len(items))
-            fit_ridge(self, storage, items, Y, sample_weight)
+            Y, one_output = read_targets(self, y, len(items))
+            model, solution = fit_ridge(self, storage, items, Y, sample_weight)
+            self._record(solution)
+            self.model_ = replace(model, one_output=one_output)
             return self
         super().fit(X, y, sample_weight)
         return self
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Tensor, Tensor | None]:
-        """Read the data, resolve the kernel, and return targets in coordinates and weights that sum to one."""
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator)
         items = self._read_training(X, kernel, at_least=1)
-        Y, self._one_output = read_targets(self, y, len(items))
-        weights = all_weights(self, sample_weight, len(items))
+        Y, one_output = read_targets(self, y, len(items))
+        weights, total = all_weights(self, sample_weight, len(items))
         resolved = kernel.resolve(items, weights, Y.shape[1])
-        self.output_, U = Euclidean.fit(Y, weights, center=self.center, scale=False)
-        basis = None if self.output_.basis is None else torch.as_tensor(self.output_.basis).to(U)
+        output, U = Euclidean.fit(Y, weights, center=self.center, scale=False)
+        basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
         operators = operators_in_coordinates(resolved, U, weights, Y.shape[1], basis)
-        self.kernel_ = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-        self._grams = self._training_grams(self.kernel_, items)
-        self._store_support(items)
-        return U, weights
+        resolved = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        return self._regression(resolved, items, output, U, (weights, total), one_output=one_output)

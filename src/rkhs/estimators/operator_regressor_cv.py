@@ -14,10 +14,9 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
-from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.machine import all_weights, read_targets
-from rkhs.estimators.machine_parts import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.machine import KernelMachine, all_weights, read_targets
+from rkhs.estimators.machine_options import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
@@ -28,9 +27,10 @@ __all__ = ["OperatorKernelRegressorCV"]
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
+_CHOICE = ("reg_", "gamma_", "losses_", "cv_errors_", "best_score_", "at_edge_", "_chosen_kernel")
 
 
-class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstimator):
+class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachine):
     """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
     It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold. All regularisers and loss
@@ -104,7 +104,6 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
     """
 
     reg_: float
-    loss_: Loss
     gamma_: float | str | None
     best_score_: float
     cv_errors_: np.ndarray
@@ -178,7 +177,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         kernels = self._kernels()
         items = self._read_training(X, kernels[0], at_least=2)
         Y, _ = read_targets(self, y, len(items))
-        weights = all_weights(self, sample_weight, len(items))
+        weights, _ = all_weights(self, sample_weight, len(items))
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
         self.losses_ = self._losses(Y, full)
         folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
@@ -186,7 +185,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         self.cv_errors_ = errors
         mean = errors.mean(-1)
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        self.reg_, self.loss_ = regs[r], self.losses_[j]
+        self.reg_, chosen = regs[r], self.losses_[j]
         self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
         spread = float(np.nanmax(mean))
         self.at_edge_ = open_ends(mean[g, :, j], spread, ends=("first", "last"))
@@ -194,27 +193,26 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelEstima
         warn_of_edges(self)
         self.best_score_ = -float(mean[g, r, j])
         self._chosen_kernel = kernels[g]
-        final = self._chosen()
+        final = self._chosen(chosen)
         with warnings.catch_warnings():  # said once already, for the same matrix
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
                 warnings.simplefilter("ignore", kind)
             final.fit(X, y, sample_weight)
-        self._fitted = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
-        self.kernel_, self.n_iter_ = final.kernel_, final.n_iter_
-        self.objective_, self.gap_ = final.objective_, final.gap_
+        params = final.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
         return self
 
-    def _chosen(self) -> OperatorKernelRegressor:
+    def _chosen(self, loss: Loss) -> OperatorKernelRegressor:
         names = ("columns", "center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
         shared = {name: getattr(self, name) for name in names}
-        return OperatorKernelRegressor(self._chosen_kernel, loss=self.loss_, reg=self.reg_, **shared)
+        return OperatorKernelRegressor(self._chosen_kernel, loss=loss, reg=self.reg_, **shared)
 
     @property
     def estimator_(self) -> OperatorKernelRegressor:
         """The regressor with the chosen parameters, fitted on all data."""
         check_is_fitted(self)
-        model = self._chosen()
-        model.__dict__.update(self._fitted)
+        model, names = self._chosen(self.loss_), self.get_params(deep=False)
+        model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
 
     def _kernels(self) -> list[OperatorKernel]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from rkhs._core.arrays import to_tensor
 from rkhs.losses import Loss
@@ -21,7 +20,7 @@ class RegressionPath:
     Parameters
     ----------
     estimator : OperatorKernelRegressor
-        Holds kernel, supports and output space.
+        Reads items: a copy of the estimator with kernel, training items and output space.
     regs : list of S float
     losses : list of S Loss
     dual_coefs : ndarray of shape (S, n, r)
@@ -65,15 +64,9 @@ class RegressionPath:
         InputError
             If the items do not fit the training data.
         """
-        model = self.estimator
-        grams = model._cross_grams(model._read_new(X))
-        coefs = to_tensor(self.dual_coefs, **model._options)
-        S, n, r = coefs.shape
-        side = coefs.permute(1, 0, 2).reshape(n, S * r)
-        values = torch.zeros(len(grams[0]), S, r, **model._options)
-        for K, term in zip(grams, model.kernel_.pairs, strict=True):
-            values += term._times((K @ side).view(-1, r)).view(-1, S, r)
-        return np.stack([model._decode(values[:, s]) for s in range(S)])
+        reader = self.estimator
+        values = reader.model_.path_values(reader._read_new(X), to_tensor(self.dual_coefs, **reader._options))
+        return np.stack([reader._to_output(reader.model_.outputs(values[:, s])) for s in range(len(self))])
 
     def mean_squared_errors(self, X: Any, Y: Any) -> np.ndarray:
         """Mean over all entries of the squared errors of every machine, shape (S,).

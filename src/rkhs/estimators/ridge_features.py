@@ -11,11 +11,12 @@ from torch import Tensor
 
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
-from rkhs.estimators.machine_parts import read_operator_kernel
+from rkhs.estimators.machine_options import read_operator_kernel
 from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights
 from rkhs.features import Storage
 from rkhs.kernels.operator_valued import Separable
 from rkhs.losses import Squared, as_loss
+from rkhs.models import Certificates, MachineModel
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces import Data, fit_euclidean, open_source
 from rkhs.spaces.sums import Sweep, block_ridge
@@ -23,7 +24,7 @@ from rkhs.spaces.sums import Sweep, block_ridge
 __all__ = ["fit_ridge"]
 
 
-def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: Any) -> None:
+def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: Any) -> tuple[MachineModel, Solution]:
     """Fit a regressor with the squared loss in the features of a storage.
 
     Minimises ``sum_i w_i 1/2 |t_i - V^T F(x_i)|^2 + reg/2 |V|^2``.
@@ -37,11 +38,9 @@ def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: An
     n, columns = len(data), data.shape[1] if isinstance(data, Tensor) else storage.m
     announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
     source = open_source(model._options, storage, kernel, data, weights, Y)
-    model.map_, model.kernel_ = source.features, Separable(source.kernel)
-    model.support_items_ = source.features.kept
     passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
-    model.output_ = fit_euclidean(passes, source, center=bool(model.center), scale=False)
-    sweep: Sweep = replace(source.sweep(model._options), space=model.output_)
+    output = fit_euclidean(passes, source, center=bool(model.center), scale=False)
+    sweep: Sweep = replace(source.sweep(model._options), space=output)
     M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
     M.diagonal().add_(model.reg)
     L, info = torch.linalg.cholesky_ex(M)
@@ -49,10 +48,11 @@ def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: An
         raise InputError(f"reg={model.reg!r} is lost in the rounding of the normal equations; use a larger reg")
     V = torch.cholesky_solve(c, L)
     value = 0.5 * (float(total) - float((c * V).sum()))
-    model.dual_coef_ = source.features.whiten(V).numpy()
-    model._warn_of_rounding(source.diag, model.dual_coef_, float(total) ** 0.5)
-    model.gap_, model.support_, model.saturated_ = 0.0, np.arange(len(model.dual_coef_)), np.arange(0)
-    model._record(Solution(V, value, Reason.CLOSED_FORM, 1, 1))
+    coefficients = source.features.whiten(V).numpy()
+    model._warn_of_rounding(source.diag, coefficients, float(total) ** 0.5)
+    exact = Certificates(0.0, np.arange(len(coefficients)), np.arange(0))
+    machine = MachineModel(Separable(source.kernel), source.features, coefficients, output, exact)
+    return machine, Solution(V, value, Reason.CLOSED_FORM, 1, 1)
 
 
 def _scalar_kernel(model: Any, storage: Storage) -> Any:

@@ -4,6 +4,7 @@ from rkhs.models.autoencoder import AutoencoderModel, Compared
 from rkhs.models.components import ComponentsModel
 from rkhs.models.contrastive import ContrastiveModel
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
+from rkhs.models.machine import Certificates, MachineModel
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
 
@@ -11,6 +12,7 @@ __all__ = [
     "FINE",
     "ROUGH",
     "AutoencoderModel",
+    "Certificates",
     "CodeRegression",
     "Compared",
     "ComponentsModel",
@@ -19,6 +21,7 @@ __all__ = [
     "Goal",
     "Layer",
     "LinearPart",
+    "MachineModel",
     "Pricing",
     "Rebuilt",
 ]

@@ -1,4 +1,4 @@
-"""What fitting an operator-valued machine is made of: kernels as pairs, operators in coordinates, solvers, results."""
+"""What the arguments of operator-valued machines mean: kernels as pairs, operators in coordinates, solvers, paths."""
 
 from __future__ import annotations
 

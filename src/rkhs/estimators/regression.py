@@ -1,0 +1,110 @@
+"""A regression as it is solved by its dual, and the machine that comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs.estimators.loss_choice import effective_gram, typical_residual
+from rkhs.features import WholeMap
+from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.losses import Loss
+from rkhs.models import Certificates, MachineModel
+from rkhs.outputs import Euclidean, OutputSpace
+from rkhs.problems.certificates import sample_report
+from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.protocols import Solution
+
+__all__ = ["Regression"]
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A regression that was read: targets in coordinates, and the Gram matrix of every term.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+        Resolved, with operators in the coordinates.
+    map : WholeMap
+        Of the training items.
+    grams : list of Tensor of shape (n, n)
+    output : OutputSpace
+    targets : Tensor of shape (n, r)
+        Coordinates.
+    weights : Tensor of shape (n,) or None
+        Of the items; sum to one.
+    total : float
+        Sum of the weights as they were given.
+    one_output : bool
+        Whether targets were numbers, not rows.
+    """
+
+    kernel: OperatorKernel
+    map: WholeMap
+    grams: list[Tensor]
+    output: OutputSpace
+    targets: Tensor
+    weights: Tensor | None
+    total: float
+    one_output: bool = False
+
+    @property
+    def operators(self) -> list[Tensor | None]:
+        """One a term; None is the identity."""
+        terms = self.kernel.pairs
+        return [None if term.operator is None else tensor_like(term.operator, self.targets) for term in terms]
+
+    @property
+    def largest(self) -> float:
+        """Largest ``k_t(x, x)``."""
+        return max(float(K.diagonal().max()) for K in self.grams)
+
+    def settled(self, losses: list[Loss], reg: float, *, center: bool) -> tuple[list[Loss], Regression]:
+        """Losses with numbers for parameters that are ``"auto"``, and targets around the mean of those that fit."""
+        if not any(loss.automatic for loss in losses):
+            return losses, self
+        U = self.targets
+        K = effective_gram(self.grams, self.operators, U)
+        size, shift = typical_residual(K, U, reg, self.weights, self.total)
+        found = self
+        if center and isinstance(self.output, Euclidean):
+            found = replace(self, output=self.output.moved(shift), targets=U - shift)
+        return [loss.resolve(size) for loss in losses], found
+
+    def problem(self, losses: Any, regs: Any) -> DualProblem:
+        """The dual problem, or a batch of them."""
+        terms, U = list(zip(self.grams, self.operators, strict=True)), self.targets
+        return dual_problem(terms, U, losses, regs, None if self.weights is None else self.weights * len(U))
+
+    def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
+        """The model of a solved problem, with what its dual says of it."""
+        U, points = self.targets, problem.points(solution.point[None, None])
+        report = sample_report(problem, points.permute(0, 3, 1, 2))
+        diagonal = U.new_zeros(len(U))
+        for K, term in zip(self.grams, self.kernel.pairs, strict=True):
+            norm = 1.0 if term.operator is None else float(np.linalg.norm(np.asarray(term.operator), 2))
+            diagonal += norm * K.diagonal()
+        found = Certificates(
+            float(solution.gap or 0.0),
+            report.support[0, :, 0].nonzero()[:, 0].cpu().numpy(),
+            report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy(),
+            (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy(),
+            report.kkt[0, :, 0].cpu().numpy(),
+            float(problem.certificates(points)[0].sum() / problem.totals.sum()),
+            float(diagonal.max()),
+            float(torch.linalg.vector_norm(U, dim=1).max()),
+        )
+        coefficients = solution.point.cpu().numpy()
+        return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
+
+    def unsolved(self) -> MachineModel:
+        """The model without coefficients, which reads items for several machines."""
+        nothing = Certificates(0.0, np.arange(0), np.arange(0))
+        empty = np.empty((0, self.targets.shape[1]))
+        return MachineModel(self.kernel, self.map, empty, self.output, nothing, None, self.one_output)
