@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "table.csv", "--target", "size", *FEW]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    first_line, *lines = capsys.readouterr().out.splitlines()
+    assert first_line.startswith("All rows have a value of size. In each split codes are learned from 30 rows")
     expected = compare_codes(X, Y, n_components=2, n_splits=2)
     assert lines[-1] == expected.verdict
     first = expected.rows[0]
@@ -46,7 +48,7 @@ def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, caps
 def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gram.npy", "--gram", "--targets", "numbers.csv", *FEW]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("R^2")
+    assert "\nR^2, mean of 2 splits" in said
     assert "UMAP" not in said
     assert "PCA  " in said
 
@@ -54,7 +56,6 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["gap.csv", "--target", "size"], "--target size must have a value in every row; row 41 has none"),
         (["table.csv", "--target", "colour"], "colour"),
         (["table.csv"], "one of the arguments --target --targets is required"),
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
@@ -85,3 +86,21 @@ def test_names_of_rows_are_no_column_of_the_input(folder: Path) -> None:
 
 def arguments(path: str) -> argparse.Namespace:
     return command_parsers()["compare"].parse_args([path, "--target", "size"])
+
+
+def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["id,zone,a,b,class"]
+    for i, row in enumerate(X.tolist()):
+        lines.append(f"{1000 + i},{'ns'[i % 2]},{row[0]},{'' if i == 5 else row[1]},{Y[i] if i < 30 else ''}")
+    Path("mixed.csv").write_text("\n".join(lines) + "\n")
+    words = ["compare", "mixed.csv", "--mixed", "--target", "class"]
+    assert main([*words, *FEW]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("note: id looks like identifiers")
+    assert said[1] == "note: --drop-columns id leaves it out"
+    assert said[2].startswith("30 of the 40 rows have a value of class. In each split codes are learned from 32 rows")
+    assert "+- 0.000" not in "".join(said)
+    assert main([*words, *FEW, "--drop-columns", "id", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["notes"] == []
+    assert facts["sizes"]["known"] == 30

@@ -9,7 +9,7 @@ import pytest
 
 from rkhs._core.errors import InputError
 from rkhs.evaluation import HeadScore, compare_codes, comparison
-from rkhs.evaluation.comparison import OURS, RAW, _verdict, corrected_error
+from rkhs.evaluation.comparison import OURS, RAW, _difference_error, _verdict, corrected_error, filled
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) * [1.0, 1.0, 1.0, 1000.0]
@@ -84,7 +84,7 @@ def made(ours: list[float], raw: list[float], pca: list[float]) -> str:
             [0.9, 0.9, 0.9],
             [0.9, 0.9, 0.9],
             [0.9, 0.9, 0.9],
-            "as good as the raw input .*PCA is as good here and simpler",
+            "as good as the raw input within the error .*would not show.*PCA is as good here and simpler",
         ),
         ([0.8, 0.8, 0.8], [0.9, 0.9, 0.9], [0.7, 0.7, 0.7], "Do not use the codes to predict this"),
         (
@@ -112,8 +112,10 @@ def test_the_error_of_splits_that_share_rows() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: compare_codes(X[:9], Y[:9]), "at least 20 rows"),
+        (lambda: compare_codes(X[:9], Y[:9]), "known in at least 20 rows to compare on; got 9 of 9"),
         (lambda: compare_codes(X, Y[:5]), "one value a row"),
+        (lambda: compare_codes(X, np.where(np.arange(60) < 19, Y, np.nan)), "got 19 of 60"),
+        (lambda: compare_codes(X, np.full(60, np.inf)), "y must be finite, or NaN"),
         (lambda: compare_codes(X, np.ones(60)), "two different values"),
         (lambda: compare_codes(X, Y, n_components=9), "n_components must be at most 4"),
         (lambda: compare_codes(X, Y, kind="gram"), "square Gram matrix"),
@@ -124,3 +126,69 @@ def test_the_error_of_splits_that_share_rows() -> None:
 def test_what_cannot_be_compared_is_said(call: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         call()
+
+
+def test_rows_without_a_target_help_to_make_the_codes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int]] = []
+    parts = comparison._parts
+
+    def spy(items: np.ndarray, train: np.ndarray, test: np.ndarray, kind: str) -> Any:
+        seen.append((len(train), len(test)))
+        assert not set(train) & set(test)
+        assert set(range(60)) - set(known) <= set(train)  # those without a target
+        assert set(test) <= set(known)
+        return parts(items, train, test, kind)
+
+    monkeypatch.setattr(comparison, "_parts", spy)
+    known = np.arange(0, 60, 2)
+    for gap in (np.nan, None):
+        y = np.array(["yes" if v else "no" for v in Y], dtype=object) if gap is None else Y.astype(float)
+        y[np.arange(1, 60, 2)] = gap
+        found = compare_codes(X, y, n_components=2, n_splits=2)
+        assert found.measure == "accuracy"
+        assert found.sizes is not None
+        assert (found.sizes.used, found.sizes.known, found.sizes.codes, found.sizes.learners) == (60, 30, 52, 22)
+        assert (found.sizes.test, {row.n_rows for row in found.rows}) == (8, {found.sizes.tested})
+        assert 8 <= found.sizes.tested <= 16
+    assert set(seen) == {(52, 8)}
+
+
+def test_known_rows_are_kept_first_where_rows_are_thinned() -> None:
+    y = np.where(np.arange(60) % 2, np.nan, Y)
+    items, targets, known, _ = comparison._read(X, y, "table", 40, 0)
+    assert (len(items), len(known)) == (40, 30)
+    np.testing.assert_array_equal(items[known], X[::2])
+    np.testing.assert_array_equal(targets[known], Y[::2])
+    items, _, known, _ = comparison._read(X, y, "table", 25, 0)
+    assert (len(items), len(known)) == (25, 25)
+
+
+def test_equal_scores_of_few_rows_are_no_certainty() -> None:
+    few = HeadScore(OURS, "smooth", np.full(5, 15 / 16), 1.0, 16)
+    assert few.error == pytest.approx((0.85 * 0.15 / 20) ** 0.5)
+    assert HeadScore(OURS, "smooth", np.full(5, 15 / 16), 1.0).error == 0.0  # not counted: numbers
+    apart = np.array([0.2, 0.3, 0.1, 0.2])
+    assert HeadScore(OURS, "smooth", apart, 1.0, 10**6).error == corrected_error(apart)
+    # One row in 16, five times the same: nothing is shown; six rows of 60 are.
+    assert 2.0 * _difference_error(np.full(5, 1 / 16), 16) > 1 / 16
+    assert 2.0 * _difference_error(np.full(5, 6 / 60), 60) < 6 / 60
+    assert _difference_error(np.zeros(5), 0) == 0.0
+
+
+def test_a_mixed_table_is_compared() -> None:
+    rng = np.random.default_rng(1)
+    cells = np.empty((40, 3), dtype=object)
+    cells[:, 0], cells[:, 1] = rng.normal(size=40), rng.choice(["a", "b"], 40)
+    cells[:, 2] = np.where(rng.random(40) < 0.2, None, rng.normal(size=40))
+    y = (cells[:, 0].astype(float) > 0).astype(int)
+    found = compare_codes(cells, y, kind="mixed", n_components=2, n_splits=2)
+    assert {RAW, OURS, "PCA", "kernel PCA"} <= {row.method for row in found.rows}
+    assert found.n_columns == 3
+
+
+def test_what_a_mixed_table_is_filled_with() -> None:
+    cells = np.array([[1.0, "b", None], [3.0, "a", None], [None, None, None], [8.0, "b", None]], dtype=object)
+    numbers = filled(cells)(np.array([[None, "b", 5.0], [3.0, "z", None]], dtype=object))
+    middle, spread = np.mean([1, 3, 3, 8]), np.std([1, 3, 3, 8])  # the gap is the median, 3
+    np.testing.assert_allclose(numbers[:, :3], [[0, 1, (3 - middle) / spread], [0, 0, (3 - middle) / spread]])
+    np.testing.assert_allclose(numbers[1, 3], 0.0)  # a column that is always empty

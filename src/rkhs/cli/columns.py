@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
-__all__ = ["add_scale_option", "column_sentences", "column_setting"]
+__all__ = ["add_scale_option", "column_notes", "column_sentences", "column_setting"]
 
 _TABLES = (".csv", ".tsv", ".parquet")
 
@@ -92,11 +91,9 @@ def column_sentences(estimator: Any, data: Dataset) -> list[str]:
     """
     from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
 
-    if data.kind not in ("vectors", "table") or not hasattr(data.X, "std"):
-        return []
+    if data.kind != "vectors" or not hasattr(data.X, "std"):
+        return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
     names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-    if data.kind == "table":  # its kernel divides each column by its own spread
-        return _remarks(data, names)
     found, said = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -110,15 +107,26 @@ def column_sentences(estimator: Any, data: Dataset) -> list[str]:
             f"columns: {how}. The spread of {names[found.widest]} is {found.most:.3g}, that of "
             f"{names[found.narrowest]} {found.least:.3g}, {rounded(found.ratio)} times less"
         )
-    if data.source.lower().endswith(_TABLES) and not share_a_unit(data.X):
-        said += _remarks(data, names)
-    return said
+    return said + column_notes(data)
 
 
-def _remarks(data: Dataset, names: Sequence[str]) -> list[str]:
-    """What is said of columns, and the flag that leaves out those that may do harm."""
-    from rkhs.data.columns import column_remarks
+def column_notes(data: Dataset) -> list[str]:
+    """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves.
 
+    Parameters
+    ----------
+    data : Dataset
+
+    Returns
+    -------
+    list of str
+    """
+    from rkhs.data.columns import column_remarks, share_a_unit
+
+    tabular = data.kind in ("vectors", "table") and data.source.lower().endswith(_TABLES) and hasattr(data.X, "std")
+    if not tabular or (data.kind == "vectors" and share_a_unit(data.X)):
+        return []
+    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
     remarks = column_remarks(data.X, names)
     harmful = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
     said = [f"note: {remark.text}" for remark in remarks]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import as_values, read_with_values
@@ -15,19 +17,21 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
-    from rkhs.evaluation import CodeComparison
+    from rkhs.evaluation import CodeComparison, Sizes
 
 __all__ = ["add_arguments", "run"]
 
 _EXAMPLES = """\
 examples:
   rkhs compare table.csv --target class
+  rkhs compare customers.csv --mixed --drop-columns customer_id --target churn
   rkhs compare molecules.csv --smiles smiles --target solubility --n-components 5
   rkhs compare GunPoint.tsv --kind series --targets labels.csv
   rkhs compare gram.npy --gram --targets labels.csv
 
 Each method makes codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
-kernel regression and a random forest then learn the target from them. Columns of tables are standardised."""
+kernel regression and a random forest then learn the target from them. Columns of tables are standardised. Rows
+whose target is empty help to make the codes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
     target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
     parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
+    parser.add_argument(
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+    )
     add_drop_option(parser)
     parser.add_argument(
         "--n-components", metavar="P", type=int, default=10, help="numbers in the code of a row (default 10)"
@@ -88,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
     data, y = _read(args)
     X, kind = _numbers(data)
+    notes = column_notes(data)
     if len(X) > args.at_most and not args.json:
         print(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
     components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
@@ -107,8 +115,9 @@ def run(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if args.json:
-        print_json(_facts(args, found, len(X), components))
+        print_json(_facts(args, found, len(X), components) | {"notes": notes})
     else:
+        print("\n".join(notes + ([] if found.sizes is None else [_sizes(args, found.sizes)])))
         _print_scores(found, args.splits)
     return 0
 
@@ -120,10 +129,20 @@ def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: 
         "rows": n,
         "rows used": min(n, args.at_most),
         "components": components,
+        "sizes": None if found.sizes is None else asdict(found.sizes),
         "measure": found.measure,
         "scores": [{name: getattr(row, name) for name in names} for row in found.rows],
         "verdict": found.verdict,
     }
+
+
+def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
+    known = "All" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
+    what = "the target" if args.target is None else args.target
+    return (
+        f"{known} rows have a value of {what}. In each split codes are learned from {sizes.codes} rows without it, "
+        f"learners from {sizes.learners} rows, and {sizes.test} rows are predicted ({sizes.tested} in all splits)"
+    )
 
 
 def _print_scores(found: CodeComparison, n_splits: int) -> None:
@@ -157,7 +176,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
         return data, y
     if args.gram:
         raise InputError("--gram has no column to predict: name a file with --targets")
-    return read_with_values(args, args.target, "--target")
+    return read_with_values(args, args.target, "--target", gaps=True, empty=None)
 
 
 def _targets(path: str, n: int) -> np.ndarray:
@@ -177,7 +196,7 @@ def _targets(path: str, n: int) -> np.ndarray:
         raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
-    return as_values(cells, "--targets")
+    return as_values(cells, "--targets", gaps=True, empty=None)
 
 
 def _numbers(data: Dataset) -> tuple[np.ndarray, str]:
@@ -187,6 +206,8 @@ def _numbers(data: Dataset) -> tuple[np.ndarray, str]:
     from rkhs.cli.kinds import default_kernel
     from rkhs.kernels.registry import as_kernel
 
+    if data.kind == "table":
+        return data.X, "mixed"
     kinds = {"vectors": "table", "molecules": "fingerprints", "curves": "series", "gram": "gram"}
     if data.kind in kinds:
         return np.asarray(data.X, dtype=float), kinds[data.kind]

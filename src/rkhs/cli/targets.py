@@ -126,7 +126,7 @@ def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], n
 
 
 def read_with_values(
-    args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False
+    args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False, empty: str | None = "(empty)"
 ) -> tuple[Dataset, np.ndarray]:
     """Read the items and one column of classes or numbers, which is no part of the items.
 
@@ -140,6 +140,8 @@ def read_with_values(
         That names it, for messages.
     gaps : bool, default=False
         Whether cells may be empty.
+    empty : str or None, default="(empty)"
+        What stands for them among texts.
 
     Returns
     -------
@@ -164,10 +166,10 @@ def read_with_values(
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
     out = {bad.row for bad in data.skipped}
     cells = [text for row, text in enumerate(texts, 1) if row not in out]
-    return data, as_values(cells, f"{flag} {name}", gaps=gaps)
+    return data, as_values(cells, f"{flag} {name}", gaps=gaps, empty=empty)
 
 
-def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndarray:
+def as_values(cells: Sequence[str], what: str, *, gaps: bool = False, empty: str | None = "(empty)") -> np.ndarray:
     """Numbers where all cells are numbers, else texts.
 
     Parameters
@@ -176,7 +178,9 @@ def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndar
     what : str
         What they are, for messages.
     gaps : bool, default=False
-        Whether cells may be empty: NaN among numbers, "(empty)" among texts.
+        Whether cells may be empty: NaN among numbers.
+    empty : str or None, default="(empty)"
+        What stands for empty cells among texts; with None the array holds objects.
 
     Returns
     -------
@@ -192,15 +196,17 @@ def as_values(cells: Sequence[str], what: str, *, gaps: bool = False) -> np.ndar
     from rkhs._core.errors import InputError
     from rkhs.data.text import MISSING
 
-    empty = [i for i, cell in enumerate(cells) if cell.strip().lower() in MISSING]
-    if empty and not gaps:
+    missing = [i for i, cell in enumerate(cells) if cell.strip().lower() in MISSING]
+    if missing and not gaps:
         raise InputError(
-            f"{what} must have a value in every row; row {empty[0] + 1} has none ({len(empty)} such rows). Drop them"
+            f"{what} must have a value in every row; row {missing[0] + 1} has none ({len(missing)} such rows). Drop "
+            "them"
         )
-    filled = set(range(len(cells))) - set(empty)
+    filled = set(range(len(cells))) - set(missing)
     if all(_is_number(cells[i]) for i in filled):
         return np.array([float(cell) if i in filled else np.nan for i, cell in enumerate(cells)])
-    return np.array([cell.strip() if i in filled else "(empty)" for i, cell in enumerate(cells)])
+    texts = [cell.strip() if i in filled else empty for i, cell in enumerate(cells)]
+    return np.array(texts, dtype=object if empty is None and missing else str)
 
 
 def _is_number(cell: str) -> bool:

@@ -1,6 +1,6 @@
 """How good codes are: on items that were not trained on, on tasks with few labels, and the demonstration."""
 
-from rkhs.evaluation.comparison import CodeComparison, HeadScore, compare_codes
+from rkhs.evaluation.comparison import CodeComparison, HeadScore, Sizes, compare_codes
 from rkhs.evaluation.decoding import DecodingQuality, decoding_quality
 from rkhs.evaluation.few_labels import FewLabelRow, choose_on_labels, few_label_methods, few_labels, split_rows
 from rkhs.evaluation.reconstruction import Reconstruction, reconstruction
@@ -12,6 +12,7 @@ __all__ = [
     "FewLabelRow",
     "HeadScore",
     "Reconstruction",
+    "Sizes",
     "SmoothClassifier",
     "SmoothRegressor",
     "choose_on_labels",

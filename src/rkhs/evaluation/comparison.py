@@ -20,15 +20,18 @@ from sklearn.preprocessing import StandardScaler
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
+from rkhs.data.columns import as_numbers, is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
 
-__all__ = ["CodeComparison", "HeadScore", "compare_codes"]
+__all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes", "filled"]
 
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 200
 _CLEAR = 2.0  # standard errors beyond which a difference counts
+
+_KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto", "mixed": "mixed_table"}
 
 Rows = np.ndarray
 # From training items, number of components and seed to a function from items to rows of numbers.
@@ -47,12 +50,15 @@ class HeadScore:
         Accuracy of classes, ``R^2`` of numbers, on the rows that a split left out.
     seconds : float
         Mean time to make the codes of a split, without the learner.
+    n_rows : int, default=0
+        Different rows that all splits together test classes on; 0 for numbers.
     """
 
     method: str
     head: str
     scores: np.ndarray
     seconds: float
+    n_rows: int = 0
 
     @property
     def mean(self) -> float:
@@ -61,8 +67,11 @@ class HeadScore:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean, for splits that share training rows (Nadeau and Bengio, 2003)."""
-        return corrected_error(self.scores)
+        """Standard error of the mean, for splits that share training rows (Nadeau and Bengio, 2003).
+
+        At least that of counting hits among ``n_rows`` rows: equal scores of a few rows are no certainty.
+        """
+        return max(corrected_error(self.scores), _counting_error(self.mean, self.n_rows))
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,8 @@ class CodeComparison:
         Numbers a row in the codes, and in the raw input.
     verdict : str
         One or two sentences: use the codes, or do not, and why.
+    sizes : Sizes, optional
+        How many rows did what.
     """
 
     rows: tuple[HeadScore, ...]
@@ -85,6 +96,29 @@ class CodeComparison:
     n_components: int
     n_columns: int
     verdict: str
+    sizes: Sizes | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of a comparison.
+
+    Parameters
+    ----------
+    used, known : int
+        Rows that took part, and those of them whose target is known.
+    codes, learners, test : int
+        Rows of a split that codes are learned from, that learners see the targets of, and that are predicted.
+    tested : int
+        Different rows that all splits together predict.
+    """
+
+    used: int
+    known: int
+    codes: int
+    learners: int
+    test: int
+    tested: int
 
 
 def compare_codes(
@@ -103,20 +137,23 @@ def compare_codes(
 
     Every method makes its codes from the training rows of a split alone and without ``y``. Nearest neighbours, a
     smooth kernel regression and a random forest then learn ``y`` from them. Texts and whole numbers of few values are
-    classes; other numbers are regressed.
+    classes; other numbers are regressed. Rows without a known ``y`` help to make the codes of every split.
 
     Parameters
     ----------
     X : array of shape (n, d), or Gram matrix (n, n)
+        Object array for ``kind="mixed"``: numbers, texts, and None where a cell is empty.
     y : array of shape (n,)
-        Classes or numbers.
+        Classes or numbers; NaN or None where it is not known.
     n_components : int, default=10
         Of all reductions; at most d.
-    kind : {"table", "fingerprints", "series", "gram"}, default="table"
-        The columns of a table are standardised by the training rows, for all methods alike. A Gram matrix has all its
-        kernel principal components as raw input.
+    kind : {"table", "mixed", "fingerprints", "series", "gram"}, default="table"
+        The columns of a table are standardised by the training rows, for all methods alike. For methods that need
+        numbers gaps of a mixed table become medians, and texts a column a category. A Gram matrix has all its kernel
+        principal components as raw input.
     kernel : str or Kernel, default="auto"
-        Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
+        Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints, MixedTable for
+        mixed tables.
     n_splits : int, default=5
         Random splits, a quarter of the rows held out.
     at_most : int, default=2000
@@ -137,22 +174,25 @@ def compare_codes(
     Notes
     -----
     Two standard errors of the paired differences decide between better, level and worse. The error is corrected for
-    splits that share training rows.
+    splits that share training rows. For classes it is at least that of counting: of ``n`` rows that are tested, ``D``
+    of which one method gets right and the other wrong, ``sqrt(D + 1) / n``.
 
     References
     ----------
-    Nadeau and Bengio (2003), "Inference for the generalization error", equation 9.
+    Nadeau and Bengio (2003), "Inference for the generalization error", equation 9. Agresti and Coull (1998),
+    "Approximate is better than exact for interval estimation of binomial proportions".
     """
-    check_choice(kind, "kind", ("table", "fingerprints", "series", "gram"))
+    check_choice(kind, "kind", ("table", "mixed", "fingerprints", "series", "gram"))
     count, splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
-    items, targets, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
+    items, targets, known, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
     cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(splits, test_size=_TEST, random_state=seed)
     try:
-        pairs = list(cut.split(np.zeros(len(targets)), targets))
+        pairs = [(known[train], known[test]) for train, test in cut.split(known, targets[known])]
     except ValueError as error:
         raise InputError(f"y must have at least two rows of each class; {error}") from None
+    hidden = np.setdiff1d(np.arange(len(items)), known)
     methods = _methods(kind, kernel)
     scores: dict[tuple[str, str], list[float]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in methods}
@@ -160,26 +200,44 @@ def compare_codes(
         for name, make in methods.items():
             if progress is not None:
                 progress(f"split {number} of {splits}: {name}")
-            inside, outside = _parts(items, train, test, kind)
+            inside, outside = _parts(items, np.concatenate([hidden, train]), test, kind)
             start = time.perf_counter()
             with warnings.catch_warnings():
                 warnings.simplefilter(
                     "ignore"
                 )  # of fits that are compared; a warning of one of five splits says little
                 encode = make(inside, count, seed)
-                codes, new = encode(inside), encode(outside)
+                codes, new = encode(inside[len(hidden) :]), encode(outside)
             seconds[name].append(time.perf_counter() - start)
             for head, learner in _heads(classes, len(train), seed).items():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     score = learner.fit(codes, targets[train]).score(new, targets[test])
                 scores.setdefault((name, head), []).append(float(score))
+    train, test = pairs[0]
+    tested = len(np.unique(np.concatenate([test for _, test in pairs])))
+    sizes = Sizes(len(items), len(known), len(hidden) + len(train), len(train), len(test), tested)
     rows = tuple(
-        HeadScore(name, head, np.array(found), float(np.mean(seconds[name]))) for (name, head), found in scores.items()
+        HeadScore(name, head, np.array(found), float(np.mean(seconds[name])), tested if classes else 0)
+        for (name, head), found in scores.items()
     )
     columns = len(items) if kind == "gram" else items.shape[1]
     measure = "accuracy" if classes else "R^2"
-    return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns))
+    return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns), sizes)
+
+
+def _counting_error(share: float, n: int) -> float:
+    """Standard error of a share of hits among n rows, with two hits and two misses more (Agresti and Coull, 1998)."""
+    if n == 0:
+        return 0.0
+    p = (share * n + 2.0) / (n + 4.0)
+    return float(np.sqrt(p * (1.0 - p) / (n + 4.0)))
+
+
+def _difference_error(differences: np.ndarray, n: int) -> float:
+    """Standard error of a difference of scores; for shares of n rows not below that of counting who is right."""
+    counted = 0.0 if n == 0 else float(np.sqrt(abs(differences.mean()) * n + 1.0)) / n
+    return max(corrected_error(differences), counted)
 
 
 def corrected_error(differences: np.ndarray) -> float:
@@ -189,30 +247,46 @@ def corrected_error(differences: np.ndarray) -> float:
     return float(np.sqrt(differences.var(ddof=1) * (1.0 / len(differences) + _TEST / (1.0 - _TEST))))
 
 
-def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, bool]:
-    items = np.asarray(as_numpy(X), dtype=np.float64)
+def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.ndarray, np.ndarray, bool]:
+    """Items, targets, the numbers of the rows whose target is known, and whether targets are classes."""
+    items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
     targets = np.asarray(as_numpy(y, "y"))
     if items.ndim != 2 or targets.shape != (len(items),):
         raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
     if kind == "gram" and items.shape[0] != items.shape[1]:
         raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
-    if not np.isfinite(items).all():
-        raise InputError("X must be finite; got NaN or infinity. Fill gaps first")
-    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
-        raise InputError("y must be finite; got NaN or infinity. Leave such rows out")
-    if len(items) < 20:
-        raise InputError(f"X must have at least 20 rows to compare on; got n_samples={len(items)}")
-    values = np.unique(targets.astype(str) if targets.dtype.kind == "O" else targets)
+    if kind != "mixed" and not np.isfinite(items).all():
+        raise InputError("X must be finite; got NaN or infinity. Fill gaps first, or use kind='mixed'")
+    if targets.dtype.kind == "f" and np.isinf(targets).any():
+        raise InputError("y must be finite, or NaN where it is not known; got infinity")
+    known = np.flatnonzero([not is_gap(value) for value in targets.tolist()])
+    if len(known) < 20:
+        raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
+    targets, classes = _coded(targets, known)
+    if len(items) > at_most:
+        draw = np.random.default_rng(seed)
+        first = known if len(known) <= at_most else draw.choice(known, at_most, replace=False)
+        others = np.setdiff1d(np.arange(len(items)), known)
+        rest = draw.choice(others, min(at_most - len(first), len(others)), replace=False)
+        chosen = np.sort(np.concatenate([first, rest]))
+        items = items[np.ix_(chosen, chosen)] if kind == "gram" else items[chosen]
+        targets, known = targets[chosen], np.flatnonzero(np.isin(chosen, first))
+    return items, targets, known, classes
+
+
+def _coded(targets: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Classes by their numbers, or numbers; zero where they are not known."""
+    found = targets[known]
+    if found.dtype.kind == "O":
+        found = np.array(found.tolist())
+    values = np.unique(found)
     if len(values) < 2:
         raise InputError(f"y must have at least two different values; got {values[0]!r} only")
-    whole = targets.dtype.kind in "biu" or (targets.dtype.kind == "f" and bool((targets == np.round(targets)).all()))
-    classes = targets.dtype.kind in "OUSb" or (whole and len(values) <= max(2, min(20, len(targets) // 5)))
-    targets = np.searchsorted(values, targets.astype(values.dtype)) if classes else targets.astype(np.float64)
-    if len(items) > at_most:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(items), at_most, replace=False))
-        items = items[np.ix_(chosen, chosen)] if kind == "gram" else items[chosen]
-        targets = targets[chosen]
-    return items, targets, classes
+    whole = found.dtype.kind in "biu" or (found.dtype.kind == "f" and bool((found == np.round(found)).all()))
+    classes = found.dtype.kind in "OUSb" or (whole and len(values) <= max(2, min(20, len(found) // 5)))
+    coded = np.zeros(len(targets), dtype=int if classes else np.float64)
+    coded[known] = np.searchsorted(values, found) if classes else found
+    return coded, classes
 
 
 def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple[Rows, Rows]:
@@ -224,19 +298,55 @@ def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple
     return scaler.transform(items[train]), scaler.transform(items[test])
 
 
+def filled(train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Numbers in place of a mixed table: medians for gaps, all columns standardised, a column for each category.
+
+    Parameters
+    ----------
+    train : ndarray of shape (n, d)
+        Objects: numbers, texts, and None where a cell is empty. Medians, scales and categories come from it.
+
+    Returns
+    -------
+    callable
+        From rows of objects (m, d) to numbers (m, q).
+    """
+    texts = [any(isinstance(cell, str) for cell in column) for column in train.T]
+    levels = {j: sorted({cell for cell in train[:, j] if isinstance(cell, str)}) for j in np.flatnonzero(texts)}
+    numeric = np.flatnonzero(~np.array(texts))
+    numbers = as_numbers(train[:, numeric])
+    middle = np.array([np.median(c[np.isfinite(c)]) if np.isfinite(c).any() else 0.0 for c in numbers.T])
+    scaler = StandardScaler() if len(numeric) else None
+    if scaler is not None:
+        scaler.fit(np.where(np.isfinite(numbers), numbers, middle))
+
+    def encode(rows: np.ndarray) -> np.ndarray:
+        parts = [np.array([[cell == one for one in known] for cell in rows[:, j]]) for j, known in levels.items()]
+        if scaler is not None:
+            found = as_numbers(rows[:, numeric])
+            parts.append(scaler.transform(np.where(np.isfinite(found), found, middle)))
+        return np.concatenate(parts, axis=1).astype(np.float64)
+
+    return encode
+
+
 def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
     asked = not (isinstance(kernel, str) and kernel == "auto")
-    chosen = kernel if asked else {"gram": "precomputed", "fingerprints": "tanimoto"}.get(kind, "auto")
+    chosen = kernel if asked else _KERNELS.get(kind, "auto")
     of_pca = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
     same = "same" if kind == "fingerprints" else None
 
     def raw(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        if kind == "mixed":
+            return filled(train)
         if kind != "gram":
             return lambda rows: rows
         return KernelPCA(None, kernel="precomputed").fit(train).transform
 
     def pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        return PCA(min(p, len(train)), random_state=seed).fit(train).transform
+        numbers = raw(train, p, seed)
+        found = PCA(min(p, *numbers(train).shape), random_state=seed).fit(numbers(train))
+        return lambda rows: found.transform(numbers(rows))
 
     def kernel_pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
         return KernelPCA(p, kernel=of_pca).fit(train).transform
@@ -244,18 +354,19 @@ def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
     def ours(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
         return KernelAutoencoder(p, kernel=chosen, output_kernel=same, random_state=seed).fit(train).transform
 
+    def umap(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
+        from umap import UMAP
+
+        numbers = raw(train, p, seed)
+        found = UMAP(n_components=p, random_state=seed, n_jobs=1).fit(numbers(train))
+        return lambda rows: found.transform(numbers(rows))
+
     found: dict[str, Method] = {RAW: raw, "kernel PCA": kernel_pca, OURS: ours}
     if kind != "gram":
         found["PCA"] = pca
         if find_spec("umap") is not None:
-            found["UMAP"] = _umap
+            found["UMAP"] = umap
     return found
-
-
-def _umap(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-    import umap
-
-    return umap.UMAP(n_components=p, random_state=seed, n_jobs=1).fit(train).transform
 
 
 def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
@@ -267,24 +378,24 @@ def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
     return {"neighbours": KNeighborsRegressor(k), "smooth": SmoothRegressor(), "forest": forest}
 
 
-def _outcomes(rows: Sequence[HeadScore], rival: str) -> dict[str, tuple[str, float, float]]:
-    """For each learner whether our codes are better, level or worse than a rival's, and both means."""
+def _outcomes(rows: Sequence[HeadScore], rival: str) -> dict[str, tuple[str, float]]:
+    """For each learner whether our codes are better, level or worse, and what a difference must exceed."""
     by = {(row.method, row.head): row for row in rows}
     found = {}
     for head in dict.fromkeys(row.head for row in rows):
         mine, theirs = by[OURS, head], by[rival, head]
         difference = mine.scores - theirs.scores
-        limit = _CLEAR * corrected_error(difference)
+        limit = _CLEAR * _difference_error(difference, mine.n_rows)
         word = "level" if abs(difference.mean()) <= limit else "better" if difference.mean() > 0.0 else "worse"
-        found[head] = (word, mine.mean, theirs.mean)
+        found[head] = (word, limit)
     return found
 
 
 def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
     """Use the codes, or do not, and why."""
     against = _outcomes(rows, RAW)
-    worse = [head for head, (word, _, _) in against.items() if word == "worse"]
-    better = [head for head, (word, _, _) in against.items() if word == "better"]
+    worse = [head for head, (word, _) in against.items() if word == "worse"]
+    better = [head for head, (word, _) in against.items() if word == "better"]
     best = {name: max(row.mean for row in rows if row.method == name) for name in (OURS, RAW)}
     figures = f"best {measure} {best[OURS]:.3f} with {p} numbers a row, {best[RAW]:.3f} with the raw {columns}"
     if len(worse) == len(against) or (worse and best[OURS] < best[RAW] and not better):
@@ -294,11 +405,16 @@ def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> s
             f"Use the codes with {_listed([head for head in against if head not in worse])}, not with {_listed(worse)} "
             f"({figures})"
         )
+    elif better:
+        said = f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
     else:
-        gain = f"better than the raw input with {_listed(better)}" if better else "as good as the raw input"
-        said = f"Use the codes: they are {gain} ({figures})"
+        limit = max(limit for _, limit in against.values())
+        said = (
+            f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
+            "not show)"
+        )
     rivals = [name for name in dict.fromkeys(row.method for row in rows) if name not in (OURS, RAW)]
-    level = [name for name in rivals if all(word != "better" for word, _, _ in _outcomes(rows, name).values())]
+    level = [name for name in rivals if all(word != "better" for word, _ in _outcomes(rows, name).values())]
     simpler = next((name for name in ("PCA", "kernel PCA", "UMAP") if name in level), None)
     return said + (f". {simpler} is as good here and simpler" if simpler in ("PCA", "kernel PCA") else "") + "."
 
