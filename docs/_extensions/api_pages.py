@@ -49,7 +49,7 @@ def names(module: ModuleType) -> tuple[list[str], list[str]]:
     at_the_top = {id(getattr(rkhs, other)): other for other in rkhs._NAMES} if module is not rkhs else {}
     here, top = [], []
     for public in module.__all__:
-        if public.startswith("__") or inspect.ismodule(value := getattr(module, public)):
+        if public.startswith("__") or isinstance(value := getattr(module, public), ModuleType | int | str):
             continue
         if id(value) in at_the_top:
             top.append(at_the_top[id(value)])

@@ -57,6 +57,17 @@ def test_the_map_shows_chosen_components_and_new_items(pca: KernelPCA) -> None:
     assert display.figure_ is display.ax_.figure
 
 
+def test_the_classes_are_named_below_a_map_with_new_items(pca: KernelPCA) -> None:
+    display = plots.CodeMapDisplay.from_estimator(pca, NEW, labels=np.arange(40) % 3).plot()
+    canvas: Any = display.figure_.canvas
+    canvas.draw()
+    seen = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # from below, as places are counted
+    legend = next(artist for artist in display.ax_.artists if hasattr(artist, "get_texts"))
+    left, bottom, right, top = np.round(legend.get_window_extent().extents).astype(int)
+    assert top < display.ax_.get_window_extent().y0
+    assert (seen[bottom:top, left:right] < 100).any()
+
+
 def test_the_map_of_one_and_of_three_components(pca: KernelPCA) -> None:
     one = plots.CodeMapDisplay.from_estimator(pca, NEW, components=(1,)).plot()
     assert sum(bar.get_height() for bar in one.ax_.patches) == 40

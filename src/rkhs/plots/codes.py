@@ -208,6 +208,7 @@ def _mark_new(ax: Axes) -> None:
     ax.legend([new[0][0]], [new[0][1]], loc="upper right", frameon=False, fontsize="small")
     if first is not None:
         ax.add_artist(first)
+        first.set_clip_on(False)  # it lies below the axes
 
 
 def spread_out(codes: np.ndarray, count: int) -> list[int]:

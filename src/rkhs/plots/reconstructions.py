@@ -135,12 +135,14 @@ class ReconstructionDisplay(Display):
             panel.set_ylabel(name, fontsize="small")
 
     def _curves(self, panels: np.ndarray) -> None:
-        low, high = float(min(self.originals.min(), self.rebuilt.min())), float(self.originals.max())
+        both = np.concatenate([self.originals, self.rebuilt])
+        low, high = float(both.min()), float(both.max())
         for panel, old, new in zip(panels[0], self.originals, self.rebuilt, strict=True):
             panel.plot(self.times, old, color="#888888", linewidth=2.2, label="original")
             panel.plot(self.times, new, color=COLORS[1], linewidth=1.0, label="rebuilt")
             panel.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-        panels[0, 0].legend(frameon=False, fontsize="x-small", loc="best")
+        handles, names = panels[0, 0].get_legend_handles_labels()
+        self.figure_.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
 
     def _draw(self, ax: Axes) -> None:
         """A table: the share of the variance of each column that is rebuilt wrongly."""

@@ -194,4 +194,4 @@ class SpectrumDisplay(Display):
         ax.set_xticks(places if len(places) <= 12 else places[:: -(-len(places) // 12)])
         ax.set_xlabel("component")
         ax.set_ylabel("share of the variance")
-        ax.legend(frameon=False, fontsize="small", loc="center right")
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False, ncols=2, fontsize="small")
