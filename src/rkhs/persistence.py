@@ -168,7 +168,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     True
     """
     if not isinstance(estimator, BaseEstimator):
-        raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}")
+        inside = "; save its .model" if hasattr(estimator, "model") else ""
+        raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}{inside}")
     name = _stored_name(type(estimator))
     check_is_fitted(estimator)
     arrays: dict[str, np.ndarray] = {}

@@ -14,6 +14,7 @@ from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
 from rkhs.cli.regression import LOSSES, fit_regressor
+from rkhs.cli.robust import add_robust_options, fit_robustly, plan_scores, robust_sentence, write_scores
 from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ examples:
   rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
+  rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
   rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
 
@@ -70,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
     )
     add_predict_options(parser)
+    add_robust_options(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_json_option(parser)
     add_engine_options(parser)
@@ -163,15 +166,23 @@ def run(args: argparse.Namespace) -> int:
         say_kernel(args, estimator, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
+    said: list[str] = []
     with user_errors():
-        estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data))
+        if args.robust:
+            estimator, codes, found = fit_robustly(estimator, data)
+            said = [robust_sentence(found, data)]
+        else:
+            codes = estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data)).codes_
     seconds = time.perf_counter() - started
-    _write(args, estimator, data)
+    _write(args, estimator, codes, data)
+    if args.scores is not None:
+        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
+            write_scores(args.scores, found, data)
     if args.json:
-        print_json(_facts(args, estimator, data, seconds))
+        print_json(_facts(args, estimator, data, seconds) | ({"robust": said[0]} if said else {}))
     elif not args.quiet:
-        print("\n".join([_summary(estimator, data, seconds), *column_sentences(estimator, data)]))
-        written = {"model": args.output, "codes": args.codes}
+        print("\n".join([_summary(estimator, data, seconds), *said, *column_sentences(estimator, data)]))
+        written = {"model": args.output, "codes": args.codes, "scores": args.scores}
         print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
     return 0
 
@@ -202,6 +213,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
     outputs.add_model("-o", args.output)
     outputs.add("--codes", args.codes, TABLES)
+    plan_scores(args, outputs)
     outputs.add_checkpoint("--checkpoint", args.checkpoint)
     return outputs
 
@@ -215,7 +227,7 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: Any, data
     outputs.need("--codes", codes)
 
 
-def _write(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+def _write(args: argparse.Namespace, estimator: Any, codes: Any, data: Dataset) -> None:
     """The model first, then the codes; the checkpoint is deleted when both are there."""
     import rkhs
     from rkhs.data import write_codes
@@ -230,7 +242,7 @@ def _write(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
     if args.codes is not None:
         names = None if args.codes.lower().endswith(".npy") else data.row_names
         with after_writing(*again):
-            write_codes(args.codes, estimator.codes_, row_names=names, row_title=data.row_title)
+            write_codes(args.codes, codes, row_names=names, row_title=data.row_title)
     if checkpoint is not None:
         checkpoint.remove()
 

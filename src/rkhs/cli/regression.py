@@ -80,7 +80,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
     names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
-    given += ["stream"] if args.stream else []
+    given += [name for name in ("stream", "robust", "scores") if getattr(args, name)]
     if given:
         raise InputError(
             f"--{given[0]} does not go with --predict, which fits an OperatorKernelRegressorCV; leave one out"

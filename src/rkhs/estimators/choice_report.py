@@ -78,5 +78,6 @@ def overfit_sentence(held_out: float | None, training: float | None, *, vectors:
         return None
     return (
         f"overfit: new items are rebuilt hardly better than by the mean (share of variance lost {held_out:.2f}), "
-        f"training items are ({training:.2f}): fit more items, lower n_components, raise reg, or choose another kernel"
+        f"training items are ({training:.2f}): look for wrong rows (fit_robust), fit more items, lower n_components, "
+        "raise reg, or choose another kernel"
     )

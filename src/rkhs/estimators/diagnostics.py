@@ -184,8 +184,8 @@ def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list
         said.append(overfit)
     elif expected is not None and expected > _NOTHING:
         said.append(
-            f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): raise "
-            "n_components, fit more items, or choose another kernel"
+            f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): look "
+            "for wrong rows (fit_robust), raise n_components, fit more items, or choose another kernel"
         )
     dead = int((variances < _DEAD * variances.max()).sum()) if variances.max() > 0.0 else len(variances)
     if dead:

@@ -1,0 +1,127 @@
+"""``rkhs fit --robust``: rows that look wrong are named, scored and left out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from rkhs.cli.outputs import TABLES, Outputs
+
+if TYPE_CHECKING:
+    from rkhs import RobustFit
+    from rkhs.data import Dataset
+
+__all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "write_scores"]
+
+_SHOWN = 20
+
+
+def add_robust_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+        Receives them in a group of their own.
+    """
+    group = parser.add_argument_group("rows that are wrong")
+    group.add_argument("--robust", action="store_true", help="find rows that look wrong, and fit without them")
+    group.add_argument(
+        "--scores", metavar="FILE", help="with --robust: write a score for each row; above 1 the row looks wrong"
+    )
+
+
+def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
+    """Look at the file of scores and at flags that contradict.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    outputs : Outputs
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, or goes with other flags.
+    """
+    from rkhs._core.errors import InputError
+
+    if args.scores is not None and not args.robust:
+        raise InputError("--scores goes with --robust; got it without; add --robust, or leave it out")
+    if args.robust:
+        given = [name for name in ("stream", "engine", "checkpoint") if getattr(args, name)]
+        if given:
+            raise InputError(f"--{given[0]} does not go with --robust, which fits rows in memory; leave one out")
+    outputs.add("--scores", args.scores, TABLES)
+
+
+def fit_robustly(estimator: Any, data: Dataset) -> tuple[Any, Any, RobustFit]:
+    """Fit in rounds; every row gets codes, also those that the fit left out.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+        Not fitted.
+    data : Dataset
+
+    Returns
+    -------
+    model : KernelAutoencoder
+    codes : ndarray of shape (n, p)
+    found : RobustFit
+
+    Raises
+    ------
+    InputError
+        For an estimator that cannot be fitted robustly.
+    """
+    from rkhs import KernelAutoencoder, fit_robust
+    from rkhs._core.errors import InputError
+
+    if not isinstance(estimator, KernelAutoencoder):
+        raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
+    found = fit_robust(estimator, data.items)
+    codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
+    return found.model, codes, found
+
+
+def robust_sentence(found: RobustFit, data: Dataset) -> str:
+    """Which rows look wrong, the worst first.
+
+    Parameters
+    ----------
+    found : RobustFit
+    data : Dataset
+
+    Returns
+    -------
+    str
+    """
+    import numpy as np
+
+    far = np.flatnonzero(found.outlier_score > 1.0)
+    if not len(far):
+        return "robust: no row looks wrong"
+    worst = far[np.argsort(-found.outlier_score[far], kind="stable")][:_SHOWN].tolist()
+    names = data.row_names or data.smiles
+    named = ", ".join(f"row {i + 1}" if names is None else names[i] for i in worst)
+    more = f" and {len(far) - len(worst)} more" if len(far) > len(worst) else ""
+    done = "were left out of the fit" if not found.inliers.all() else "stayed in the fit, because they change it little"
+    counted = "" if names is not None else " (rows count from 1)"
+    return f"robust: {len(far)} of {len(found.outlier_score)} rows look wrong and {done}: {named}{more}{counted}"
+
+
+def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
+    """One score a row, in the order of the file.
+
+    Parameters
+    ----------
+    path : str
+    found : RobustFit
+    data : Dataset
+    """
+    from rkhs.data import write_codes
+
+    names = None if path.lower().endswith(".npy") else data.row_names
+    scores = found.outlier_score[:, None]
+    write_codes(path, scores, row_names=names, column_names=["outlier_score"], row_title=data.row_title)

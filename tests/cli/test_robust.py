@@ -1,0 +1,65 @@
+"""``rkhs fit --robust``: what ``fit_robust`` finds, in words, scores and codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs import KernelAutoencoder, fit_robust
+from rkhs.cli.main import main
+from rkhs.data import read_table
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.05 * RNG.normal(size=(60, 4))
+X[[3, 10, 41, 50]] += np.array([8.0, -9.0, 10.0, -11.0])[:, None] * RNG.normal(size=(4, 4))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", X)
+    return tmp_path
+
+
+def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "--scores", "s.csv", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2), X)
+    worst = np.argsort(-found.outlier_score)[: (found.outlier_score > 1.0).sum()]
+    assert {3, 10, 41, 50} <= set(worst.tolist())
+    names = ", ".join(f"row {i + 1}" for i in worst)
+    assert (
+        f"robust: {len(worst)} of 60 rows look wrong and were left out of the fit: {names} (rows count from 1)" in said
+    )
+    np.testing.assert_allclose(read_table("s.csv").X[:, 0], found.outlier_score, rtol=1e-12)
+    np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
+
+
+def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("good.npy", np.delete(X, [3, 10, 41, 50], axis=0))
+    assert main(["fit", "good.npy", "--n-components", "2", "--robust", "-o", "m.rkhs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["robust"] == "robust: no row looks wrong"
+    good = KernelAutoencoder(2).fit(np.load("good.npy"))
+    np.testing.assert_allclose(rkhs.load("m.rkhs").codes_, good.codes_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--scores", "s.csv"], "--scores goes with --robust; got it without"),
+        (["--robust", "--checkpoint", "c"], "--checkpoint does not go with --robust"),
+        (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
+        (["--robust", "--scores", "s.txt"], "--scores"),
+        (["--robust", "--predict", "2"], "--robust does not go with --predict"),
+    ],
+)
+def test_what_does_not_go_together(
+    folder: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
+) -> None:
+    assert main(["fit", "rows.npy", "-o", "m.rkhs", *flags]) == 2
+    assert message in capsys.readouterr().err
+    assert not (folder / "m.rkhs").exists()
