@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.engines import Checkpoint
 
-__all__ = ["add_engine_options", "engine_settings", "find_rows"]
+__all__ = ["add_engine_options", "checkpoint_of", "engine_settings", "find_rows", "open_stream"]
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
@@ -75,3 +76,46 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
     if path.lower().endswith(".parquet") and data.column_names is not None:
         return ParquetRows.of(os.path.abspath(path), tuple(data.column_names))
     return data.items
+
+
+def open_stream(args: argparse.Namespace) -> Dataset:
+    """Rows that are read block by block; nothing of them is in memory.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        For flags that choose columns or another kind of items.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.data import Dataset
+    from rkhs.engines import as_rows
+
+    chosen = next((name for name in ("columns", "drop_columns") if getattr(args, name) is not None), None)
+    if args.gram or args.kind not in (None, "vectors") or chosen is not None:
+        other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
+        raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
+    return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
+
+
+def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
+    """The checkpoint that ``--checkpoint`` names.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Returns
+    -------
+    Checkpoint or None
+    """
+    from rkhs.engines import Checkpoint
+
+    return None if args.checkpoint is None else Checkpoint(args.checkpoint)

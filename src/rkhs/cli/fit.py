@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
-from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
+from rkhs.cli.engines import add_engine_options, checkpoint_of, engine_settings, find_rows, open_stream
 from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_input, user_errors
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
     if args.predict is not None:
         return fit_regressor(args)
     outputs = _plan(args)
-    data = _open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
+    data = open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)
     if not args.quiet and not args.json:
         say_kernel(args, estimator, data)
@@ -231,9 +231,8 @@ def _write(args: argparse.Namespace, estimator: Any, codes: Any, data: Dataset) 
     """The model first, then the codes; the checkpoint is deleted when both are there."""
     import rkhs
     from rkhs.data import write_codes
-    from rkhs.engines import Checkpoint
 
-    checkpoint = None if args.checkpoint is None else Checkpoint(args.checkpoint)
+    checkpoint = checkpoint_of(args)
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
         with after_writing(*again):
@@ -245,19 +244,6 @@ def _write(args: argparse.Namespace, estimator: Any, codes: Any, data: Dataset) 
             write_codes(args.codes, codes, row_names=names, row_title=data.row_title)
     if checkpoint is not None:
         checkpoint.remove()
-
-
-def _open_stream(args: argparse.Namespace) -> Dataset:
-    """Rows that are read block by block; nothing of them is in memory."""
-    from rkhs._core.errors import InputError
-    from rkhs.data import Dataset
-    from rkhs.engines import as_rows
-
-    chosen = next((name for name in ("columns", "drop_columns") if getattr(args, name) is not None), None)
-    if args.gram or args.kind not in (None, "vectors") or chosen is not None:
-        other = "--gram" if args.gram else "--kind" if chosen is None else f"--{chosen.replace('_', '-')}"
-        raise InputError(f"--stream reads all columns of rows of numbers; leave out {other}")
-    return Dataset(as_rows(args.input, "INPUT"), "vectors", None, None, args.input)  # type: ignore[arg-type]
 
 
 def build_estimator(
@@ -286,7 +272,6 @@ def build_estimator(
     """
     from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
-    from rkhs.engines import Checkpoint
 
     cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)
@@ -308,7 +293,7 @@ def build_estimator(
         given["random_state"] = args.seed
     given.update(engine_settings(args))
     if args.checkpoint is not None:
-        given["checkpoint"] = Checkpoint(args.checkpoint)  # deleted once the model is written, not before
+        given["checkpoint"] = checkpoint_of(args)  # deleted once the model is written, not before
     settings = dict(parse_setting(text) for text in args.set)
     if "columns" in known:
         given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))

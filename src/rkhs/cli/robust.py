@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.outputs import TABLES, Outputs
 
 if TYPE_CHECKING:
-    from rkhs import RobustFit
     from rkhs.data import Dataset
+    from rkhs.estimators.robust_fit import RobustFit
 
 __all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "write_scores"]
 

@@ -219,7 +219,7 @@ class Polynomial(DotProduct):
         if isinstance(self.degree, bool) or not isinstance(self.degree, int) or self.degree < 1:
             raise InputError(f"Polynomial.degree must be an integer >= 1; got {self.degree!r}")
         check_number(self.offset, "Polynomial.offset", at_least=0.0)
-        if self.scale == "1/d":
+        if isinstance(self.scale, str) and self.scale == "1/d":
             return Polynomial(self.degree, 1.0 / X.shape[1], self.offset)
         check_number(self.scale, "Polynomial.scale", above=0.0, names=("1/d",))
         return self

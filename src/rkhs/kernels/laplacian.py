@@ -65,7 +65,7 @@ class Laplacian(RadialDistance):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
         """As :meth:`Stationary.resolve`, and checks ``norm``."""
-        if self.norm not in ("l1", "l2"):
+        if not isinstance(self.norm, str) or self.norm not in ("l1", "l2"):
             raise InputError(f"Laplacian.norm must be 'l1' or 'l2'; got {self.norm!r}")
         return super().resolve(X, weights)
 

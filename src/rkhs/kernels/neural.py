@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -208,7 +209,7 @@ class ArcCosine(_Angular):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> _Angular:
         """Check the parameters; nothing depends on data."""
-        if isinstance(self.order, bool) or self.order not in (0, 1):
+        if np.ndim(self.order) or isinstance(self.order, bool) or self.order not in (0, 1):
             raise InputError(f"ArcCosine.order must be 0 or 1; got {self.order!r}")
         return super().resolve(X, weights)
 
