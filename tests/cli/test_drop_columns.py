@@ -99,7 +99,7 @@ def test_predicted_columns_are_left_out_too(folder: Path, capsys: pytest.Capture
     ("words", "said"),
     [
         (["--drop-columns", "signup", "--columns", "size"], "got both; leave one out"),
-        (["--drop-columns", "sise"], "did you mean 'size'?"),
+        (["--drop-columns", "siize"], "did you mean 'size'?"),
         (["--drop-columns", "size,size"], "must name each column once"),
         (["--mixed", "--drop-columns", "customer_id,signup,zone,size,age,churn"], "got none; check --drop-columns"),
         (["--index-column", "zone", "--drop-columns", "zone"], "must not be among the columns read or left out"),
