@@ -251,3 +251,14 @@ def test_versions(tmp_path: Path) -> None:
     (tmp_path / "major").write_bytes(pack(found.content, found.arrays, (2, 0)))
     with pytest.raises(ModelFileError, match=r"format 2\.0"):
         rkhs.load(tmp_path / "major")
+
+
+def test_a_model_of_fingerprints_holds_bits(tmp_path: Path) -> None:
+    bits = (np.random.default_rng(0).random((60, 1024)) < 0.1).astype(float)
+    model = rkhs.KernelPCA(2, kernel="tanimoto", preimage="nearest").fit(bits)
+    rkhs.save(model, tmp_path / "m.rkhs")
+    assert (tmp_path / "m.rkhs").stat().st_size < bits.size / 8 + 20_000
+    again = rkhs.load(tmp_path / "m.rkhs")
+    np.testing.assert_array_equal(again.support_items_, model.support_items_)
+    assert again.support_items_.dtype == model.support_items_.dtype
+    np.testing.assert_array_equal(again.transform(bits), model.transform(bits))

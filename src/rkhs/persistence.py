@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -23,16 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, SizeError, encode
 from rkhs._core.config import is_concrete
-from rkhs._core.containers import Container, read_container, write_container
+from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.memory import readable
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
-FORMAT = (1, 0)
-
-# Without max_bytes: what a model may take, and how much more than its file.
-_MOST, _SMALL, _TIMES = 2**30, 2**25, 32
+# Without max_bytes: how much more than its file a model may take. Packed bits become numbers of 64 bits.
+_SMALL, _TIMES = 2**25, 72
 
 # The packages whose public classes a model may be made of.
 _PACKAGES = (
@@ -181,6 +178,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     content = {
         "class": name,
         "library": _library_version(),
+        "given": _given(estimator),
         "params": {key: encode(value, arrays, key, _stored_name) for key, value in params.items()},
         "state": {key: encode(value, arrays, key, _stored_name) for key, value in state.items()},
         "notes": encode(dict(notes or {}), arrays, "notes", _stored_name),
@@ -199,7 +197,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
         Of a regular file: pipes and devices are refused.
     max_bytes : int, default=None
         Memory that the model may take: the file, and the Python objects (texts, lists, wide arrays of texts) made from
-        it, together. None: 1 GiB, and at most 32 MiB more than 32 times the file. Ask for more if you trust where the
+        it, together. None: 1 GiB, and at most 32 MiB more than 72 times the file. Ask for more if you trust where the
         file comes from.
     expected_sha256 : str, default=None
         64 hexadecimal digits: SHA-256 of the bytes of the file, as ``sha256sum`` and ``rkhs info`` print it. Another
@@ -247,10 +245,10 @@ def read_model(
     ModelFileError, InputError
         As for :func:`load`.
     """
-    _check_limits(max_bytes, expected_sha256)
+    check_limits(max_bytes, expected_sha256)
     digest = None if expected_sha256 is None else expected_sha256.lower()
-    container = read_container(path, FORMAT, _MOST if max_bytes is None else max_bytes, digest)
-    limit = min(_MOST, _SMALL + _TIMES * container.n_bytes) if max_bytes is None else max_bytes
+    container = read_container(path, FORMAT, LARGEST if max_bytes is None else max_bytes, digest)
+    limit = min(LARGEST, _SMALL + _TIMES * container.n_bytes) if max_bytes is None else max_bytes
     try:
         return _build(container, limit - container.n_bytes)
     except SizeError:
@@ -264,16 +262,6 @@ def read_model(
         raise ModelFileError(
             f"{os.fspath(path)}: the model of rkhs {wrote} cannot be built by rkhs {_library_version()} ({reason})"
         ) from error
-
-
-def _check_limits(max_bytes: int | None, expected_sha256: str | None) -> None:
-    whole = isinstance(max_bytes, (int, np.integer)) and not isinstance(max_bytes, bool)
-    if max_bytes is not None and not (whole and max_bytes > 0):
-        raise InputError(f"max_bytes must be a positive integer, or None; got {max_bytes!r}")
-    if expected_sha256 is not None and not (
-        isinstance(expected_sha256, str) and re.fullmatch("[0-9a-fA-F]{64}", expected_sha256)
-    ):
-        raise InputError(f"expected_sha256 must be 64 hexadecimal digits, or None; got {expected_sha256!r}")
 
 
 def _build(container: Container, max_bytes: int) -> ModelFile:
@@ -294,6 +282,12 @@ def _build(container: Container, max_bytes: int) -> ModelFile:
     check_is_fitted(estimator)
     notes = decode(content["notes"])
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
+
+
+def _given(estimator: Any) -> list[str]:
+    """Names of the parameters that differ from their defaults, for who reads the description alone."""
+    default = type(estimator)().get_params(deep=False)
+    return [name for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(default[name])]
 
 
 def _library_version() -> str:

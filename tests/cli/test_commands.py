@@ -103,7 +103,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run("info", "m.rkhs") == 0
     assert "n_components = (3, 1, 3)" in capsys.readouterr().out
-    assert run("info", "m.rkhs", "--json") == 0
+    assert run("info", "m.rkhs", "--json", "--diagnosis") == 0
     facts = json.loads(capsys.readouterr().out)
     model = rkhs.load("m.rkhs")
     assert facts["class"] == "KernelAutoencoder"
@@ -114,7 +114,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"gamma={model.kernel_.terms[0].gamma}" in facts["kernel"]
     assert facts["sha256"] == hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest()
     assert "diagnosis" in facts
-    assert run("info", "m.rkhs", "--json", "--no-diagnosis") == 0
+    assert run("info", "m.rkhs", "--json") == 0
     assert "diagnosis" not in json.loads(capsys.readouterr().out)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rkhs
+from rkhs._core.containers import FORMAT, read_container, write_container
 from rkhs.cli.main import main
 from rkhs.cli.summaries import print_json
 from rkhs.data import write_codes
@@ -35,7 +38,7 @@ def test_fit_info_and_evaluate(folder: Path, capsys: pytest.CaptureFixture[str])
     assert (fitted["class"], fitted["components"], fitted["model"]) == ("KernelPCA", 2, "m.rkhs")
     assert fitted["input"] == {"path": "in.csv", "kind": "vectors", "items": 14}
     assert fitted["explained variance"] == model.explained_variance_ratio_.sum()
-    assert answer(capsys, "info", "m.rkhs", "--no-diagnosis")["class"] == "KernelPCA"
+    assert answer(capsys, "info", "m.rkhs")["class"] == "KernelPCA"
     found = answer(capsys, "evaluate", "m.rkhs", "in.csv", "--top-k", "1")
     measured = reconstruction(model, X)
     (row,) = found["models"]  # type: ignore[misc]
@@ -58,3 +61,31 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
 def test_what_is_not_finite_is_null(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"a": np.array([1.0, np.nan]), "b": np.int64(2), "c": rkhs.KernelPCA(2), "d": None})
     assert json.loads(capsys.readouterr().out) == {"a": [1.0, None], "b": 2, "c": "KernelPCA()", "d": None}
+
+
+def test_info_builds_nothing(folder: Path) -> None:
+    """A command that answers at once loads neither torch nor scikit-learn."""
+    model = rkhs.KernelPCA(2, kernel=rkhs.kernels.Gaussian(0.5) + rkhs.kernels.Linear()).fit(X)
+    rkhs.save(model, "m.rkhs", notes={"input": {"kind": "vectors", "source": "in.csv"}})
+    asks = (
+        "import sys; from rkhs.cli.main import main; code = main(['info', 'm.rkhs', '--json']);"
+        "sys.exit(code or sorted({'torch', 'sklearn', 'scipy'} & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["class"], facts["codes"], facts["data"]) == ("KernelPCA", "14 x 2", "14 x 3")
+    assert facts["parameters"] == {"kernel": facts["kernel"]}
+    assert facts["kernel"].startswith("Sum(terms=(Gaussian(gamma=0.5), Linear(")
+    assert facts["input"] == "in.csv (vectors)"
+    assert facts["explained variance"].count("%") == 2
+
+
+def test_info_of_a_damaged_description_is_an_error_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rkhs.save(rkhs.KernelPCA(2).fit(X), "m.rkhs")
+    found = read_container("m.rkhs", FORMAT, 2**30)
+    write_container("bad.rkhs", found.content | {"notes": 3, "params": []}, found.arrays, FORMAT)
+    assert main(["info", "bad.rkhs"]) == 2
+    assert "the description of the model is damaged" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rkhs._core.codec import Decoder, encode
+from rkhs._core.codec import Decoder, SizeError, encode
 from rkhs._core.errors import InputError
 
 
@@ -150,3 +150,34 @@ def test_what_has_no_description_is_refused_with_its_place(value: Any, message: 
 def test_damaged_descriptions_are_one_typed_error(damaged: Any) -> None:
     with pytest.raises(InputError):
         Decoder({}, lambda name: int, 2**20).decode(damaged)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint16])
+@pytest.mark.parametrize("columns", [64, 67])
+def test_rows_of_bits_take_an_eighth_of_a_byte(dtype: Any, columns: int) -> None:
+    bits = (np.random.default_rng(0).random((100, columns)) < 0.3).astype(dtype)
+    arrays: dict[str, np.ndarray] = {}
+    encode(bits, arrays)
+    assert sum(array.nbytes for array in arrays.values()) == 100 * ((columns + 7) // 8)
+    assert same(bits, there_and_back(bits))
+
+
+def test_what_is_nearly_bits_is_stored_as_it_is() -> None:
+    bits = (np.random.default_rng(0).random((100, 64)) < 0.3).astype(float)
+    negative_zero, two, nan, turned = bits.copy(), bits.copy(), bits.copy(), np.asfortranarray(bits)
+    negative_zero[0, 0], two[3, 3], nan[1, 1] = -0.0, 2.0, np.nan
+    for array in (negative_zero, two, nan, turned, bits[:10], bits > 0.5):
+        assert "$bits" not in encode(array, {})
+        assert same(array, there_and_back(array))
+
+
+@pytest.mark.parametrize(
+    "change", [{"columns": 80}, {"columns": 3.5}, {"columns": -1}, {"dtype": "object"}, {"dtype": None}]
+)
+def test_damaged_bits_are_refused(change: dict[str, Any]) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    description = encode(np.ones((100, 64)), arrays)
+    with pytest.raises(InputError, match="the description of a stored object is damaged"):
+        Decoder(arrays, lambda name: int, 2**20).decode({**description, **change})
+    with pytest.raises(SizeError):
+        Decoder(arrays, lambda name: int, 2**10).decode(description)

@@ -183,7 +183,7 @@ def test_info_prints_the_diagnosis(tmp_path: Path, capsys: pytest.CaptureFixture
     model = KernelAutoencoder().fit(rows())
     save(model, path)
     assert diagnose(load(path)).leave_one_out_error == pytest.approx(diagnose(model).leave_one_out_error, rel=1e-8)
-    assert main(["info", str(path)]) == 0
+    assert main(["info", str(path), "--diagnosis"]) == 0
     printed = capsys.readouterr().out
     assert "leave one out error = " in printed
     assert "effective rank" in printed

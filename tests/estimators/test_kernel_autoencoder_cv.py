@@ -96,7 +96,7 @@ def test_command_line_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture
     asked = ["fit", str(tmp_path / "x.npy"), "--estimator", "kernel-autoencoder-cv", "--set", "cv=2", "-o", path]
     assert main(asked) == 0
     assert main(["info", path]) == 0
-    assert "held out error" in capsys.readouterr().out
+    assert "held-out error" in capsys.readouterr().out
     for params, match in [
         ({"regs": []}, "regs must be a sequence of"),
         ({"regs": [0.0]}, "reg of the last layer"),

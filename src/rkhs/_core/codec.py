@@ -20,6 +20,7 @@ from rkhs._core.errors import InputError
 
 __all__ = ["Decoder", "SizeError", "encode"]
 
+_MANY = 2**12  # numbers from which on rows of zeros and ones are packed
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
 _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -135,6 +136,9 @@ def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) 
     if native.dtype.name in _DTYPES:
         if value.ndim == 0:
             return {"$scalar": _encode_scalar(native[()], where), "dtype": native.dtype.name}
+        if _are_bits(native):
+            packed = np.packbits(native != 0, axis=1)
+            return {"$bits": _add(packed, arrays), "columns": native.shape[1], "dtype": native.dtype.name}
         # Column order is kept: the same product of matrices may round differently in the other order.
         columns = native.ndim > 1 and native.flags.f_contiguous and not native.flags.c_contiguous
         reference = {"$array": _add(native.T if columns else native, arrays)}
@@ -146,6 +150,12 @@ def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray], where: str) 
     if value.dtype.kind == "O":
         raise InputError(_refusal(next(item for item in value.flat if not isinstance(item, str)), where))
     raise InputError(f"a model file holds real arrays; got dtype {value.dtype}{f' ({where})' if where else ''}")
+
+
+def _are_bits(array: np.ndarray) -> bool:
+    """Whether rows of numbers are zeros and ones alone, such as fingerprints, and lie in memory row by row."""
+    rows = array.ndim == 2 and array.size >= _MANY and array.flags.c_contiguous and array.dtype.itemsize > 1
+    return rows and bool(((array == 0) | (array == 1)).all()) and not np.signbit(array).any()
 
 
 def _add(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
@@ -289,6 +299,8 @@ class Decoder:
         if "$array" in value:
             array = self._take(value["$array"])
             return array.T if value.get("order") == "F" else array
+        if "$bits" in value:
+            return self._bits(value)
         if "$tuple" in value:
             return tuple(self.decode(item) for item in value["$tuple"])
         if "$strings" in value:
@@ -310,6 +322,15 @@ class Decoder:
             params = {key: self.decode(item) for key, item in value["params"].items()}
             return self._find_class(value["$object"])(**params)
         raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+    def _bits(self, value: dict[str, Any]) -> np.ndarray:
+        packed, columns = self._arrays.pop(value["$bits"]), value["columns"]
+        fits = packed.dtype == np.uint8 and packed.ndim == 2 and type(columns) is int
+        if not fits or value["dtype"] not in _DTYPES or packed.shape[1] != (columns + 7) // 8:
+            raise InputError("the description of a stored object is damaged: rows of bits")
+        dtype = np.dtype(value["dtype"])
+        self._spend(len(packed) * columns * (dtype.itemsize + 1))
+        return np.unpackbits(packed, axis=1, count=columns).astype(dtype)
 
     def _random_state(self, state: dict[str, Any]) -> np.random.RandomState:
         if not 0 <= state["state"]["pos"] <= 624:  # NumPy would read beside its memory

@@ -18,7 +18,23 @@ from rkhs._core.errors import InputError, ModelFileError
 from rkhs._core.files import atomic_path, open_regular
 from rkhs._core.memory import readable
 
-__all__ = ["Container", "file_sha256", "pack", "read_container", "unpack", "write_container"]
+__all__ = [
+    "FORMAT",
+    "LARGEST",
+    "Container",
+    "check_limits",
+    "file_sha256",
+    "pack",
+    "read_container",
+    "unpack",
+    "write_container",
+]
+
+FORMAT = (1, 0)
+"""Of model files: major and minor version."""
+
+LARGEST = 2**30
+"""Bytes that a model file may have, unless somebody asks for more."""
 
 _MAX_HEADER = 2**20
 _MAX_AXES = 32
@@ -371,3 +387,14 @@ def read_container(
     except (OSError, ValueError) as error:  # a ValueError: a name with a zero byte
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"cannot read the model file {source!r} ({reason}); check folder and spelling") from error
+
+
+def check_limits(max_bytes: int | None, expected_sha256: str | None) -> None:
+    """Refuse limits that are none: ``max_bytes`` and a SHA-256 in hexadecimal digits, or None."""
+    whole = isinstance(max_bytes, (int, np.integer)) and not isinstance(max_bytes, bool)
+    if max_bytes is not None and not (whole and max_bytes > 0):
+        raise InputError(f"max_bytes must be a positive integer, or None; got {max_bytes!r}")
+    if expected_sha256 is not None and not (
+        isinstance(expected_sha256, str) and re.fullmatch("[0-9a-fA-F]{64}", expected_sha256)
+    ):
+        raise InputError(f"expected_sha256 must be 64 hexadecimal digits, or None; got {expected_sha256!r}")

@@ -16,6 +16,7 @@ __all__ = [
     "RoundingWarning",
     "brief",
     "missing_extra",
+    "shortened",
     "shown",
 ]
 
@@ -92,7 +93,11 @@ def brief(value: object) -> str:
     >>> brief("C" * 100_000)[-30:]
     "CCCCCCC' (100,002 characters)"
     """
-    text = " ".join(repr(value).split())
+    return shortened(" ".join(repr(value).split()))
+
+
+def shortened(text: str) -> str:
+    """A long text by its beginning, its end and its length; see :func:`brief`."""
     return (
         text if len(text) <= _BRIEF else f"{text[: _BRIEF // 2]} ... {text[-_BRIEF // 4 :]} ({len(text):,} characters)"
     )

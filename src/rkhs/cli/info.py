@@ -1,16 +1,20 @@
-"""``rkhs info``: what a model file holds."""
+"""``rkhs info``: what a model file holds, read from its description: nothing of the model is built for it."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.summaries import add_json_option, print_json
 
+if TYPE_CHECKING:
+    from rkhs._core.containers import Container
+
 __all__ = ["add_arguments", "run"]
 
 _MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+_ENDS = ("$numbers", "$texts", "$arrays", "$table", "$rows", "$strings", "$random_state")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_model_options(parser)
     parser.add_argument(
-        "--no-diagnosis", action="store_true", help="print what the file says, and compute nothing with the model"
+        "--diagnosis",
+        action="store_true",
+        help="build the model and say what is wrong with it, as rkhs.diagnose does: seconds for thousands of items",
     )
     add_json_option(parser)
 
@@ -40,10 +46,28 @@ def run(args: argparse.Namespace) -> int:
     -------
     int
         0.
-    """
-    from rkhs._core.containers import file_sha256
 
-    facts = _facts(read_model_file(args), file_sha256(args.model), not args.no_diagnosis)
+    Raises
+    ------
+    ModelFileError
+        If the file is refused or damaged.
+    """
+    from rkhs._core.containers import FORMAT, LARGEST, check_limits, file_sha256, read_container
+    from rkhs._core.errors import ModelFileError
+
+    check_limits(args.max_bytes, args.sha256)
+    digest = None if args.sha256 is None else args.sha256.lower()
+    container = read_container(args.model, FORMAT, LARGEST if args.max_bytes is None else args.max_bytes, digest)
+    try:
+        facts = _facts(container)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{args.model}: the description of the model is damaged ({type(error).__name__}: {error}); write the file "
+            "again from the original"
+        ) from error
+    facts |= _diagnosis(read_model_file(args).estimator) if args.diagnosis else {}
+    facts["written by"] = f"rkhs {container.content['library']}, format {container.version[0]}.{container.version[1]}"
+    facts["checksum"], facts["sha256"] = container.checksum, file_sha256(args.model)
     if args.json:
         print_json(facts)
         return 0
@@ -56,45 +80,90 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(file: Any, sha256: str, ask: bool) -> dict[str, Any]:
-    from rkhs._core.errors import brief
+def _facts(container: Container) -> dict[str, Any]:
+    from rkhs._core.errors import shortened
 
-    model = file.estimator
-    default = type(model)().get_params(deep=False)
-    params = {k: brief(v) for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}
-    known = file.notes.get("input", {})
-    facts: dict[str, Any] = {"class": type(model).__name__, "parameters": params}
+    content = container.content
+    params, state = content["params"], content["state"]
+    given = content.get("given", sorted(params))  # files of before there was such a list name every parameter
+    facts: dict[str, Any] = {
+        "class": content["class"].rpartition(".")[2],
+        "parameters": {name: shortened(_described(params[name])) for name in given},
+    }
+    notes = _plain(content["notes"])
+    known = notes.get("input", {})
     if known:
         facts["input"] = f"{known.get('source')} ({known.get('kind')})"
         if known.get("fingerprint"):
             facts["fingerprint"] = known["fingerprint"]
-    if hasattr(model, "codes_"):
-        columns = f" x {model.n_features_in_}" if hasattr(model, "n_features_in_") else " objects"
-        facts["data"] = f"{model.codes_.shape[0]}{columns}"
-        facts["codes"] = f"{model.codes_.shape[0]} x {model.codes_.shape[1]}"
-    target = file.notes.get("predict", {})
+    if "codes_" in state:
+        n, p = _shape(state["codes_"], container)
+        facts["data"] = f"{n} x {state['n_features_in_']}" if "n_features_in_" in state else f"{n} objects"
+        facts["codes"] = f"{n} x {p}"
+    target = notes.get("predict", {})
     if target:
         facts["predicts"] = ", ".join(target["columns"])
         facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
     for name in ("kernel", "output_kernel"):
-        if getattr(model, f"{name}_", None) is not None:
-            facts[name] = brief(getattr(model, f"{name}_"))
-    for name in ("objective", "converged", "n_iter", "reason"):
-        if hasattr(model, f"{name}_"):
-            facts[name] = getattr(model, f"{name}_")
-    if hasattr(model, "explained_variance_ratio_"):
-        facts["explained variance"] = ", ".join(f"{v:.1%}" for v in model.explained_variance_ratio_[:10])
-    facts |= _diagnosis(model) if ask and hasattr(model, "codes_") else {}
-    facts["written by"] = f"rkhs {file.library}, format {file.format[0]}.{file.format[1]}"
-    facts["checksum"] = file.checksum
-    facts["sha256"] = sha256
+        if state.get(f"{name}_") is not None:
+            facts[name] = shortened(_described(state[f"{name}_"]))
+    for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
+        if state.get(f"{name}_") is not None:
+            facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])
+    if "explained_variance_ratio_" in state:
+        shares = container.arrays[state["explained_variance_ratio_"]["$array"]]
+        facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
     return facts
+
+
+def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:
+    """Of an array that a description names."""
+    if "$bits" in value:
+        return container.arrays[value["$bits"]].shape[0], int(value["columns"])
+    shape = container.arrays[value["$array"]].shape
+    return shape[::-1] if value.get("order") == "F" else shape
+
+
+def _plain(value: Any) -> Any:
+    """A description without the objects in it: dicts, lists, texts and numbers; what is long is left out."""
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "$dict" in value:
+        return {key: _plain(part) for key, part in value["$dict"]}
+    if "$tuple" in value:
+        return [_plain(part) for part in value["$tuple"]]
+    return float(value["$float"]) if "$float" in value else _described(value)
+
+
+def _described(value: Any) -> str:
+    """A description as Python would write the object."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_described, value))}]"
+    if not isinstance(value, dict):
+        return repr(value)
+    if "$object" in value:
+        inside = ", ".join(f"{name}={_described(part)}" for name, part in value["params"].items())
+        return f"{value['$object'].rpartition('.')[2]}({inside})"
+    if "$tuple" in value:
+        parts = [_described(part) for part in value["$tuple"]]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+    if "$dict" in value:
+        return f"{{{', '.join(f'{key!r}: {_described(part)}' for key, part in value['$dict'])}}}"
+    if "$float" in value:
+        return str(value["$float"])
+    if "$scalar" in value:
+        return _described(value["$scalar"])
+    return "a list" if value.keys() & set(_ENDS) else "an array"
 
 
 def _diagnosis(model: Any) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
     from rkhs.estimators import diagnose
 
+    if not hasattr(model, "codes_"):
+        return {"diagnosis": f"none: a {type(model).__name__} has no codes"}
     n = max(len(model.codes_), model._map.width)
     if n > _MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}

@@ -29,7 +29,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
         "--max-bytes",
         metavar="N",
         type=int,
-        help="memory that a model may take (default: 1 GiB, and at most 32 MiB more than 32 times its file)",
+        help="memory that a model may take (default: 1 GiB, and at most 32 MiB more than 72 times its file)",
     )
     return parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
 
