@@ -14,7 +14,7 @@ import numpy as np
 from gallery import save
 
 from rkhs import KernelContrastive
-from rkhs._core.errors import InputError
+from rkhs.errors import InputError
 from rkhs.kernels import Gaussian
 
 

@@ -19,7 +19,7 @@ FOR_USE = (
     *("kernels", "losses", "features", "data", "evaluation", "selection", "metrics", "plots", "reports"),
     "estimators",
 )
-FOR_FILES_AND_MACHINES = ("persistence", "export", "engines", "augment")
+FOR_FILES_AND_MACHINES = ("persistence", "export", "engines", "augment", "errors")
 TO_EXTEND = ("testing", "constraints", "grams", "outputs", "solvers", "protocols")
 # What is inside a fit: a page, and no promise that it stays.
 INSIDE = ("spaces", "models")

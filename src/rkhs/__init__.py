@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs import augment as augment
+    from rkhs import errors as errors
     from rkhs import features as features
     from rkhs import grams as grams
     from rkhs import kernels as kernels
@@ -55,7 +56,7 @@ _NAMES = {
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",
 }
-_SUBMODULES = ("augment", "features", "grams", "kernels", "losses", "metrics", "plots", "testing")
+_SUBMODULES = ("augment", "errors", "features", "grams", "kernels", "losses", "metrics", "plots", "testing")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -86,8 +86,8 @@ def _stored_name(cls: type) -> str:
     name = class_name(cls)
     if registry().get(name) is not cls:
         raise InputError(
-            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep the code that "
-            "makes it and fit again, or fit on the Gram matrix with kernel='precomputed'"
+            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep such a model "
+            "with pickle or joblib, beside the code of the class, or fit on the Gram matrix with kernel='precomputed'"
         )
     return name
 

@@ -8,7 +8,7 @@ import pytest
 
 from rkhs._core.errors import InputError
 from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
-from rkhs.kernels import Gaussian, Linear, Matern, Normalized, Tanimoto
+from rkhs.kernels import FromSklearn, Gaussian, Linear, Matern, Normalized, Tanimoto
 from rkhs.losses import Squared
 
 
@@ -22,6 +22,9 @@ from rkhs.losses import Squared
         ("gaussian(gamma=median) * matern(nu=2.5, gamma=1e-1)", Gaussian("median") * Matern(2.5, 0.1)),
         (" 2 * (gaussian + tanimoto) ", 2.0 * (Gaussian() + Tanimoto())),
         ("normalized(linear)", Normalized(Linear())),
+        ("fromsklearn(chi2)", FromSklearn("chi2")),
+        ("fromsklearn(rbf, {gamma: 2})", FromSklearn("rbf", {"gamma": 2})),
+        ("0.5 * fromsklearn(kernel=poly, params={'degree': 2})", 0.5 * FromSklearn("poly", {"degree": 2})),
         ("auto", "auto"),
         ("precomputed", "precomputed"),
     ],
@@ -34,6 +37,8 @@ def test_kernels(text: str, kernel: Any) -> None:
     ("text", "message"),
     [
         ("gausian", "did you mean gaussian"),
+        ("ChiSquared", "not the name of a kernel of rkhs; (did you mean|known are) .*Gram matrix .* --gram"),
+        ("fromsklearn(chi2, {**gamma})", "is not understood"),
         ("", "does not parse"),
         ("gaussian(", "does not parse"),
         ("gaussian(sigma=1)", "Gaussian takes gamma"),

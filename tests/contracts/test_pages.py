@@ -12,7 +12,8 @@ PAGES = Path(__file__).resolve().parents[2] / "docs" / "user"
 
 
 @pytest.mark.parametrize("page", ["add_a_kernel", "add_a_loss", "add_a_solver"])
-def test_the_page_runs_and_checks_its_class(page: str) -> None:
+def test_the_page_runs_and_checks_its_class(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     text = (PAGES / f"{page}.md").read_text()
     assert f"rkhs.testing.check_{page.removeprefix('add_a_')}" in text
     names: dict[str, Any] = {}

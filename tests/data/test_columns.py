@@ -49,6 +49,22 @@ def test_a_few_rows_far_out_do_not_hide_curves() -> None:
     assert share_a_unit(X)
 
 
+def test_spikes_in_many_curves_do_not_hide_them() -> None:
+    X = curves()
+    X = np.concatenate([X, X * RNG.normal(size=(60, 1))]) + 5.0 * RNG.normal(size=(120, 40))
+    hit = RNG.random(X.shape) < 0.02  # more than half of the rows have one
+    X[hit] += 2e3 * RNG.normal(size=int(hit.sum())) * RNG.random(40)[np.nonzero(hit)[1]] ** 3
+    assert float(hit.any(1).mean()) > 0.4
+    assert share_a_unit(X)
+    assert not wants_scaling(X)
+
+
+def test_tails_do_not_make_units_alike() -> None:
+    X = np.exp(RNG.normal(size=(200, 20)) * RNG.uniform(0.3, 2.0, 20)) * 10.0 ** RNG.uniform(-3.0, 3.0, 20)
+    assert not share_a_unit(X)
+    assert wants_scaling(X)
+
+
 def test_constant_columns_and_small_tables_decide_nothing() -> None:
     assert spreads(np.ones((5, 3))) is None
     assert not wants_scaling(np.ones((5, 3)))

@@ -7,15 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
+
+from rkhs import KernelPCA, save
+from rkhs.errors import InputError
+from rkhs.kernels import FromSklearn
+from rkhs.testing import check_kernel
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "user" / "add_a_kernel.md"
 
 
-def test_the_page_runs() -> None:
-    names: dict[str, Any] = {}
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the code of the page defines."""
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
-        exec(block, names)
+        exec(block, found)
+    return found
+
+
+def test_the_radial_kernel_is_the_formula(names: dict[str, Any]) -> None:
     kernel = names["RationalQuadratic"](gamma=0.5)
     np.testing.assert_allclose(kernel([[0.0], [2.0]]), [[1.0, 1 / 3], [1 / 3, 1.0]])
     X = torch.from_numpy(np.random.default_rng(0).normal(size=(6, 2)))
@@ -26,3 +39,21 @@ def test_the_page_runs() -> None:
     slope = float(((kernel._gram(X + h * V) - kernel._gram(X - h * V)) * S).sum()) / (2 * h)
     assert abs(float((kernel.pullback(X, S) * V).sum()) - slope) < 1e-8
     assert isinstance(names["RationalQuadratic"]().resolve(X).gamma, float)
+
+
+def test_the_histogram_kernel_is_that_of_scikit_learn(names: dict[str, Any]) -> None:
+    X = np.random.default_rng(1).dirichlet(np.ones(4), size=9)
+    X[0, 1:3] = 0.0
+    own, theirs = names["ChiSquared"](gamma=2.0), FromSklearn("chi2", {"gamma": 2.0})
+    np.testing.assert_allclose(own(X[:5], X), theirs(X[:5], X), rtol=1e-12)
+    assert "gradients are gradients" not in check_kernel(own, X)  # it has none, so none were checked
+    with pytest.raises(InputError, match="without negative numbers"):
+        own(-X)
+
+
+def test_the_page_and_the_check_promise_no_model_file(names: dict[str, Any]) -> None:
+    X = np.random.default_rng(2).dirichlet(np.ones(4), size=12)
+    kernel = names["ChiSquared"]()
+    assert not [promise for promise in check_kernel(kernel, X) if "file" in promise]
+    with pytest.raises(InputError, match=r"objects of rkhs only; got .*ChiSquared.*pickle.*precomputed"):
+        save(KernelPCA(2, kernel=kernel).fit(X), "own.rkhs")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["add_scale_option", "column_notes", "column_sentences", "column_setting"]
 
 _TABLES = (".csv", ".tsv", ".parquet")
+_OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")  # of scikit-learn's kernels
 
 
 def add_scale_option(parser: argparse.ArgumentParser) -> None:
@@ -66,12 +67,15 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
 
 
 def _sees_units(kernel: Any) -> bool:
-    """Whether a kernel means distances or products of whole rows; those of bits, counts and curves mean others."""
-    from rkhs.kernels import MinMax, ScaledInputs, Tanimoto, as_kernel
+    """Whether a kernel means distances or products of rows of any numbers; one of bits, counts or curves does not."""
+    from rkhs.kernels import NTK, ArcCosine, DotProduct, FromSklearn, ScaledInputs, Stationary, as_kernel
+    from rkhs.kernels.combine import Composite
 
     parts = [as_kernel("gaussian" if kernel == "auto" else kernel)]
     for part in parts:
-        if isinstance(part, (MinMax, ScaledInputs, Tanimoto)):
+        known = isinstance(part, (ArcCosine, Composite, DotProduct, NTK, Stationary))
+        borrowed = isinstance(part, FromSklearn) and isinstance(part.kernel, str) and part.kernel in _OF_ANY_NUMBERS
+        if isinstance(part, ScaledInputs) or not (known or borrowed):
             return False
         parts += getattr(part, "parts", ())
     return True

@@ -166,6 +166,9 @@ def _build(node: ast.expr, what: str) -> Any:
             return left + right if isinstance(node.op, ast.Add) else left * right
         except (TypeError, OverflowError) as error:
             raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply") from error
+    if isinstance(node, ast.Dict) and all(isinstance(key, (ast.Name, ast.Constant)) for key in node.keys):
+        names = [key.id if isinstance(key, ast.Name) else key.value for key in node.keys]  # type: ignore[union-attr]
+        return dict(zip(names, (_argument(value, what) for value in node.values), strict=True))
     if isinstance(node, (ast.Tuple, ast.List)):
         items = [_build(item, what) for item in node.elts]
         return tuple(items) if isinstance(node, ast.Tuple) else items
@@ -182,19 +185,26 @@ def _spelled(node: ast.expr) -> str:
 
 
 def _find(name: str, what: str) -> type:
+    from rkhs.kernels import Kernel
+
     known = _classes()
     if _key(name) in known:
         return known[_key(name)]
-    near = difflib.get_close_matches(_key(name), known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}"
-    raise InputError(f"{what}: {name!r} is not the name of a kernel or another object of rkhs; {hint}")
+    is_kernel = what == "--kernel"
+    offered = [key for key, cls in known.items() if issubclass(cls, Kernel)] if is_kernel else sorted(known)
+    near = difflib.get_close_matches(_key(name), offered, 1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(offered))}"
+    own = ". For a kernel of your own write its Gram matrix to a file and pass that with --gram" if is_kernel else ""
+    kind = "a kernel" if is_kernel else "a kernel or another object"
+    raise InputError(f"{what}: {name!r} is not the name of {kind} of rkhs; {hint}{own}")
 
 
 def _call(node: ast.Call, cls: type, what: str) -> Any:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         raise InputError(f"{what}: {_spelled(node)} is not understood; write out each parameter")
-    positional = [_argument(argument, what) for argument in node.args]
-    named = {keyword.arg: _argument(keyword.value, what) for keyword in node.keywords if keyword.arg is not None}
+    words = cls.__name__ == "FromSklearn"  # its rbf and linear are names of scikit-learn
+    positional = [_argument(argument, what, words) for argument in node.args]
+    named = {keyword.arg: _argument(keyword.value, what, words) for keyword in node.keywords if keyword.arg is not None}
     try:
         inspect.signature(cls).bind(*positional, **named)
     except TypeError as error:
@@ -203,8 +213,8 @@ def _call(node: ast.Call, cls: type, what: str) -> Any:
     return cls(*positional, **named)
 
 
-def _argument(node: ast.expr, what: str) -> Any:
+def _argument(node: ast.expr, what: str, words: bool = False) -> Any:
     # A shell eats quotes: gaussian(gamma=median) means gaussian(gamma="median").
-    if isinstance(node, ast.Name) and _key(node.id) not in _classes():
+    if isinstance(node, ast.Name) and (words or _key(node.id) not in _classes()):
         return node.id
     return _build(node, what)

@@ -34,6 +34,8 @@ Quote them for the shell. Names and short names, with the defaults by kind marke
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink; * for one length), globalalignment (gak; * for several), dynamictimewarping (dtw)
   curves     functionalgaussian *, functionallaplacian
+  any of scikit-learn's on vectors: fromsklearn(chi2), "fromsklearn(chi2, {gamma: 2})"
+A kernel of your own cannot be named here: write its Gram matrix to a file, and pass that with --gram.
 
 examples:
   rkhs fit table.csv -o model.rkhs --codes codes.csv

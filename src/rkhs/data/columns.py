@@ -34,6 +34,7 @@ TENFOLD = 10.0
 _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
 _CLASSES = 20
 _COMPARED = 500  # columns whose correlations are computed
+_USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
 _ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$")
@@ -111,7 +112,8 @@ def share_a_unit(X: np.ndarray) -> bool:
     """Whether columns look like values of one thing: pixels, points of curves or spectra, steps of series, bits.
 
     Without the five percent of rows that are farthest out, and without constant columns: neighbours in the order of the
-    columns are alike, and the spreads are within tenfold or change slowly; or most columns have the same bounds.
+    columns are alike, and the spreads are within tenfold or change slowly; or most columns have the same bounds. Values
+    far outside a column's other values count as its largest usual one: spikes of a measurement are no other unit.
 
     Parameters
     ----------
@@ -127,10 +129,11 @@ def share_a_unit(X: np.ndarray) -> bool:
     d = X.shape[1]
     if d < 3 or len(X) < 3:
         return False
+    bounded = min(_most_common(X.min(0)), _most_common(X.max(0))) >= 0.6
+    X = _without_spikes(X)
     sd = X.std(0)
     low, high = np.quantile(sd, [0.1, 0.9])
     ratio = float(np.log10(high / low))
-    bounded = min(_most_common(X.min(0)), _most_common(X.max(0))) >= 0.6
     if bounded and ratio <= 1.5:
         return True
     if d < 13:
@@ -148,6 +151,14 @@ def _without_far_rows(X: np.ndarray) -> np.ndarray:
         return X
     norms = (((X - X.mean(0)) / X.std(0)) ** 2).sum(1)
     return X[norms <= np.quantile(norms, 0.95)]
+
+
+def _without_spikes(X: np.ndarray) -> np.ndarray:
+    """Cut off five robust standard deviations from the median; columns of mostly one value stay as they are."""
+    median = np.median(X, axis=0)
+    spread = 1.4826 * np.median(np.abs(X - median), axis=0)
+    reach = np.where(spread > 0.0, _USUAL * spread, np.inf)
+    return np.clip(X, median - reach, median + reach)
 
 
 def _most_common(values: np.ndarray) -> float:

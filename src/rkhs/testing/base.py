@@ -13,11 +13,21 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["BrokenPromise", "close", "keep", "keeps_parameters", "require", "taylor"]
+__all__ = ["BrokenPromise", "close", "concerns", "keep", "keeps_parameters", "require", "taylor"]
 
 
 class BrokenPromise(AssertionError):
     """A class does not keep what its contract promises; the message names the class, the promise and what was found."""
+
+
+class _NotConcerned(Exception):
+    """A promise that says nothing of this subject: it is neither kept nor broken."""
+
+
+def concerns(condition: bool) -> None:
+    """Leave the promise out of those that were kept unless the condition holds."""
+    if not condition:
+        raise _NotConcerned
 
 
 def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
@@ -33,7 +43,7 @@ def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]])
     Returns
     -------
     tuple of str
-        The promises that were kept.
+        The promises that were kept, without those that do not concern the subject.
 
     Raises
     ------
@@ -45,6 +55,8 @@ def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]])
         name = promise.__name__.strip("_").replace("_", " ")
         try:
             promise(*arguments)
+        except _NotConcerned:
+            continue
         except BrokenPromise as broken:
             raise BrokenPromise(f"{subject!r} breaks the promise '{name}': {broken}") from None
         except Exception as error:

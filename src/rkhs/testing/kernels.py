@@ -1,4 +1,4 @@
-"""What every kernel promises: values, diagonal, reading, parameters, gradients, model files."""
+"""What every kernel promises: values, diagonal, reading, parameters, gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rkhs._core.codec import Decoder, encode
 from rkhs._core.errors import InputError, RkhsError
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Kernel
-from rkhs.testing.base import BrokenPromise, close, keep, keeps_parameters, require, taylor
+from rkhs.testing.base import BrokenPromise, close, concerns, keep, keeps_parameters, require, taylor
 
 __all__ = ["check_kernel"]
 
@@ -34,7 +34,8 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The promises that were checked, in words.
+        The promises that were kept, in words; one that does not concern the kernel, such as gradients of a kernel
+        that has none, is not among them.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
         _one_item_and_equal_items_are_fine: (kernel, X),
         _containers_and_single_precision_agree: (kernel, items),
         _gradients_are_gradients: (kernel, X),
-        _model_files_keep_it: (kernel, X),
+        _its_parameters_rebuild_it: (kernel, X),
     }
     return keep(kernel, checks)
 
@@ -122,8 +123,7 @@ def _gram_is_symmetric_with_its_diagonal(kernel: Kernel, X: Any) -> None:
 
 def _gram_is_positive_semi_definite(kernel: Kernel, X: Any) -> None:
     k = kernel.resolve(X)
-    if not k.known_psd:
-        return
+    concerns(k.known_psd)
     K = k._gram(X).to(torch.float64)
     least, scale = float(torch.linalg.eigvalsh(K)[0]), float(K.abs().max())
     require(
@@ -135,8 +135,7 @@ def _gram_is_positive_semi_definite(kernel: Kernel, X: Any) -> None:
 
 def _pairs_do_not_depend_on_the_others(kernel: Kernel, X: Any) -> None:
     k, n = kernel.resolve(X), len(X)
-    if k.domain == "gram":
-        return
+    concerns(k.domain != "gram")
     K, order = k._gram(X), np.arange(n)[::-1]
     off = ~torch.eye(n, dtype=torch.bool)
     part = k._gram(_pick(X, [0, 1]), X)
@@ -158,8 +157,7 @@ def _results_are_new_and_items_stay(kernel: Kernel, X: Any) -> None:
 
 
 def _one_item_and_equal_items_are_fine(kernel: Kernel, X: Any) -> None:
-    if kernel.domain == "gram":
-        return
+    concerns(kernel.domain != "gram")
     for name, rows in (("one item", [0]), ("equal items", [0, 0, 0, 0, 1, 2])):
         few = _pick(X, rows)
         k = kernel.resolve(few)
@@ -174,8 +172,7 @@ def _one_item_and_equal_items_are_fine(kernel: Kernel, X: Any) -> None:
 
 
 def _containers_and_single_precision_agree(kernel: Kernel, items: Any) -> None:
-    if kernel.domain != "vectors":
-        return
+    concerns(kernel.domain == "vectors")
     array = np.asarray(items.detach().cpu() if isinstance(items, Tensor) else items, dtype=np.float64)
     exact = torch.from_numpy(np.asarray(kernel(array)))
     for name, given in (("a list", array.tolist()), ("Fortran order", np.asfortranarray(array))):
@@ -189,8 +186,7 @@ def _containers_and_single_precision_agree(kernel: Kernel, items: Any) -> None:
 
 
 def _gradients_are_gradients(kernel: Kernel, X: Any) -> None:
-    if not kernel.differentiable or kernel.domain != "vectors":
-        return
+    concerns(kernel.differentiable and kernel.domain == "vectors")
     # Resolved on other items than those that move: a centred kernel may have a kink where it was resolved.
     X, Y = X[: (len(X) + 1) // 2], X[-3:]
     k = kernel.resolve(Y)
@@ -208,8 +204,11 @@ def _gradients_are_gradients(kernel: Kernel, X: Any) -> None:
     close(pull(Outer(left, right)), expected, 1e-9, "the gradient of gram_and_pullback")
 
 
-def _model_files_keep_it(kernel: Kernel, X: Any) -> None:
-    """What a file stores are the parameters: the kernel built from them has the same values."""
+def _its_parameters_rebuild_it(kernel: Kernel, X: Any) -> None:
+    """The kernel built from the numbers, texts and arrays of its parameters has the same values.
+
+    Model files store no more than that of the kernels of the library; they refuse classes of anybody else.
+    """
     k, arrays = kernel.resolve(X), dict[str, np.ndarray]()
     known: dict[str, type] = {}
 
@@ -220,12 +219,13 @@ def _model_files_keep_it(kernel: Kernel, X: Any) -> None:
     try:
         described = encode(k, arrays, name_of=name_of)
     except InputError as error:
-        if "Python functions" in str(error):  # said by the error itself; a file cannot hold them
-            return
+        concerns("Python functions" not in str(error))  # said by the error itself
         raise
     back = Decoder(arrays, known.__getitem__, 2**30).decode(described)
-    require(back == k, "a kernel from a file must be equal to the one that was stored")
-    require(torch.equal(back._gram(X, X), k._gram(X, X)), "a kernel from a file must have the same values")
+    require(back == k, "a kernel built from the parameters must be equal to the one that had them")
+    require(
+        torch.equal(back._gram(X, X), k._gram(X, X)), "a kernel built from the parameters must have the same values"
+    )
 
 
 def _pick(X: Any, rows: Any) -> Any:
