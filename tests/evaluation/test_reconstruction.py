@@ -52,3 +52,19 @@ def test_what_cannot_be_measured_is_refused(rng: np.random.Generator) -> None:
         reconstruction(object(), X)
     with pytest.raises(InputError, match="targets"):
         reconstruction(rkhs.KernelAutoencoder(2).fit(X, targets=X**2), X)
+
+
+def test_known_codes_are_not_computed_again(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, new = rng.normal(size=(25, 3)), rng.normal(size=(6, 3))
+    for kernel in ("same", "none"):
+        options = {"output_kernel": "same"} if kernel == "same" else {}
+        model = rkhs.KernelAutoencoder(2, **options).fit(X)
+        whole = reconstruction(model, new)
+        codes = model.transform(new)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(model), "_encode", lambda *_, **__: pytest.fail("codes are computed again"))
+            again = reconstruction(model, new, codes=codes)
+        np.testing.assert_allclose(again.errors, whole.errors, rtol=1e-9)
+    with pytest.raises(InputError, match=r"^codes must have one row a row of X, 6; got 5"):
+        model.reconstruction_error(new, codes=codes[:5])
+    assert not np.allclose(model.reconstruction_error(new, codes=codes + 1.0), whole.errors)

@@ -101,6 +101,13 @@ def test_the_page_holds_the_codes_and_the_sections() -> None:
     assert f'data-item="{worst}">{worst + 1}</button>' in report.html.split("<h3>Worst</h3>")[1].split("</tr>")[1]
 
 
+def test_the_steps_are_said() -> None:
+    said: list[str] = []
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    make_report(KernelPCA(2).fit(X), X, progress=said.append)
+    assert said == ["codes of 20 items", "reconstructions", "diagnosis"]
+
+
 def test_a_chosen_regulariser_has_its_curve_and_new_items_their_error() -> None:
     model = KernelAutoencoder(1, reg="auto", max_iter=50, tol=1e-2).fit(X[:30])
     html = make_report(model, X[:30]).html

@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", required=True, help="picture to write: .png, .svg or .pdf (needs rkhs[plots])"
     )
     parser.add_argument(
-        "--color", metavar="COLUMN", type=column, help="column of numbers or of at most 20 classes, shown by colour"
+        "--color",
+        metavar="COLUMN",
+        type=column,
+        help="column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are classes",
     )
     parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see rkhs fit --help")
@@ -110,13 +113,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
+    import numpy as np
+
     from rkhs._core.errors import InputError
+    from rkhs.reports.audit import class_name, is_class
 
     if values is None:
         return {}
     name = args.color if isinstance(args.color, str) else None
-    if values.dtype.kind == "f":
+    if not is_class(values):
         return {"values": values, "value_name": name}
+    values = np.array([class_name(value) or "(empty)" for value in values.tolist()], dtype=object)
     n_classes = len(set(values.tolist()))
     if n_classes > _MOST_CLASSES:
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.fit import add_fit_options, build_estimator, say_kernel
@@ -84,8 +85,10 @@ def run(args: argparse.Namespace) -> int:
         If a file, the model or the target cannot be used, or the page could not be written: before the fit wherever
         that can be known.
     """
+    from rkhs._core.checks import check_count
     from rkhs.reports import make_report
 
+    check_count(args.at_most, "--at-most", at_least=2)
     outputs = Outputs(("FILE", args.model), ("DATA", args.input))
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
@@ -99,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
             target_name=str(args.target),
             at_most=args.at_most,
             model_file=args.save_model if args.input is None else args.model,
+            progress=_say,
         )
         report.save(args.output)
     size = os.path.getsize(args.output)
@@ -112,6 +116,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"model: {args.save_model}")
     print(f"page: {args.output} ({size / 1e6:.1f} MB)")
     return 0
+
+
+def _say(what: str) -> None:
+    print(f"report: {what} ...", file=sys.stderr, flush=True)
 
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
@@ -129,6 +137,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     estimator = build_estimator(args, data)
     if not args.json:
         say_kernel(args, estimator, data)
+    _say(f"fit of {data.n_samples} items")
     with user_errors():
         estimator.fit(data.items)
     if args.save_model is not None:

@@ -198,7 +198,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         U = self.model_.decode(self._read_codes(codes))
         return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
-    def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None) -> np.ndarray:
+    def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None, codes: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
 
         Parameters
@@ -208,6 +208,8 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             What should be rebuilt; default ``X``. Needed if the model was fitted with ``targets``.
         diag : float or array of shape (m,), optional
             ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
+        codes : array of shape (m, p), optional
+            Codes to decode; default ``transform(X)``. Where they are known, most of the time is saved.
 
         Returns
         -------
@@ -216,7 +218,10 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         """
         items = self._read_new(X)
         raw = self._cross_gram(items)
-        U = self.model_.decode(self._encode(items, raw)[self.model_.narrowest])
+        Z = self._encode(items, raw)[self.model_.narrowest] if codes is None else self._read_codes(codes)
+        if len(Z) != len(raw):
+            raise InputError(f"codes must have one row a row of X, {len(raw)}; got {len(Z)}")
+        U = self.model_.decode(Z)
         goal = self._own_goal(items, raw, diag) if targets is None else self._read_goal(targets, "targets", diag)
         if len(goal.rows) != len(U):
             raise InputError(f"targets must have one row a row of X, {len(U)}; got {len(goal.rows)}")

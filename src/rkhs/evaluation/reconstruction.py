@@ -43,7 +43,7 @@ class Reconstruction:
         return 1.0 - float(self.errors.mean()) / total if total > 0.0 else float("nan")
 
 
-def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None) -> Reconstruction:
+def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None, codes: Any = None) -> Reconstruction:
     """Rebuild items from their codes and measure the errors.
 
     Parameters
@@ -56,6 +56,8 @@ def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None)
         autoencoder is measured where it was trained.
     diag : float or array of shape (m,), optional
         ``k(x, x)`` of the items, for ``kernel="precomputed"``.
+    codes : array of shape (m, p), optional
+        Codes of the items where they are known, which saves an autoencoder most of the time.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None)
     own = "input" if isinstance(model.output_, Euclidean) else "feature"
     if space not in ("auto", own):
         raise InputError(f"space={space!r}: this autoencoder rebuilds in the {own} space; use 'auto' or {own!r}")
-    errors = model.reconstruction_error(X, diag=diag)
+    errors = model.reconstruction_error(X, diag=diag, codes=codes)
     if not model.model_.rebuilt.own:
         raise InputError("the model rebuilds targets of its own; use its reconstruction_error(X, targets=...)")
     return Reconstruction(errors, model._target_spread(X, diag=diag), own)

@@ -52,7 +52,7 @@ def rebuild(model: Any, items: Items, codes: np.ndarray) -> Rebuilt | str:
     """
     model = getattr(model, "estimator_", model)
     try:
-        found = _measured(model, items)
+        found = _measured(model, items, codes)
     except RkhsError as error:
         vectors, X = _vectors(model, items, codes), items.numbers
         if vectors is None or X is None:
@@ -74,17 +74,19 @@ def _vectors(model: Any, items: Items, codes: np.ndarray) -> np.ndarray | None:
     return back.reshape(items.numbers.shape) if back.size == items.numbers.size else None
 
 
-def _measured(model: Any, items: Items) -> Reconstruction:
+def _measured(model: Any, items: Items, codes: np.ndarray) -> Reconstruction:
     diag = None
     X = items.numbers
     if items.kind == "gram" and X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T):
         diag = X.diagonal().copy()
     if items.kind == "molecules":
         try:
-            return reconstruction(model, items.X, space="feature", diag=diag)  # reals between bits mean nothing
+            return reconstruction(
+                model, items.X, space="feature", diag=diag, codes=codes
+            )  # reals between bits mean nothing
         except InputError:
-            return reconstruction(model, items.X)
-    return reconstruction(model, items.X, diag=diag)
+            return reconstruction(model, items.X, codes=codes)
+    return reconstruction(model, items.X, diag=diag, codes=codes)
 
 
 def spectrum(model: Any, codes: np.ndarray) -> tuple[np.ndarray, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,7 @@ def make_report(
     at_most: int = 5000,
     title: str | None = None,
     model_file: str | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Make a page about a fitted model and items: what the input is, the map, the errors, and what to know.
 
@@ -101,6 +102,8 @@ def make_report(
     title : str, default=None
     model_file : str, default=None
         Name of the file that holds the model, for the lines that load it.
+    progress : callable, default=None
+        Told in words what is done next.
 
     Returns
     -------
@@ -142,16 +145,21 @@ def make_report(
     said += [] if values is None else [target_sentence(target_name, values)]
     kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
     items = everything if len(kept) == len(everything) else everything.rows(kept)
+    say = progress or (lambda _: None)
+    say(f"codes of {len(items)} items")
     codes = np.asarray(model.transform(items.X), dtype=np.float64)
     if codes.ndim != 2 or not codes.shape[1]:
         raise InputError(f"model must give codes of shape (n, p); got {codes.shape}")
+    say("reconstructions")
+    rebuilt = rebuild(model, items, codes)
+    say("diagnosis")
     content = Content(
         model=model,
         items=items,
         total=len(everything),
         audit=tuple(said),
         codes=codes,
-        rebuilt=rebuild(model, items, codes),
+        rebuilt=rebuilt,
         diagnosis=diagnosis(model),
         target=None if values is None else (target_name, values[kept]),
         title=title or ("Report" if items.source is None else f"Report of {os.path.basename(items.source)}"),
