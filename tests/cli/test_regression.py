@@ -164,6 +164,6 @@ def test_wrong_use_is_one_line(
 def test_only_regressors_predict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rkhs.save(rkhs.KernelPCA(1).fit(X), "pca.rkhs")
     assert main(["predict", "pca.rkhs", "new.csv"]) == 2
-    assert "a KernelPCA predicts no numbers; fit one that does" in capsys.readouterr().err
+    assert "a KernelPCA predicts nothing; fit one that does" in capsys.readouterr().err
     assert main(["fit", "all.csv", "--predict", "size"]) == 2
     assert "--predict writes a model; name it with -o MODEL" in capsys.readouterr().err

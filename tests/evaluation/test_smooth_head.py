@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -65,3 +67,41 @@ def test_bad_grids(options: dict[str, tuple[float, ...]]) -> None:
 def test_targets_that_are_no_numbers_are_named(y: Any) -> None:
     with pytest.raises(InputError, match="y must"):
         SmoothRegressor().fit(np.arange(8.0).reshape(4, 2), y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_calibrated_and_agree_with_the_class(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 400)
+    X = rng.normal(size=(400, 2)) + 1.2 * np.stack([np.cos(y), np.sin(2.0 * y)], axis=1)
+    model = SmoothClassifier().fit(X[:200], y[:200])
+    P = model.predict_proba(X[200:])
+    np.testing.assert_allclose(P.sum(1), 1.0)
+    np.testing.assert_array_equal(P.argmax(1), model.predict(X[200:]))
+    sure = P.max(1)
+    hits = P.argmax(1) == y[200:]
+    assert abs(sure.mean() - hits.mean()) < 0.07
+    assert 0.5 < sure.max() < 1.0
+    # As likely as any other factor, or nearly: that of the leave-one-out predictions is not that of new rows.
+    right = [np.log(one.predict_proba(X[200:])[np.arange(200), y[200:]]).mean() for one in sharpened(model)]
+    assert right[0] > max(right[1:])
+
+
+def sharpened(model: SmoothClassifier) -> Iterator[SmoothClassifier]:
+    """The model, and copies with other factors."""
+    yield model
+    for factor in (0.4, 2.5):
+        other = copy.deepcopy(model)
+        other.sharpness_ *= factor
+        yield other
+
+
+def test_few_labels_do_not_make_certain() -> None:
+    X = np.array([[0.0], [0.1], [9.0], [9.1]])
+    P = SmoothClassifier().fit(X, [0, 0, 1, 1]).predict_proba(X)
+    assert P.max() < 0.9  # Platt's targets for two rows a class are 3/4
+    assert (P.argmax(1) == [0, 0, 1, 1]).all()
+
+
+def test_one_class_is_certain() -> None:
+    np.testing.assert_array_equal(SmoothClassifier().fit([[0.0], [1.0]], ["a", "a"]).predict_proba([[2.0]]), [[1.0]])

@@ -13,7 +13,7 @@ from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, rea
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
-from rkhs.cli.regression import LOSSES, fit_regressor
+from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import add_robust_options, fit_robustly, plan_scores, robust_sentence, write_scores
 from rkhs.cli.summaries import add_json_option, print_json
 
@@ -47,6 +47,7 @@ examples:
   rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
+  rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
   rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
   rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
@@ -126,12 +127,12 @@ def add_predict_options(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Receives them in a group of their own.
     """
-    group = parser.add_argument_group("prediction of numbers")
+    group = parser.add_argument_group("prediction of numbers or of a class")
     group.add_argument(
         "--predict",
         metavar="COLUMN,...",
-        help="columns of numbers to predict from the others, or from the SMILES, texts or other items beside them; the "
-        "regulariser and the parameter of the loss are chosen by cross-validation",
+        help="columns of numbers, or one of texts that are classes, to predict from the others, or from the SMILES, "
+        "texts or other items beside them; the settings are chosen by cross-validation. Cells of classes may be empty",
     )
     group.add_argument("--targets", metavar="FILE", help="table that holds these columns, with the same rows as INPUT")
     group.add_argument(
@@ -160,7 +161,7 @@ def run(args: argparse.Namespace) -> int:
         If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
     """
     if args.predict is not None:
-        return fit_regressor(args)
+        return fit_predictor(args)
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
     estimator = build_estimator(args, data)

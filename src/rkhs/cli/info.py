@@ -103,7 +103,10 @@ def _facts(container: Container) -> dict[str, Any]:
     target = notes.get("predict", {})
     if target:
         facts["predicts"] = ", ".join(target["columns"])
-        facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
+        if "labels" in target:
+            facts["accuracy"] = f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"
+        else:
+            facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
     for name in ("kernel", "output_kernel"):
         if state.get(f"{name}_") is not None:
             facts[name] = shortened(_described(state[f"{name}_"]))
@@ -147,6 +150,8 @@ def _described(value: Any) -> str:
         inside = ", ".join(f"{name}={_described(part)}" for name, part in value["params"].items())
         return f"{value['$object'].rpartition('.')[2]}({inside})"
     if "$tuple" in value:
+        if value["$tuple"] and all(isinstance(part, dict) and "$dict" in part for part in value["$tuple"]):
+            return f"({len(value['$tuple'])} columns)"  # with all values that they had in training
         parts = [_described(part) for part in value["$tuple"]]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
     if "$dict" in value:

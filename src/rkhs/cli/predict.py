@@ -1,10 +1,11 @@
-"""``rkhs predict``: numbers that a regressor predicts for the rows of a file."""
+"""``rkhs predict``: numbers or classes that a model predicts for the rows of a file."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.evaluation import SmoothClassifier
+    from rkhs.persistence import ModelFile
 
 __all__ = ["add_arguments", "run"]
 
@@ -21,6 +24,8 @@ _EPILOG = """\
 examples:
   rkhs fit table.csv --predict price -o model.rkhs
   rkhs predict model.rkhs new.csv -o prices.csv
+
+For a class the output holds the class of each row and the probabilities of all classes.
 """
 
 
@@ -70,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
+    classes = classifier_of(file.estimator, file.notes)
+    if classes is not None:
+        return _classes(args, file, classes)
     _check_regressor(file.estimator, args.model)
     data = read_for_model(args, args.input, file.estimator, file.notes)
     outputs.need("-o", 8 * data.n_samples)
@@ -93,13 +101,48 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _classes(args: argparse.Namespace, file: ModelFile, head: SmoothClassifier) -> int:
+    """Classes of the rows and their probabilities."""
+    from rkhs._core.errors import InputError
+    from rkhs._core.files import atomic_path
+    from rkhs.data.text import csv_line
+
+    if args.output is not None and not args.output.lower().endswith(".csv"):
+        raise InputError(f"classes are written as .csv; got -o {args.output}; change the file name")
+    data = read_for_model(args, args.input, file.estimator, file.notes)
+    with user_errors():
+        codes = file.estimator.transform(data.items)
+        found, shares = head.predict(codes), head.predict_proba(codes)
+    name = file.notes["predict"]["columns"][0]
+    facts: dict[str, Any] = {"model": args.model, "input": args.input, "rows": len(found), "predicts": [name]}
+    if args.json and args.output is None:
+        probabilities = dict(zip(head.classes_.tolist(), shares.T, strict=True))
+        print_json(facts | {"row names": data.row_names, "predictions": found, "probabilities": probabilities})
+        return 0
+    titles = [name, *(f"p({label})" for label in head.classes_)]
+    lines = [csv_line(titles if data.row_names is None else [data.row_title or "", *titles])]
+    for i, label in enumerate(found.tolist()):
+        cells = [label, *shares[i].tolist()]
+        lines.append(csv_line(cells if data.row_names is None else [data.row_names[i], *cells]))
+    if args.output is None:
+        print("".join(lines), end="")
+        return 0
+    with atomic_path(args.output) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        handle.writelines(lines)
+    if args.json:
+        print_json(facts | {"output": args.output})
+    else:
+        print(f"{len(found)} predictions of {name}: {args.output}")
+    return 0
+
+
 def _check_regressor(model: Any, path: str) -> None:
     from rkhs._core.errors import InputError
     from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
 
     if not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
         raise InputError(
-            f"{path}: a {type(model).__name__} predicts no numbers; fit one that does: rkhs fit FILE --predict COLUMN"
+            f"{path}: a {type(model).__name__} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
         )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators import OperatorKernelRegressorCV
 
-__all__ = ["LOSSES", "fit_regressor"]
+__all__ = ["LOSSES", "fit_predictor"]
 
 LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive", "auto")
 _FOLDS = 5
@@ -36,8 +36,8 @@ class _Suspicious:
     rows: list[int]
 
 
-def fit_regressor(args: argparse.Namespace) -> int:
-    """Choose the settings by cross-validation, fit on all rows, write the model and say what was found.
+def fit_predictor(args: argparse.Namespace) -> int:
+    """Fit what ``--predict`` asks for: classes if it names a column of texts, else numbers.
 
     Parameters
     ----------
@@ -54,6 +54,13 @@ def fit_regressor(args: argparse.Namespace) -> int:
     InputError
         If the input cannot be used, or the output could not be written.
     """
+    from rkhs.cli.classification import fit_classifier, names_classes
+
+    return fit_classifier(args) if names_classes(args) else _fit_regressor(args)
+
+
+def _fit_regressor(args: argparse.Namespace) -> int:
+    """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
     import rkhs
 
     outputs = _plan(args)

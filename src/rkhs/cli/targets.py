@@ -67,6 +67,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     from rkhs._core.errors import InputError
     from rkhs.data import read_table
+    from rkhs.data.text import MIXED
 
     source, options = args.targets or args.input, {}
     if not source.lower().endswith(_TABLES):
@@ -84,7 +85,10 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     try:
         return read_table(source, columns=wanted, **options)
     except InputError as error:
-        raise InputError(str(error).replace("`columns`", "--predict")) from error
+        said = (
+            str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
+        )
+        raise InputError(said) from error
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:

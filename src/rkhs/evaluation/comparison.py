@@ -71,7 +71,7 @@ class HeadScore:
 
         At least that of counting hits among ``n_rows`` rows: equal scores of a few rows are no certainty.
         """
-        return max(corrected_error(self.scores), _counting_error(self.mean, self.n_rows))
+        return max(corrected_error(self.scores), counting_error(self.mean, self.n_rows))
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def compare_codes(
     return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns), sizes)
 
 
-def _counting_error(share: float, n: int) -> float:
+def counting_error(share: float, n: int) -> float:
     """Standard error of a share of hits among n rows, with two hits and two misses more (Agresti and Coull, 1998)."""
     if n == 0:
         return 0.0

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,6 +22,7 @@ __all__ = ["SmoothClassifier", "SmoothRegressor"]
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
+_LOG_SHARPNESS = (-4.0, 6.0)
 _LARGEST = 1e140  # sums of squares stay finite
 
 
@@ -101,6 +104,9 @@ class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 class SmoothClassifier(ClassifierMixin, BaseEstimator):
     """The regression of :class:`SmoothRegressor` on indicators of the classes; the largest one wins.
 
+    Probabilities are ``softmax(t f(x))`` of the predicted indicators ``f``, with the ``t`` that makes the leave-one-out
+    predictions of the training rows most likely.
+
     Parameters
     ----------
     gammas : sequence of float, default=(0.1, 0.3, 1, 3)
@@ -111,6 +117,8 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (c,)
     gamma_, reg_, leave_one_out_error_, coef_, n_features_in_
         As in :class:`SmoothRegressor`.
+    sharpness_ : float
+        ``t`` of the probabilities.
 
     Raises
     ------
@@ -119,7 +127,9 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
 
     References
     ----------
-    Rifkin and Lippert (2007), section 4; Rifkin and Klautau (2004), "In defense of one-vs-all classification".
+    Rifkin and Lippert (2007), section 4; Rifkin and Klautau (2004), "In defense of one-vs-all classification"; Guo,
+    Pleiss, Sun and Weinberger (2017), "On calibration of modern neural networks", for one parameter; Platt (1999),
+    "Probabilistic outputs for support vector machines", section 2.2, for targets that few labels do not make certain.
 
     Examples
     --------
@@ -143,8 +153,15 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
         binarizer = LabelBinarizer().fit(y)
         self.classes_ = binarizer.classes_
         indicators = binarizer.transform(y).astype(np.float64)
-        _fit_ridge(self, X, indicators)
+        left_out = _fit_ridge(self, X, indicators)
+        self.sharpness_ = _sharpness(_both(left_out), _both(indicators))
         return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, shape (m, c); the largest is that of :meth:`predict`."""
+        check_is_fitted(self)
+        values = _both(_predict_ridge(self, read_rows(self, X, reset=False, dtype=np.float64)))
+        return np.ones((len(values), 1)) if len(self.classes_) == 1 else softmax(self.sharpness_ * values, axis=1)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes, shape (m, c), or of the second class less one half, shape (m,), for two classes."""
@@ -178,8 +195,26 @@ def _read_both(model: BaseEstimator, X: Any, y: Any, **options: Any) -> tuple[np
         return validate_data(model, X, y, dtype=np.float64, order="C", ensure_min_samples=2, **options)
 
 
-def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
-    """Store the chosen setting and its coefficients on ``model``; ``Y`` of shape (n, q)."""
+def _both(indicators: np.ndarray) -> np.ndarray:
+    """Indicators of all classes, shape (n, c), of which two have one column."""
+    return np.hstack([1.0 - indicators, indicators]) if indicators.shape[1] == 1 else indicators
+
+
+def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
+    """The factor of values that makes the classes most likely, as if each class had one row more of the others."""
+    counts = indicators.sum(0)
+    others = 1.0 / (counts + 2.0)  # what is not given to the class of a row, Platt's targets
+    share = (indicators @ others)[:, None] / max(indicators.shape[1] - 1, 1)
+    goal = np.where(indicators > 0.5, 1.0 - (indicators @ others)[:, None], share)
+
+    def loss(log: float) -> float:
+        return -float((goal * log_softmax(np.exp(log) * values, axis=1)).sum())
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
+
+
+def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Store the chosen setting and its coefficients on ``model``; give its leave-one-out predictions (n, q)."""
     gammas, regs = _grid(model.gammas, "gammas"), _grid(model.regs, "regs")
     n = len(X)
     model._mean = Y.mean(0)
@@ -189,7 +224,7 @@ def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
             raise InputError(f"{name} must hold values of modulus under {_LARGEST:.0e}; rescale the data")
     distances = cdist(X, X)
     model._unit = float(np.median(distances[np.triu_indices(n, 1)])) or float(distances.max()) or 1.0
-    best = np.inf
+    best, left_out = np.inf, Y
     for gamma in gammas:
         values, vectors = eigh(np.exp(-gamma * (distances / model._unit)), driver="evd", check_finite=False)
         turned = vectors.T @ centred
@@ -197,12 +232,15 @@ def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
         for reg in regs:
             inverse = 1.0 / (values.clip(0.0) + n * reg)
             dual = vectors @ (inverse[:, None] * turned)
-            error = float(((dual / (squares @ inverse)[:, None]) ** 2).sum(1).mean())
+            missed = dual / (squares @ inverse)[:, None]
+            error = float((missed**2).sum(1).mean())
             if error < best:
                 best, model.gamma_, model.reg_, model.coef_ = error, gamma, reg, dual
+                left_out = Y - missed
     spread = float((centred**2).sum(1).mean())
     model.leave_one_out_error_ = best / spread if spread > 0.0 else 0.0
     model._rows = X.copy()
+    return left_out
 
 
 def _predict_ridge(model: Any, X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,225 @@
+"""``rkhs fit --predict`` for a column of classes: codes of all rows, and a learner on those whose class is known."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rkhs.cli.columns import column_sentences
+from rkhs.cli.inputs import input_notes, named_columns, user_errors
+from rkhs.cli.outputs import Outputs, after_writing
+from rkhs.cli.summaries import print_json
+from rkhs.cli.targets import read_with_values
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
+    from rkhs.evaluation import SmoothClassifier
+
+__all__ = ["classifier_of", "fit_classifier", "names_classes"]
+
+_COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
+_MOST_CLASSES = 50
+
+
+def names_classes(args: argparse.Namespace) -> bool:
+    """Whether ``--predict`` names one column of a table, and that column holds texts.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of ``rkhs fit``.
+
+    Returns
+    -------
+    bool
+    """
+    from rkhs.cli.target_column import read_target
+    from rkhs.data.text import number_in
+
+    named = named_columns(args.predict)
+    tabular = args.input.lower().endswith((".csv", ".tsv", ".parquet")) and args.targets is None and not args.gram
+    if len(named) != 1 or not tabular:
+        return False
+    texts, _ = read_target(argparse.Namespace(**{**vars(args), "predict": named[0]}), args.input, "--predict")
+    return any(number_in(text) is None for text in texts)
+
+
+def fit_classifier(args: argparse.Namespace) -> int:
+    """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        The parsed arguments of ``rkhs fit``.
+
+    Returns
+    -------
+    int
+        0.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used, or the output could not be written.
+    """
+    import numpy as np
+
+    import rkhs
+    from rkhs.cli.fit import build_estimator
+    from rkhs.evaluation import SmoothClassifier
+
+    outputs = _plan(args)
+    name = named_columns(args.predict)[0]
+    reading = argparse.Namespace(**{**vars(args), "predict": name})
+    data, y = read_with_values(reading, name, "--predict", gaps=True, empty=None)
+    known = np.array([value is not None for value in y.tolist()])
+    counts = _counted(y[known].tolist(), name)
+    outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
+    width = data.X.shape[1] if data.X.ndim == 2 else _COMPONENTS
+    started = time.perf_counter()
+    with user_errors():
+        estimator = build_estimator(args, data, defaults={"n_components": min(_COMPONENTS, width)})
+        codes = estimator.fit(data.items).codes_
+        classes = np.array(y[known].tolist())
+        score = _cross_validated(codes[known], classes, _copies(data)[known], args.seed or 0)
+        head = SmoothClassifier().fit(codes[known], classes)
+    facts = {
+        "class": type(estimator).__name__,
+        "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
+        "predicts": str(name),
+        "components": codes.shape[1],
+        "classes": dict(counts),
+        "rows without a class": int((~known).sum()),
+        "accuracy": score.accuracy,
+        "standard error": score.error,
+        "accuracy of the most common class": counts.most_common(1)[0][1] / int(known.sum()),
+        "folds": score.folds,
+        "columns": {"said": column_sentences(estimator, data)},
+        "model": args.output,
+        "seconds": time.perf_counter() - started,
+    }
+    kept: dict[str, Any] = {name: facts[name] for name in ("accuracy", "standard error")}
+    kept |= {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
+    with after_writing():
+        rkhs.save(estimator, args.output, notes=input_notes(data, args) | {"predict": kept})
+    if args.json:
+        print_json(facts)
+    elif not args.quiet:
+        print("\n".join([*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"]))
+    return 0
+
+
+def classifier_of(model: Any, notes: dict[str, Any]) -> SmoothClassifier | None:
+    """The learner of a model that predicts classes, fitted again to its codes; None for other models.
+
+    Parameters
+    ----------
+    model : estimator
+        With ``codes_``.
+    notes : dict
+        Of its file.
+
+    Returns
+    -------
+    SmoothClassifier or None
+    """
+    import numpy as np
+
+    from rkhs.evaluation import SmoothClassifier
+
+    kept = notes.get("predict", {})
+    if "labels" not in kept:
+        return None
+    known = np.array([label is not None for label in kept["labels"]])
+    classes = np.array([label for label in kept["labels"] if label is not None])
+    return SmoothClassifier(gammas=(kept["gamma"],), regs=(kept["reg"],)).fit(model.codes_[known], classes)
+
+
+def _plan(args: argparse.Namespace) -> Outputs:
+    from rkhs._core.errors import InputError
+
+    names = ("loss", "codes", "checkpoint", "engine", "scheduler", "jobs")
+    given = [name for name in names if getattr(args, name) is not None]
+    given += [name for name in ("stream", "robust", "scores") if getattr(args, name)]
+    if given:
+        raise InputError(f"--{given[0]} does not go with --predict of a class; leave one out")
+    if args.output is None:
+        raise InputError("--predict writes a model; name it with -o MODEL; got no name")
+    outputs = Outputs(("INPUT", args.input))
+    outputs.add_model("-o", args.output)
+    return outputs
+
+
+def _counted(classes: list[str], name: str | int) -> Counter[str]:
+    """Rows of each class, the most common first."""
+    from rkhs._core.errors import InputError
+    from rkhs.data.columns import listed
+
+    counts = Counter(dict(Counter(classes).most_common()))
+    if len(counts) < 2 or min(counts.values()) < 2:
+        few = listed([f"{label} ({count})" for label, count in reversed(counts.most_common())])
+        raise InputError(f"--predict {name} needs two classes, and two rows of each; got {few}; leave out rare classes")
+    if len(counts) > _MOST_CLASSES:
+        raise InputError(
+            f"--predict {name} must hold at most {_MOST_CLASSES} classes; got {len(counts)}; is it a name?"
+        )
+    return counts
+
+
+def _copies(data: Dataset) -> np.ndarray:
+    """A number for each row; copies of a row have the number of the first."""
+    import numpy as np
+
+    if data.kind not in ("vectors", "table", "molecules", "curves"):
+        return np.arange(data.n_samples)
+    seen: dict[tuple[Any, ...], int] = {}
+    return np.array([seen.setdefault(tuple(row), len(seen)) for row in data.X.tolist()])
+
+
+class _Score(NamedTuple):
+    """Share of rows whose class is found, its standard error, and into how many parts the rows were split."""
+
+    accuracy: float
+    error: float
+    folds: int
+
+
+def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed: int) -> _Score:
+    """Each row predicted by learners that saw neither it nor a copy of it; the error is that of counting rows."""
+    import numpy as np
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    from rkhs.evaluation import SmoothClassifier
+    from rkhs.evaluation.comparison import counting_error
+
+    folds = min(_FOLDS, *Counter(y.tolist()).values())
+    hits = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # copies leave a part without a class
+        for repeat in range(_REPEATS):
+            cut = StratifiedGroupKFold(folds, shuffle=True, random_state=seed + repeat)
+            for train, test in cut.split(codes, y, groups):
+                if len(test) and len(train) > 1:
+                    hits.append(SmoothClassifier().fit(codes[train], y[train]).predict(codes[test]) == y[test])
+    accuracy = float(np.concatenate(hits).mean())
+    return _Score(accuracy, counting_error(accuracy, len(np.unique(groups))), folds)
+
+
+def _summary(facts: dict[str, Any]) -> list[str]:
+    name, counts = facts["predicts"], facts["classes"]
+    shown = ", ".join(f"{label} ({count})" for label, count in counts.items())
+    n = facts["input"]["items"]
+    gaps = facts["rows without a class"]
+    return [
+        f"{facts['class']}: {n} items, codes of {facts['components']} components ({facts['seconds']:.1f} s)",
+        f"predicts {name}: {shown}" + (f"; {gaps} of {n} rows have none, rkhs predict finds theirs" if gaps else ""),
+        f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
+        f"{facts['folds']} parts, {_REPEATS} times; the most common class alone: "
+        f"{facts['accuracy of the most common class']:.3f})",
+        f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",
+    ]

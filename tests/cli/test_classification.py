@@ -1,0 +1,116 @@
+"""``fit --predict`` of a class: the learner of Python on codes of all rows, its accuracy, and predictions for gaps."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rkhs
+from rkhs.cli.classification import _cross_validated
+from rkhs.cli.main import main
+from rkhs.evaluation import SmoothClassifier
+
+RNG = np.random.default_rng(3)
+N = 48
+SIDE = np.where(np.arange(N) % 2, 1.5, -1.5)
+A, B = SIDE + RNG.normal(size=N), 100.0 * (SIDE + RNG.normal(size=N))
+LABELS = [("yes" if SIDE[i] > 0 else "no") if i < 20 else "" for i in range(N)]
+FAST = ["--estimator", "kernel-pca", "--predict", "churn", "-o", "m.rkhs"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"c{i},{A[i]},{B[i] if i != 7 else ''},{'ns'[i % 2]},{LABELS[i]}" for i in range(N)]
+    Path("mixed.csv").write_text("\n".join(["name,a,b,zone,churn", *rows]) + "\n")
+    rows = [f"c{i},{A[i]},{B[i]},{LABELS[i]}" for i in range(N)]
+    Path("plain.csv").write_text("\n".join(["name,a,b,churn", *rows]) + "\n")
+    return tmp_path
+
+
+def table(path: str) -> list[dict[str, str]]:
+    with open(path, newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_classes_are_predicted_by_the_learner_of_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "plain.csv", *FAST]) == 0
+    said = capsys.readouterr().out
+    assert "predicts churn: no (10), yes (10); 28 of 48 rows have none" in said
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.csv"]) == 0
+    found = table("p.csv")
+    assert list(found[0]) == ["name", "churn", "p(no)", "p(yes)"]
+    assert [row["name"] for row in found] == [f"c{i}" for i in range(N)]
+    model = rkhs.load("m.rkhs")
+    assert model.codes_.shape == (N, 2)  # all rows, and no column of classes
+    head = SmoothClassifier().fit(model.codes_[:20], LABELS[:20])
+    codes = model.transform(np.stack([A, B], axis=1))
+    assert [row["churn"] for row in found] == head.predict(codes).tolist()
+    shares = [[float(row["p(no)"]), float(row["p(yes)"])] for row in found]
+    np.testing.assert_allclose(shares, head.predict_proba(codes), rtol=1e-9)
+    truth = np.where(SIDE > 0, "yes", "no")[20:]
+    assert np.mean([row["churn"] for row in found[20:]] == truth) > 0.8
+
+
+def test_a_mixed_table_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["fit", "mixed.csv", "--mixed", "--index-column", "name", "--drop-columns", "zone", *FAST, "--json"]) == 0
+    )
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["classes"], facts["rows without a class"]) == ({"no": 10, "yes": 10}, 28)
+    assert 0.6 < facts["accuracy"] <= 1.0
+    assert facts["standard error"] > 0.02
+    assert facts["accuracy of the most common class"] == 0.5
+    Path("new.csv").write_text("a,b\n3,\n-3,-300\n")
+    assert main(["predict", "m.rkhs", "new.csv", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["predictions"] == ["yes", "no"]
+    np.testing.assert_allclose(np.sum([*facts["probabilities"].values()], axis=0), 1.0)
+    assert main(["info", "m.rkhs"]) == 0
+    assert "(cross-validated)" in capsys.readouterr().out
+
+
+def test_copies_of_a_row_are_in_one_part() -> None:
+    rng = np.random.default_rng(0)
+    codes, y = rng.normal(size=(30, 2)), rng.choice(["a", "b"], 30)
+    groups = np.arange(30)
+    twice = [np.concatenate([v, v]) for v in (codes, y, groups)]
+    honest = _cross_validated(*twice, 0)
+    flattered = _cross_validated(twice[0], twice[1], np.arange(60), 0)
+    assert honest.accuracy < 0.7 < flattered.accuracy  # the classes are noise
+    assert honest.error == pytest.approx(_cross_validated(codes, y, groups, 0).error, abs=0.02)
+    assert honest.error > 1.2 * flattered.error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--loss", "huber"], "--loss does not go with --predict of a class"),
+        (["--codes", "z.csv"], "--codes does not go with --predict of a class"),
+        (["--columns", "a,churn"], "--columns must not hold the column of --predict; got churn in both"),
+    ],
+)
+def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["fit", "plain.csv", *FAST, *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_columns_that_are_no_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i},{i % 7},{'x' if i else 'y'},n{i},{'' if i == 3 else i}" for i in range(60)]
+    Path("odd.csv").write_text("\n".join(["a,b,rare,name,gap", *rows]) + "\n")
+    words = ["fit", "odd.csv", "--columns", "a,b", "-o", "m.rkhs", "--predict"]
+    assert main([*words, "rare"]) == 2
+    assert "needs two classes, and two rows of each; got y (1), x (59)" in capsys.readouterr().err
+    assert main([*words, "name"]) == 2
+    assert "needs two classes, and two rows of each" in capsys.readouterr().err
+    assert main([*words, "gap"]) == 2
+    said = capsys.readouterr().err
+    assert "drop these rows or fill the cells" in said
+    assert "--mixed" not in said
+    assert main(["fit", "plain.csv", *FAST]) == 0
+    assert main(["predict", "m.rkhs", "plain.csv", "-o", "p.npy"]) == 2
+    assert "classes are written as .csv" in capsys.readouterr().err
