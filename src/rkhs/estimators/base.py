@@ -31,7 +31,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import constant_value, positive_part
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
-from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
+from rkhs.estimators.given import new_matrix, training_matrix
 from rkhs.estimators.parameters import check_parameters
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.functional import check_grid, on_grid
@@ -59,6 +59,7 @@ class KernelEstimator(BaseEstimator):
 
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
+    fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
     column_means_: np.ndarray | None = None  # models of files that were written before columns could be scaled
     column_scales_: np.ndarray | None = None
     n_features_in_: int
@@ -107,9 +108,7 @@ class KernelEstimator(BaseEstimator):
             self._input_dtype = np.dtype(np.float64)
             self._check_room(len(items))
             return items
-        forget_views(self)
-        if kernel.domain == "gram":
-            X = join_training_views(self, X, kernel)
+        X = training_matrix(self, X, kernel)
         array = self._check_array(X, reset=True, at_least=at_least)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
@@ -180,8 +179,7 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)
             return self.kernel_.read(check_items(X))
-        if self.kernel_.domain == "gram":
-            X = join_new_views(self, X)
+        X = new_matrix(self, X)
         array = self._check_array(X, reset=False, at_least=1)
         if self.kernel_.domain == "gram":
             return self._kept_columns(to_tensor(array, **self._options))
@@ -220,7 +218,7 @@ class KernelEstimator(BaseEstimator):
 
     def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
         """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
-        array = self._check_size(read_numbers(X, name, columns=columns), name)
+        array = self._check_size(read_numbers(new_matrix(self, X, name), name, columns=columns), name)
         return to_tensor(self._scaled(array), **self._options)
 
     def _forget_features(self) -> None:
@@ -305,7 +303,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_rows(self, rows: Any) -> Tensor:
         shape = "(c, {q}), kernel values with the training items"
-        K = self._read_matrix(join_new_views(self, rows, "candidates"), "candidates", self._n_training, shape)
+        K = self._read_matrix(new_matrix(self, rows, "candidates"), "candidates", self._n_training, shape)
         return self._kept_columns(K)
 
     def _kept_columns(self, K: Tensor) -> Tensor:
