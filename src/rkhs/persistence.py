@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.codec import Decoder, SizeError, encode
 from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
-from rkhs._core.errors import InputError, ModelFileError, RkhsError
+from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief
 from rkhs._core.memory import readable
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
@@ -178,7 +178,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     content = {
         "class": name,
         "library": _library_version(),
-        "given": _given(estimator),
+        "summary": _summary(estimator),
         "params": {key: encode(value, arrays, key, _stored_name) for key, value in params.items()},
         "state": {key: encode(value, arrays, key, _stored_name) for key, value in state.items()},
         "notes": encode(dict(notes or {}), arrays, "notes", _stored_name),
@@ -297,10 +297,12 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
     return recipe if all(type(size) is int for size in sizes) else None
 
 
-def _given(estimator: Any) -> list[str]:
-    """Names of the parameters that differ from their defaults, for who reads the description alone."""
+def _summary(estimator: Any) -> dict[str, Any]:
+    """Parameters that differ from their defaults and the kernels, as texts, for who reads the description alone."""
     default = type(estimator)().get_params(deep=False)
-    return [name for name, value in estimator.get_params(deep=False).items() if repr(value) != repr(default[name])]
+    params = {k: brief(v) for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(default[k])}
+    kernels = {name: getattr(estimator, f"{name}_", None) for name in ("kernel", "output_kernel")}
+    return {"parameters": params, **{name: brief(kernel) for name, kernel in kernels.items() if kernel is not None}}
 
 
 def _library_version() -> str:

@@ -115,3 +115,14 @@ def test_a_map_standardises_too(folder: Path, capsys: pytest.CaptureFixture) -> 
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plots'")
     assert main(["map", "table.csv", "-o", "map.svg"]) == 0
     assert "columns: standardised" in capsys.readouterr().out
+
+
+def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    pytest.importorskip("rdkit", reason="SMILES need the extra 'chem'")
+    molecules = ["CCO", "CCN", "CCCl", "c1ccccc1", "CC(=O)O", "OCC", "[Na+].[Cl-]", "C("]
+    Path("m.csv").write_text("\n".join(["smiles", *molecules]) + "\n")
+    assert main(["fit", "m.csv", "--smiles", "smiles", "--skip-bad-smiles", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "note: 1 SMILES has more than one part, as salts and mixtures have, such as [Na+].[Cl-]." in said
+    assert "note: 1 SMILES could not be read and was left out; the first is C( in row 8." in said
+    assert "note: 1 molecule has the fingerprint of an earlier one" in said

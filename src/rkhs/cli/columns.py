@@ -114,6 +114,14 @@ def column_sentences(estimator: Any, data: Dataset) -> list[str]:
     return said + column_notes(data)
 
 
+def _molecule_notes(data: Dataset) -> list[str]:
+    from rkhs.data.molecule_files import molecule_remarks, twin_remark
+
+    assert data.smiles is not None
+    twins = twin_remark(data.X)
+    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, data.skipped), *([twins] if twins else [])]]
+
+
 def column_notes(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves.
 
@@ -127,6 +135,8 @@ def column_notes(data: Dataset) -> list[str]:
     """
     from rkhs.data.columns import column_remarks, share_a_unit
 
+    if data.kind == "molecules" and data.smiles is not None:
+        return _molecule_notes(data)
     tabular = data.kind in ("vectors", "table") and data.source.lower().endswith(_TABLES) and hasattr(data.X, "std")
     if not tabular or (data.kind == "vectors" and share_a_unit(data.X)):
         return []

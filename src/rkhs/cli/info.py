@@ -85,10 +85,10 @@ def _facts(container: Container) -> dict[str, Any]:
 
     content = container.content
     params, state = content["params"], content["state"]
-    given = content.get("given", sorted(params))  # files of before there was such a list name every parameter
+    summary = content.get("summary", {})  # of files from before there was one, every parameter is shown
     facts: dict[str, Any] = {
         "class": content["class"].rpartition(".")[2],
-        "parameters": {name: shortened(_described(params[name])) for name in given},
+        "parameters": summary.get("parameters", {name: shortened(_described(params[name])) for name in sorted(params)}),
     }
     notes = _plain(content["notes"])
     known = notes.get("input", {})
@@ -109,7 +109,7 @@ def _facts(container: Container) -> dict[str, Any]:
             facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
     for name in ("kernel", "output_kernel"):
         if state.get(f"{name}_") is not None:
-            facts[name] = shortened(_described(state[f"{name}_"]))
+            facts[name] = summary.get(name) or shortened(_described(state[f"{name}_"]))
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
             facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])

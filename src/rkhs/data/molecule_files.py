@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rkhs._core.errors import InputError
 from rkhs._core.files import text_encoding
-from rkhs.data.dataset import Dataset
+from rkhs.data.columns import listed, many
+from rkhs.data.dataset import Dataset, SkippedRow
 from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
-__all__ = ["molecule_dataset", "read_smi", "smi_rows"]
+__all__ = ["molecule_dataset", "molecule_remarks", "read_smi", "smi_rows", "twin_remark"]
 
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
@@ -131,4 +134,43 @@ def molecule_dataset(
         source=source,
         smiles=tuple(smiles[i] for i in kept),
         skipped=prints.skipped,
+    )
+
+
+def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> list[str]:
+    """Say how many SMILES have several parts, and how many were left out.
+
+    Parameters
+    ----------
+    smiles : sequence of str
+    skipped : sequence of SkippedRow
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    said, parts = [], [text for text in smiles if "." in text]
+    if parts:
+        said.append(
+            f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
+            f"as {listed(parts[:1])}. The fingerprint holds all parts."
+        )
+    if skipped:
+        first = skipped[0]
+        said.append(
+            f"{len(skipped)} SMILES could not be read and {'was' if len(skipped) == 1 else 'were'} left out; the first "
+            f"is {listed([first.text])} in row {first.row}."
+        )
+    return said
+
+
+def twin_remark(bits: np.ndarray) -> str | None:
+    """Say how many molecules have the fingerprint of an earlier one; None if all differ."""
+    extra = len(bits) - len({row.tobytes() for row in np.ascontiguousarray(bits)})
+    if not extra:
+        return None
+    return (
+        f"{many(extra, 'molecule has', 'molecules have')} the fingerprint of an earlier one: copies on both sides of a "
+        "split make errors look too small."
     )

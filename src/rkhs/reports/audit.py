@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rkhs.data.columns import TENFOLD, column_remarks, is_gap, many, rounded, spreads
+from rkhs.data.molecule_files import molecule_remarks
 from rkhs.reports.items import Items
 
 __all__ = ["audit", "is_class", "target_sentence"]
@@ -89,19 +90,8 @@ def _scales(X: np.ndarray, names: Sequence[str]) -> Iterator[str]:
 
 def _molecules(items: Items) -> Iterator[str]:
     assert items.smiles is not None
-    parts = [text for text in items.smiles if "." in text]
-    if parts:
-        yield (
-            f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
-            f"as {_short(parts[0])}. The fingerprint holds all parts."
-        )
-    if items.skipped:
-        first = items.skipped[0]
-        yield (
-            f"{many(len(items.skipped), 'SMILES', 'SMILES')} could not be read and {_were(len(items.skipped))} left "
-            f"out; the first is {_short(first.text)} in row {first.row}."
-        )
-    else:
+    yield from molecule_remarks(items.smiles, items.skipped)
+    if not items.skipped:
         yield "All SMILES could be read."
 
 
@@ -197,10 +187,6 @@ def class_name(value: Any) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:g}"
     return str(value)
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
 
 
 def _short(text: str) -> str:
