@@ -216,8 +216,8 @@ class KernelAutoencoder(FittedAutoencoder):
     ``docs/user/selection.md`` gives every rule.
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
-    ``z = f(x) + sqrt(k(x, x)) u``, with ``reg_1 / 2 ||u||^2`` as the price of ``u``, and the decoder is spread over the
-    codes of ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
+    ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
+    ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
     many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
     codes of the others are found with it, and the last decoder is that of all rows. Values of ``reg`` are compared on
     at most 2,000 rows by the 500 that follow, weaker ones on later stages. The computation is in float64.
