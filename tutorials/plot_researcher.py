@@ -52,8 +52,8 @@ print(f"samples where the loss is linear: {len(model.saturated_)} of {len(X)}")
 # -----------------
 #
 # Problems and solvers do not know each other. A deep restricted kernel machine is a problem with orthogonality
-# constraints; four solvers start from the same random point. :doc:`/gallery/plot_algorithms` draws their costs over
-# time, and ``benchmarks/drkm.py`` measures Table 1 of the paper.
+# constraints; four solvers start from the same random point. :doc:`/gallery/plot_algorithms` draws the costs of five
+# over time, and ``benchmarks/drkm.py`` measures Table 1 of the paper.
 
 import torch
 
@@ -113,14 +113,13 @@ KernelAutoencoder(3, kernel=RationalQuadratic(), reg=1e-4).fit(images[:200]).rec
 # * :doc:`/papers/representation_learning`
 # * :doc:`/papers/duality_robust_losses`
 #
-# :doc:`/results/papers` lists every table and figure: whose model and whose data, the command, the time, the verdict.
-# The runs are commands. ``--cells FILE`` keeps what is done: the same command, given again, goes on.
-# Those on benchmark data need the folder ``RKHS_DATA``; the same page says which files it holds.
+# The runs are commands. :doc:`/results/papers` lists them all: which model, which data, which verdict. Those on
+# benchmark data need the folder ``RKHS_DATA``. A run with ``--cells FILE`` can be stopped and goes on.
 #
 # .. code-block:: sh
 #
-#    python benchmarks/drkm.py --table-only --processor        # Table 1 of the deep machine paper
-#    python -m rkhs.reproduce.drkm_table2 --reduced --cells drkm.jsonl   # its Table 2; no data needed
-#    python -m rkhs.reproduce.nci_tables --parts table1 --cells nci.jsonl   # Table 1 of the kernel autoencoder paper
-#    python -m rkhs.reproduce.few_labels_figures 1 --cells few.jsonl   # Figure 1 of the representation-learning paper
-#    python -m rkhs.reproduce.yeast                            # yeast, of the duality paper
+#    python benchmarks/drkm.py --table-only --processor             # Table 1 of the deep machine paper
+#    python -m rkhs.reproduce.drkm_table2 --reduced --cells t2       # its Table 2; no data needed
+#    python -m rkhs.reproduce.nci_tables --parts table1 --cells t1  # Table 1 of the kernel autoencoder paper
+#    python -m rkhs.reproduce.few_labels_figures 1 --cells f1        # Figure 1 of the representation-learning paper
+#    python -m rkhs.reproduce.yeast                                 # yeast, of the duality paper

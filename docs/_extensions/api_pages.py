@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 import rkhs
@@ -90,7 +91,7 @@ def index() -> str:
     return text
 
 
-def write_pages(app: Sphinx, config: object) -> None:
+def write_pages(app: Sphinx, config: Config) -> None:
     """Write the pages that differ from what is there, and remove those of names that are gone."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
@@ -100,6 +101,8 @@ def write_pages(app: Sphinx, config: object) -> None:
         path = folder / f"{name}.rst"
         if not path.is_file() or path.read_text() != text:
             path.write_text(text)
+    # By name: left to itself, autosummary only knows the pages of the build before.
+    config.autosummary_generate = [f"api/{name}.rst" for name in modules]
     known = {f"{name}.{public}" for name in modules for public in names(importlib.import_module(name))[0]}
     for path in folder.glob("*.rst"):
         if path.stem not in pages:

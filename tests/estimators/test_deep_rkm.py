@@ -56,7 +56,7 @@ def test_top_layer_identity_at_a_stationary_point():
     """h_L = M_L^-1 (H_L^T k - (H_<L^T K H_L)^T h_<L) holds in sample at every stationary point."""
     model = DeepRKM((3, 2), kernel=Gaussian(0.3), tol=1e-10, max_iter=3000).fit(X)
     H1, H2 = model.layer_codes_
-    K = centre(model.decoder_kernels_[0](model.scale_ * H1))
+    K = centre(model.decoder_kernels_[0](model.model_.scale * H1))
     right = K @ H2 - H1 @ (H1.T @ K @ H2)
     assert np.allclose(np.linalg.solve(H2.T @ K @ H2, right.T).T, H2, atol=1e-4)
 

@@ -95,9 +95,7 @@ def test_feature_error_is_the_distance_from_the_projection(center, widths):
     K, cross = kernel(X), kernel(NEW, X)
     model = DeepRKM(widths, kernel=kernel, center=center).fit(X)
     found = model.reconstruction_error(NEW, space="feature")
-    b = model.set_params(preimage="fixed_point")._projection(
-        0, torch.as_tensor(cross), [0, 1, 2], "projection"
-    )  # the weights of denoise
+    b = model.model_.projected(0, torch.as_tensor(cross), [0, 1, 2], whitened=True)  # the weights of denoise
     b = b.numpy()
     assert np.allclose(found, 1.0 - 2.0 * (b * cross).sum(1) + (b @ K * b).sum(1), atol=1e-9)
     by_gram = DeepRKM(widths, kernel="precomputed", center=center).fit(K)

@@ -8,8 +8,8 @@ import torch
 from sklearn.datasets import load_iris
 
 from rkhs.estimators import DeepRKM
-from rkhs.estimators.drkm_parts import ridge_coefs
 from rkhs.kernels import Gaussian
+from rkhs.problems.code_ridge import ridge_coefs
 
 X = load_iris().data[::2]
 NEW = load_iris().data[1::2]

@@ -13,10 +13,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import DeepRKM, load, save
 from rkhs._core.errors import InputError
-from rkhs.estimators.drkm_features import ridge_features
-from rkhs.estimators.drkm_parts import ridge_coefs
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
+from rkhs.problems.code_ridge import ridge_coefs, ridge_features
 from rkhs.problems.drkm_layers import ExactGram, TiledGram
 
 R = np.random.default_rng(0)

@@ -24,10 +24,9 @@ from rkhs import (
 )
 from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.estimators.candidates import rank
-from rkhs.estimators.drkm_features import ridge_features
-from rkhs.estimators.drkm_parts import encoder_coefs, ridge_coefs
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear, Polynomial, Precomputed
+from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.protocols import Reason
 from rkhs.solvers import Subspace
 from rkhs.spaces.digits import check_digits

@@ -53,8 +53,8 @@ def write_codes(
     Raises
     ------
     InputError
-        If the extension is another one, the codes are not finite numbers of shape (n, p), the names do not fit, names
-        are given for npy (which cannot hold them), or the folder does not exist.
+        For another extension, codes that are not finite numbers of shape (n, p), names that do not fit, names for npy,
+        which cannot hold them, and a folder that does not exist.
     MissingExtraError
         If parquet is asked for without the extra ``tables``.
     """

@@ -6,23 +6,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-import torch
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
-from rkhs._core.arrays import give_back, to_tensor
-from rkhs._core.checks import check_count
-from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram
-from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.drkm_decode import DecodingMixin
-from rkhs.estimators.drkm_features import check_storage, fit_feature_encoders, store_features
-from rkhs.estimators.drkm_parts import Encoder, fit_encoders, read_settings, solve_machine
+from rkhs._core.arrays import as_numpy
+from rkhs.estimators.drkm_decode import FittedDeepRKM
+from rkhs.estimators.drkm_encoders import fit_encoders, whole_model
+from rkhs.estimators.drkm_features import check_storage, feature_model
+from rkhs.estimators.drkm_parts import read_settings, solve_machine
 from rkhs.estimators.storage import as_storage, build_features, item_features
-from rkhs.estimators.tiles import encode_tiles
-from rkhs.features import FeatureMap, Storage
-from rkhs.problems.drkm import ConstrainedDRKM
+from rkhs.features import FeatureMap, Storage, WholeMap
 
 __all__ = ["DeepRKM"]
 
@@ -30,7 +21,7 @@ _DEFECT = 0.1
 _LOO_DEFECT = 0.5  # with a chosen ridge the codes are shrunk on purpose
 
 
-class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class DeepRKM(FittedDeepRKM):
     """Layers of kernel PCA, each on the codes of the one below, trained end to end with orthogonal codes.
 
     It minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training
@@ -161,14 +152,6 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     True
     """
 
-    layer_values_: list[np.ndarray]
-    in_sample_defect_: np.ndarray
-    ridge_: np.ndarray
-    leave_one_out_error_: np.ndarray
-    dual_coefs_: list[np.ndarray]
-    intercepts_: list[np.ndarray]
-    infeasibility_: float
-
     def __init__(
         self,
         n_components: Any = (4, 2),
@@ -224,15 +207,6 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.dtype = dtype
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codes_.shape[1])
-
     def fit(self, X: Any, y: Any = None) -> DeepRKM:
         """Train all layers together.
 
@@ -255,57 +229,32 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         settings = read_settings(self)
         storage = as_storage(self.storage, "DeepRKM", ("dense", "Nystroem", "RandomFeatures"))
         items = self._read_training(X, kernel)
-        self._kept_rows, self._n_training = None, len(items)
-        self.map_: FeatureMap | None = None
+        features: FeatureMap | None = None
         if isinstance(storage, Storage):
             check_storage(self, storage, len(items))
-            self.kernel_, self.map_ = build_features(storage, kernel, items)
-            K = item_features(self.kernel_, self.map_, items)
+            resolved, features = build_features(storage, kernel, items)
+            K = item_features(resolved, features, items)
         else:
-            self.kernel_ = kernel.resolve(items)
-            K = self._training_gram(self.kernel_, items)
-        factored = self.map_ is not None
-        problem, solution, self.kernel_ = solve_machine(self, settings, K, self.kernel_, items, factored=factored)
+            resolved = kernel.resolve(items)
+            K = self._training_gram(resolved, items)
+        factored = features is not None
+        problem, solution, resolved = solve_machine(self, settings, K, resolved, items, factored=factored)
         if self.bandwidths == "joint":
-            K = self._training_gram(self.kernel_, items)
+            K = self._training_gram(resolved, items)
         H = problem.canonical(solution.point) if self.canonical else solution.point
-        self.infeasibility_ = problem.constraint.violation(H)
-        self.decoder_kernels_, self.scale_ = problem.kernels, problem.scale
-        self.codes_ = self._to_output(H)
-        self.layer_codes_ = [np.ascontiguousarray(block.cpu().numpy()) for block in problem.split(H)]
-        if isinstance(storage, Storage):
-            store_features(self, storage, problem, K, H, items)
-            found, self.code_maps_ = fit_feature_encoders(self, storage, problem, K, H)
+        codes = self._to_output(H)
+        self._kept_rows, self._n_training = None, len(items)
+        if isinstance(storage, Storage) and features is not None:
+            self.model_ = feature_model(storage, resolved, features, problem, K, H, items, codes, self.ridge)
         else:
-            self.train_diag_ = K.diagonal().cpu().numpy().copy()
-            self._store_support(items)
-            self._store_layers(problem, K, H)
             found = fit_encoders(problem, settings, K, H, self.out_of_sample, self.ridge)
-        self._store_encoders(found)
-        diagonal = K.diagonal() if self.map_ is None else (K * K).sum(1)
-        self._warn_of_rounding(float(diagonal.max()), found[0].dual, H)
+            kept = None if kernel.domain == "gram" else as_numpy(items)
+            self.model_ = whole_model(WholeMap(resolved, kept, len(items)), problem, K, H, codes, found)
+        diagonal = (K * K).sum(1) if factored else K.diagonal()
+        self._warn_of_rounding(float(diagonal.max()), self.model_.encoder.coefficients, H)
         self._record(solution)
         self._warn_on_defect()
         return self
-
-    def _store_layers(self, problem: ConstrainedDRKM, K: Tensor, H: Tensor) -> None:
-        self.layer_values_, self.gram_means_, self.moments_ = [], [], []
-        for layer, block in enumerate(problem.split(H)):
-            raw = K if layer == 0 else self._code_rows(layer, problem.split(H)[layer - 1])
-            gram = center_gram(raw) if self.center else raw
-            moment = block.mT @ (gram @ block)
-            self.layer_values_.append(moment.diagonal().cpu().numpy().copy())
-            self.moments_.append(moment.cpu().numpy())
-            self.gram_means_.append((raw.mean(dim=0) if self.center else raw.new_zeros(len(raw))).cpu().numpy())
-
-    def _store_encoders(self, found: list[Encoder]) -> None:
-        self.dual_coefs_ = [one.dual.cpu().numpy() for one in found]
-        self.intercepts_ = [one.shift.cpu().numpy() for one in found]
-        supports = [] if self.map_ is not None else [one.support.cpu().numpy() for one in found[:-1]]
-        self.encoder_supports_ = supports
-        self.in_sample_defect_ = np.array([one.defect for one in found])
-        self.ridge_ = np.array([one.ridge for one in found])
-        self.leave_one_out_error_ = np.array([one.error for one in found])
 
     def _warn_on_defect(self) -> None:
         worst = int(np.argmax(self.in_sample_defect_))
@@ -318,63 +267,3 @@ class DeepRKM(DecodingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 UserWarning,
                 stacklevel=3,
             )
-
-    def transform(self, X: Any, layer: int | None = None) -> Any:
-        """Encode items.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-        layer : int, optional
-            Layer whose codes to return, from 1; default: those of all layers side by side.
-
-        Returns
-        -------
-        ndarray of shape (m, S)
-            Or (m, n_components[layer - 1]). A tensor if ``X`` is one.
-
-        Raises
-        ------
-        NotFittedError
-            Before fit.
-        InputError
-            For a layer that does not exist.
-        """
-        check_is_fitted(self)
-        index = None if layer is None else self._layer_index(layer)
-
-        def encode(items: Any) -> Tensor:
-            codes = self._encode(self._cross_gram(items))
-            return torch.cat(codes, 1) if index is None else codes[index]
-
-        return give_back(encode_tiles(self, X, encode), X)
-
-    def _encode(self, K: Tensor) -> list[Tensor]:
-        """Codes of every layer from rows of kernel values with the training items."""
-        codes: list[Tensor] = []
-        for layer, (dual, shift) in enumerate(zip(self.dual_coefs_, self.intercepts_, strict=True)):
-            rows = K if layer == 0 else self._encoder_rows(layer, codes[-1])
-            codes.append(rows @ to_tensor(dual, **self._options) + to_tensor(shift, **self._options))
-        return codes
-
-    def _encoder_rows(self, layer: int, codes: Tensor) -> Tensor:
-        """Kernel values of codes of layer ``layer`` with the supports of the next encoder, or raw features."""
-        if self.map_ is not None:
-            return self.code_maps_[layer - 1].raw(self.scale_ * codes)
-        support = to_tensor(self.encoder_supports_[layer - 1], **self._options)
-        return self.decoder_kernels_[layer - 1]._gram(self.scale_ * codes, self.scale_ * support)
-
-    def _code_rows(self, layer: int, codes: Tensor) -> Tensor:
-        """Kernel values of codes of layer ``layer`` with those of the training items, shape (m, n)."""
-        return self.decoder_kernels_[layer - 1]._gram(self.scale_ * codes, self.scale_ * self._layer(layer))
-
-    def _layer(self, layer: int) -> Tensor:
-        """Training codes of a layer, from 1."""
-        return to_tensor(self.layer_codes_[layer - 1], **self._options)
-
-    def _layer_index(self, layer: Any) -> int:
-        count = len(self.layer_codes_)
-        try:
-            return check_count(layer, "layer", at_most=count) - 1
-        except InputError as error:
-            raise InputError(f"{error}. This model has {count} layers") from None

@@ -7,38 +7,92 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, give_back, to_tensor
+from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
-from rkhs.estimators.drkm_parts import ridge_coefs, solve_psd
-from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.radial import Matern
-from rkhs.outputs import Euclidean
+from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.tiles import encode_tiles
+from rkhs.features import FeatureMap
+from rkhs.kernels.base import Kernel
+from rkhs.models import DeepRKMModel
+from rkhs.problems.code_ridge import decoded_by_ridge
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages
 
+__all__ = ["FittedDeepRKM"]
 
-class DecodingMixin:
-    """Methods of :class:`DeepRKM` that go from codes to inputs."""
 
-    # Given by the estimator.
-    kernel_: Any
-    decoder_kernels_: tuple[Any, ...]
-    layer_codes_: list[np.ndarray]
-    moments_: list[np.ndarray]
-    gram_means_: list[np.ndarray]
-    feature_codes_: np.ndarray
-    mean_weights_: np.ndarray
-    codes_: np.ndarray
-    center: bool
+class FittedDeepRKM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Base of the deep machine: everything that reads the fitted layers and nothing that makes them.
+
+    References
+    ----------
+    Tonin, Patrinos and Suykens (2021), sections 4.1 and 4.2.
+    """
+
     out_of_sample: str
     preimage: str
-    scale_: float
-    map_: Any = None  # models of files that were written before there was a storage
-    _options: dict[str, Any]
+    model_: DeepRKMModel
+    _model_class = DeepRKMModel
+
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("items", optional=True)
+    codes_ = Fitted[np.ndarray]("codes")
+    layer_codes_ = Fitted[list[np.ndarray]]("layer_codes")
+    layer_values_ = Fitted[list[np.ndarray]]("values")
+    decoder_kernels_ = Fitted[tuple[Kernel, ...]]("kernels")
+    dual_coefs_ = Fitted[list[np.ndarray]]("coefficients")
+    intercepts_ = Fitted[list[np.ndarray]]("shifts")
+    train_diag_ = Fitted[np.ndarray]("diagonal")
+    in_sample_defect_ = Fitted[np.ndarray]("quality.defects")
+    ridge_ = Fitted[np.ndarray]("quality.ridges")
+    leave_one_out_error_ = Fitted[np.ndarray]("quality.errors")
+    infeasibility_ = Fitted[float]("quality.infeasibility")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.codes_.shape[1])
+
+    def transform(self, X: Any, layer: int | None = None) -> Any:
+        """Encode items.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+        layer : int, optional
+            Layer whose codes to return, from 1; default: those of all layers side by side.
+
+        Returns
+        -------
+        ndarray of shape (m, S)
+            Or (m, n_components[layer - 1]). A tensor if ``X`` is one.
+
+        Raises
+        ------
+        NotFittedError
+            Before fit.
+        InputError
+            For a layer that does not exist.
+        """
+        check_is_fitted(self)
+        index = None if layer is None else self._layer_index(layer)
+
+        def encode(items: Any) -> Tensor:
+            codes = self.model_.encode(self._cross_gram(items))
+            return torch.cat(codes, 1) if index is None else codes[index]
+
+        return give_back(encode_tiles(self, X, encode), X)
 
     def denoise(
         self, X: Any, layer: int = 1, components: Sequence[int] | None = None, *, weighting: str = "projection"
@@ -75,24 +129,24 @@ class DecodingMixin:
         Tonin et al. (2021), section 4.2; Mika et al. (1999).
         """
         check_choice(weighting, "weighting", ("projection", "paper"))
-        items = self._read_new(X)  # type: ignore[attr-defined]
-        index = self._layer_index(layer)  # type: ignore[attr-defined]
+        items = self._read_new(X)
+        index = self._layer_index(layer)
         kept = self._check_components(components, index)
-        K = self._cross_gram(items)  # type: ignore[attr-defined]
+        K, whitened = self._cross_gram(items), weighting == "projection"
         if index == 0:
-            weights = self._projection(0, K, kept, weighting)
+            weights = self.model_.projected(0, K, kept, whitened=whitened)
         elif self._regresses(weighting):
-            Z = self._encode(K)[index][:, kept]  # type: ignore[attr-defined]
-            return give_back(self._to_rows(self._ridge(Z, layer, kept)), X)  # type: ignore[attr-defined]
+            Z = self.model_.encode(K)[index][:, kept]
+            return give_back(self._to_rows(self._ridge(Z, layer, kept)), X)
         else:
-            codes = self._encode(K)  # type: ignore[attr-defined]
-            rows = self._code_rows(index, codes[index - 1])  # type: ignore[attr-defined]
-            block = self._code_preimage(index, self._projection(index, rows, kept, weighting), codes[index - 1])
-            weights = self._descend(index, block, codes)
+            codes = self.model_.encode(K)
+            rows = self.model_.code_rows(index, codes[index - 1])
+            block = self.model_.projected(index, rows, kept, whitened=whitened)
+            weights = self.model_.descend(index, self.model_.nearest_codes(index, block, codes[index - 1]), codes)
         if self.kernel_.domain != "vectors":
-            return give_back(self._to_output(weights), X)  # type: ignore[attr-defined]
-        problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
-        return give_back(self._to_rows(preimages(problem, items)), X)  # type: ignore[attr-defined]
+            return give_back(self._to_output(weights), X)
+        problem = Preimage(self.kernel_, self._support(), weights)
+        return give_back(self._to_rows(preimages(problem, items)), X)
 
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
         """Squared reconstruction error of each item.
@@ -121,37 +175,23 @@ class DecodingMixin:
             For ``space="input"`` without vectors, and a ``diag`` that does not fit.
         """
         check_choice(space, "space", ("auto", "input", "feature"))
-        items = self._read_new(X)  # type: ignore[attr-defined]
+        items = self._read_new(X)
         vectors = self.kernel_.domain == "vectors"
         if space == "input" and not vectors:
             raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        K = self._cross_gram(items)  # type: ignore[attr-defined]
+        K = self._cross_gram(items)
         if vectors and space != "feature":
-            codes = torch.cat(self._encode(K), 1)  # type: ignore[attr-defined]
+            codes = torch.cat(self.model_.encode(K), 1)
             errors = ((items - self._decoded(codes, None)) ** 2).sum(1)
         else:
             gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)  # type: ignore[attr-defined]
-            errors = self._distances(K, diagonal)
-        return self._finite(errors)  # type: ignore[attr-defined]
+            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
+            errors = self.model_.errors(K, diagonal)
+        return self._finite(errors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""
         return -float(self.reconstruction_error(X).mean())
-
-    def _distances(self, K: Tensor, diagonal: Tensor) -> Tensor:
-        """Squared distances of features from their projections on the components of layer 1, shape (m,)."""
-        if self.center:
-            mean = to_tensor(self.gram_means_[0], **self._options)
-            if self.map_ is None:
-                diagonal = diagonal - 2.0 * K.mean(dim=1) + mean.mean()
-            else:
-                weights = to_tensor(self.mean_weights_, **self._options)
-                diagonal = diagonal - 2.0 * (K @ weights) + mean @ weights
-            K = K - mean
-        scores = K @ self._directions()
-        kept = solve_psd(to_tensor(self.moments_[0], **self._options), scores.mT).mT
-        return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
 
     def inverse_transform(self, codes: Any, layer: int | None = None) -> Any:
         """Return to the input space.
@@ -176,23 +216,23 @@ class DecodingMixin:
         feature).
         """
         check_is_fitted(self)
-        index = 0 if layer is None else self._layer_index(layer)  # type: ignore[attr-defined]
+        index = 0 if layer is None else self._layer_index(layer)
         Z = self._check_codes(codes, (self.codes_ if layer is None else self.layer_codes_[index]).shape[1])
         if self.kernel_.domain == "vectors":
-            return give_back(self._to_rows(self._decoded(Z, layer)), codes)  # type: ignore[attr-defined]
-        return give_back(self._to_output(self._feature_weights(Z, index)), codes)  # type: ignore[attr-defined]
+            return give_back(self._to_rows(self._decoded(Z, layer)), codes)
+        return give_back(self._to_output(self._feature_weights(Z, index)), codes)
 
     def _decoded(self, Z: Tensor, layer: int | None) -> Tensor:
         """Vectors from codes of a layer, or of all."""
         if self.preimage == "ridge":
             return self._ridge(Z, layer)
         weights = self._feature_weights(Z, 0 if layer is None else layer - 1)
-        problem = Preimage(self.kernel_, self._support(), weights)  # type: ignore[attr-defined]
+        problem = Preimage(self.kernel_, self._support(), weights)
         return preimages(problem, problem.X[problem.nearest()])
 
     def _feature_weights(self, Z: Tensor, index: int) -> Tensor:
         """Weights on the training items of the features of codes of a layer (or of all: the first is read)."""
-        return self._descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
+        return self.model_.descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
 
     def traverse(self, component: int = 0, *, layer: int = 1, start: Any = None, n_steps: int = 7) -> np.ndarray:
         """Decode a walk along one code, from the 5 % to the 95 % quantile of its training values.
@@ -213,7 +253,7 @@ class DecodingMixin:
             As :meth:`inverse_transform` of the codes along the walk.
         """
         check_is_fitted(self)
-        index = self._layer_index(layer)  # type: ignore[attr-defined]
+        index = self._layer_index(layer)
         (chosen,) = self._check_components([component], index)
         steps = check_count(n_steps, "n_steps")
         column = sum(block.shape[1] for block in self.layer_codes_[:index]) + chosen
@@ -244,65 +284,21 @@ class DecodingMixin:
         return chosen
 
     def _check_codes(self, codes: Any, width: int) -> Tensor:
-        return self._read_matrix(codes, "codes", width, "(m, {q}), as transform returns")  # type: ignore[attr-defined]
-
-    def _projection(self, index: int, rows: Tensor, kept: list[int], weighting: str) -> Tensor:
-        """Weights on the items of a layer of the projections of features with given kernel rows, shape (m, n)."""
-        H = (self._directions() if index == 0 else self._layer(index + 1))[:, kept]  # type: ignore[attr-defined]
-        if self.center:
-            rows = rows - to_tensor(self.gram_means_[index], **self._options)
-            if index > 0 or self.map_ is None:
-                rows = rows - rows.mean(dim=1, keepdim=True)
-        scores = rows @ H
-        if weighting == "projection":
-            moment = to_tensor(self.moments_[index][np.ix_(kept, kept)], **self._options)
-            scores = solve_psd(moment, scores.mT).mT
-        return self._uncentred(scores @ H.mT, first=index == 0)
-
-    def _directions(self) -> Tensor:
-        """Components of layer 1 as weights: on the training items the codes, else on the landmarks."""
-        if self.map_ is None:
-            return self._layer(1)  # type: ignore[attr-defined]
-        return to_tensor(self.feature_codes_, **self._options)
-
-    def _uncentred(self, weights: Tensor, *, first: bool) -> Tensor:
-        """Weights on centred features as weights on features; those of the data are ``first``."""
-        if first and self.map_ is not None:
-            if self.map_.kept_raw() is None:
-                raise InputError(
-                    "a feature can be given by training items with storage=Nystroem(m) or 'dense' only: random "
-                    "features keep none"
-                )
-            return weights + to_tensor(self.mean_weights_, **self._options) if self.center else weights
-        if not self.center:
-            return weights
-        return weights - weights.mean(dim=1, keepdim=True) + 1.0 / weights.shape[1]
-
-    def _code_preimage(self, layer: int, weights: Tensor, start: Tensor | None) -> Tensor:
-        """Codes of layer ``layer`` whose feature is nearest to a combination of those of the training items."""
-        kernel, scale = self.decoder_kernels_[layer - 1], self.scale_
-        problem = Preimage(kernel, scale * self._layer(layer), weights)  # type: ignore[attr-defined]
-        first = problem.X[problem.nearest()] if start is None else scale * start
-        return preimages(problem, first) / scale
-
-    def _descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
-        """Weights on the training items from codes of a layer, through the pre-images of every layer below."""
-        for below in range(layer - 1, 0, -1):
-            weights = self._uncentred(block @ self._layer(below + 1).mT, first=False)  # type: ignore[attr-defined]
-            block = self._code_preimage(below, weights, None if codes is None else codes[below - 1])
-        return self._uncentred(block @ self._directions().mT, first=True)
+        return self._read_matrix(codes, "codes", width, "(m, {q}), as transform returns")
 
     def _ridge(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
         """Kernel ridge regression from codes, as new items have them, to inputs; the ridge by leave-one-out.
 
         In finite features on the items that are kept: the landmarks, or as many training items as random features.
         """
-        X = self._support()  # type: ignore[attr-defined]
-        codes = self._encode(self._cross_gram(X))  # type: ignore[attr-defined]
+        X = self._support()
+        codes = self.model_.encode(self._cross_gram(X))
         train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
-        train = train if kept is None else train[:, kept]
-        factor = float(len(train)) ** 0.5  # codes of order one
-        output, U = Euclidean.fit(X, None, center=True, scale=True)
-        kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)
-        coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, "loo", False)
-        return output.decode(kernel._gram(factor * Z, factor * train) @ coefs)
+        return decoded_by_ridge(train if kept is None else train[:, kept], X, Z)
+
+    def _layer_index(self, layer: Any) -> int:
+        count = len(self.layer_codes_)
+        try:
+            return check_count(layer, "layer", at_most=count) - 1
+        except InputError as error:
+            raise InputError(f"{error}. This model has {count} layers") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,18 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import divisor
 from rkhs._core.memory import Estimate
 from rkhs.estimators.base import take
-from rkhs.estimators.drkm_parts import RIDGES, Encoder
+from rkhs.estimators.drkm_encoders import Encoder, layer_moments, quality_of
 from rkhs.estimators.storage import announce, item_features
 from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import sample_rows
+from rkhs.kernels.base import Kernel
+from rkhs.models import CodeEncoder, DeepRKMModel, Expansion
+from rkhs.problems.code_ridge import ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
 
-__all__ = ["check_storage", "fit_feature_encoders", "ridge_features", "store_features"]
+__all__ = ["check_storage", "feature_encoders", "feature_model"]
 
 
 def check_storage(model: Any, storage: Storage, n: int) -> None:
@@ -44,103 +45,92 @@ def check_storage(model: Any, storage: Storage, n: int) -> None:
     announce(model, Estimate(what, int(n_bytes), "features, bases and tiles"), "Use fewer landmarks or features")
 
 
-def ridge_features(
-    F: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
-) -> tuple[Tensor, float, float]:
-    """Ridge regression on features: what :func:`~rkhs.estimators.drkm_parts.ridge_coefs` gives for ``K = F F^T``.
-
-    Parameters
-    ----------
-    F : Tensor of shape (n, r)
-        Centred if ``center``.
-    T : Tensor of shape (n, q)
-        Targets, orthogonal to the constant if ``center``.
-    ridge : float or "loo"
-        Relative to the mean of the squared norms of the features.
-    center : bool
-        The regression has an intercept.
-    noise : float, default=0.0
-        As in :func:`~rkhs.estimators.drkm_parts.ridge_coefs`.
-
-    Returns
-    -------
-    w : Tensor of shape (r, q)
-        ``(F^T F + ridge I)^-1 F^T T``.
-    chosen : float
-        The relative ridge.
-    error : float
-        Leave-one-out error as a share of ``||T||``: residuals over one minus the leverages.
-    """
-    n, mean = len(F), float((F * F).sum()) / len(F)
-    floor = 100.0 * max(n * torch.finfo(F.dtype).eps * mean, noise)
-    if not n * mean > floor:
-        return T.new_zeros(F.shape[1], T.shape[1]), math.inf, 1.0
-    s, Q = torch.linalg.eigh(F.mT @ F)
-    s = s.clamp_min(0.0)
-    P = F @ Q
-    projected, squares = P.mT @ T, P * P
-    best: tuple[Tensor, float, float] | None = None
-    for chosen in RIDGES if ridge == "loo" else (float(ridge),):
-        shrunk = 1.0 / (s + max(chosen * mean, floor))
-        w = shrunk[:, None] * projected
-        outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
-        residual = (T - P @ w) / divisor(outside)[:, None]
-        error = float(residual.norm() / divisor(T.norm()))
-        if best is None or error < best[2]:
-            best = Q @ w, chosen, error
-    assert best is not None
-    return best
-
-
-def fit_feature_encoders(
-    model: Any, storage: Storage, problem: ConstrainedDRKM, F: Tensor, H: Tensor
+def feature_encoders(
+    storage: Storage, features: FeatureMap, problem: ConstrainedDRKM, F: Tensor, H: Tensor, ridge: float | str
 ) -> tuple[list[Encoder], list[FeatureMap]]:
-    """Ridge encoders of all layers, from the bottom, in the features of the storage.
+    """Ridge encoders of all layers, from the bottom, in the features of the storage, and the maps that they read.
 
     Each is fitted on what the encoder below gives for the training items; the kernels of codes get features of their
     own, with landmarks among these codes.
     """
-    rng, maps = check_seed(storage.random_state), [model.map_]
+    rng, maps = check_seed(storage.random_state), [features]
     encoders: list[Encoder] = []
     for layer, block in enumerate(problem.split(H)):
         if layer:
             codes = problem.scale * encoders[-1].support
             sample = take(codes, sample_rows(len(codes), storage.sample_size(len(codes)), rng))
             maps.append(storage.build(problem.kernels[layer - 1], sample, rng))
-            F = item_features(model.kernel_, maps[-1], codes)
+            F = item_features(problem.kernels[layer - 1], maps[-1], codes)
         mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
         noise = torch.finfo(F.dtype).eps * float((F * F).sum())
-        w, chosen, error = ridge_features(F - mean, block, model.ridge, problem.center, noise)
+        w, chosen, error = ridge_features(F - mean, block, ridge, problem.center, noise)
         shift = -(mean @ w)
         found = F @ w + shift
         defect = float((found - block).norm() / block.norm())
         encoders.append(Encoder(maps[-1].whiten(w), shift, found, chosen, error, defect))
-    return encoders, maps[1:]
+    return encoders, maps
 
 
-def store_features(model: Any, storage: Storage, problem: ConstrainedDRKM, F: Tensor, H: Tensor, items: Any) -> None:
-    """Store what decoding needs: directions of layer 1 on the features, moments and means of every layer."""
-    features: FeatureMap = model.map_
-    mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
-    model.layer_values_, model.gram_means_, model.moments_ = [], [], []
-    for layer, block in enumerate(problem.split(H)):
-        moment = block.mT @ problem.layer_product(layer, H, block)
-        model.layer_values_.append(moment.diagonal().cpu().numpy().copy())
-        model.moments_.append(moment.cpu().numpy())
-        if layer == 0:
-            centre = features.raw_of(mean[None])[0]
-        elif problem.center:
-            below = problem.inner(layer, problem.split(H)[layer - 1])
-            centre = below.times(torch.ones_like(block[:, :1]))[:, 0] / len(block)
-        else:
-            centre = torch.zeros_like(block[:, 0])
-        model.gram_means_.append(centre.cpu().numpy())
-    first = problem.split(H)[0]
-    model.feature_codes_ = features.whiten((F - mean).mT @ first).cpu().numpy()
-    model.mean_weights_ = features.whiten(mean[:, None])[:, 0].cpu().numpy()
-    model.train_diag_ = model.kernel_._diag(items).cpu().numpy().copy()
-    if storage.keeps_items:
-        model.support_items_ = features.kept
-    else:
-        rows = sample_rows(len(items), storage.m, np.random.RandomState(0))
-        model.support_items_ = take(items, rows).cpu().numpy()
+def feature_model(
+    storage: Storage,
+    kernel: Kernel,
+    features: FeatureMap,
+    problem: ConstrainedDRKM,
+    F: Tensor,
+    H: Tensor,
+    items: Any,
+    codes: np.ndarray,
+    ridge: float | str,
+) -> DeepRKMModel:
+    """The model of a solved machine on the features ``F`` of its items; ``codes`` are those of ``H`` as users see them.
+
+    Parameters
+    ----------
+    storage : Storage
+    kernel : Kernel
+        Of the items.
+    features : FeatureMap
+    problem : ConstrainedDRKM
+    F : Tensor of shape (n, r)
+    H : Tensor of shape (n, S)
+    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+    codes : ndarray of shape (n, S)
+    ridge : float or "loo"
+
+    Returns
+    -------
+    DeepRKMModel
+    """
+    blocks, mean = problem.split(H), F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
+    means: list[np.ndarray | None] = [features.raw_of(mean[None])[0].cpu().numpy() if problem.center else None]
+    for layer in range(1, len(blocks)):
+        if not problem.center:
+            means.append(None)
+            continue
+        rows = problem.inner(layer, blocks[layer - 1]).times(torch.ones_like(blocks[layer][:, :1]))[:, 0]
+        means.append((rows / len(H)).cpu().numpy())
+    moments, values = layer_moments(blocks, [problem.layer_product(j, H, block) for j, block in enumerate(blocks)])
+    found, maps = feature_encoders(storage, features, problem, F, H, ridge)
+    kept: Any = features.kept
+    if not storage.keeps_items:
+        kept = take(items, sample_rows(len(items), storage.m, np.random.RandomState(0))).cpu().numpy()
+    return DeepRKMModel(
+        kernel,
+        Expansion(features, found[0].dual.cpu().numpy(), found[0].shift.cpu().numpy()),
+        tuple(
+            CodeEncoder(one.dual.cpu().numpy(), one.shift.cpu().numpy(), None, each)
+            for one, each in zip(found[1:], maps[1:], strict=True)
+        ),
+        problem.kernels,
+        problem.scale,
+        codes,
+        [np.ascontiguousarray(block.cpu().numpy()) for block in blocks],
+        moments,
+        values,
+        means,
+        features.whiten((F - mean).mT @ blocks[0]).cpu().numpy(),
+        features.whiten(mean[:, None])[:, 0].cpu().numpy(),
+        kept,
+        kernel._diag(items).cpu().numpy().copy(),
+        quality_of(problem, H, found),
+    )

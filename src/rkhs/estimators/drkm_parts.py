@@ -1,4 +1,4 @@
-"""What fitting a deep restricted kernel machine is made of: settings, solvers by name, starts, bandwidths, encoders."""
+"""What fitting a deep restricted kernel machine is made of: settings, solvers by name, starts, bandwidths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed, naming
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import center_gram, divisor
+from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
 from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
@@ -44,7 +44,6 @@ SOLVERS = (
 )
 _BOX = 10.0  # bandwidths stay within this factor of where they start
 _ROUNDS = 20
-RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 @dataclass(frozen=True)
@@ -237,121 +236,3 @@ def layer_value(kernel: Kernel, items: Tensor, H: Tensor, eta: float, center: bo
     """``-Tr(H^T K H) / (2 eta)`` of one layer for a kernel on given items."""
     T = H - H.mean(dim=0) if center else H
     return -0.5 / eta * float((T * (kernel._gram(items) @ T)).sum())
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """Codes of one layer from kernel rows: ``k(x, support) dual + shift``; and what it does to the training items."""
-
-    dual: Tensor
-    shift: Tensor
-    support: Tensor
-    ridge: float
-    error: float
-    defect: float
-
-
-def fit_encoders(
-    problem: ConstrainedDRKM, settings: Settings, K: Tensor, H: Tensor, mode: str, ridge: float | str
-) -> list[Encoder]:
-    """Encoders of all layers, from the bottom.
-
-    A ridge encoder is fitted on what the encoder below gives for the training items, not on their exact codes: new
-    items arrive with the same errors.
-    """
-    encoders: list[Encoder] = []
-    blocks = problem.split(H)
-    fitted, rows = K, K  # the uncentred Gram matrix that a layer is fitted on, and the rows of the encoded items
-    for layer, block in enumerate(blocks):
-        gram = center_gram(fitted) if problem.center else fitted
-        noise = len(fitted) * torch.finfo(fitted.dtype).eps * float(fitted.diagonal().mean())
-        chosen, error = math.nan, math.nan
-        if mode == "ridge":
-            dual, chosen, error = ridge_coefs(gram, block, ridge, problem.center, noise)
-        else:
-            dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer], noise)
-        mean = fitted.mean(dim=0) if problem.center else fitted.new_zeros(len(fitted))
-        dual = dual - dual.mean(dim=0) if problem.center else dual
-        shift = -(mean @ dual)
-        found = rows @ dual + shift
-        support = found if mode == "ridge" else block
-        encoders.append(Encoder(dual, shift, support, chosen, error, float((found - block).norm() / block.norm())))
-        if layer + 1 < len(blocks):
-            kernel, scale = problem.kernels[layer], problem.scale
-            fitted = kernel._gram(scale * support)
-            rows = fitted if mode == "ridge" else kernel._gram(scale * found, scale * support)
-    return encoders
-
-
-def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -> Tensor:
-    """Coefficients ``B`` with codes ``k_c(x) B`` for one layer, shape (n, s), in the modes without a ridge."""
-    if mode == "paper":
-        return H / scale
-    return solve_psd(H.mT @ (K @ H), H.mT, noise).mT
-
-
-def ridge_coefs(
-    K: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
-) -> tuple[Tensor, float, float]:
-    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix.
-    T : Tensor of shape (n, q)
-        Targets, orthogonal to the constant if ``K`` is centred.
-    ridge : float or "loo"
-        Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
-    center : bool
-        ``K`` is centred, and the regression has an intercept.
-    noise : float, default=0.0
-        What rounding may have left in an eigenvalue of ``K``: no ridge is under a hundred times that, and a matrix
-        that is nothing else has zero coefficients.
-
-    Returns
-    -------
-    B : Tensor of shape (n, q)
-        ``(K + ridge I)^-1 T``.
-    chosen : float
-        The relative ridge.
-    error : float
-        Leave-one-out error as a share of ``||T||``: residuals ``B_i / P_ii`` with ``P = (K + ridge I)^-1``, less its
-        part along the constant when there is an intercept.
-    """
-    n, mean = K.shape[0], float(K.diagonal().mean())
-    floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
-    if not n * mean > floor:
-        return torch.zeros_like(T), math.inf, 1.0
-    if center:
-        K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
-    best: tuple[Tensor, float, float] | None = None
-    for chosen in RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
-        added = max(chosen * mean, floor)
-        A = K.clone()
-        A.diagonal().add_(added)
-        L, info = torch.linalg.cholesky_ex(A)
-        if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
-            continue
-        B = torch.cholesky_solve(T, L)
-        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
-        residual = B / divisor(leverage)[:, None]
-        error = float(residual.norm() / divisor(T.norm()))
-        if best is None or error < best[2]:
-            best = B, chosen, error
-        if ridge != "loo":
-            break
-    if best is None:
-        raise InputError("the Gram matrix of a layer has negative eigenvalues beyond rounding; use psd='clip'")
-    return best
-
-
-def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
-    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank.
-
-    Eigenvalues under ``noise`` count as zero.
-    """
-    values, vectors = torch.linalg.eigh((M + M.mT) / 2)
-    good = values > max(1e-12 * float(values[-1]), noise, 1e-300)
-    inverse = torch.where(good, 1.0 / torch.where(good, values, torch.ones_like(values)), torch.zeros_like(values))
-    return vectors @ (inverse[:, None] * (vectors.mT @ B))

@@ -156,8 +156,6 @@ class KernelAutoencoder(FittedAutoencoder):
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer. They are on principal axes where the model allows a
         rotation.
-    encoder_coefs_, decoder_coef_ : list of ndarray of shape (n, p_l), and ndarray of shape (n, q)
-        Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer, as the layers exchange them. With landmarks: those of the landmarks.
     code_price_ : {"power", "diagonal"}
@@ -179,8 +177,7 @@ class KernelAutoencoder(FittedAutoencoder):
     loss_ : Loss
         The loss with numbers for its parameters.
     objective_, gap_ : float
-        The objective, and the duality gap of the decoder for these codes (zero for the squared loss). It does not bound
-        the distance to the best codes: the objective is not convex.
+        The objective, and the duality gap of the last layer (zero for the squared loss).
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
@@ -219,8 +216,8 @@ class KernelAutoencoder(FittedAutoencoder):
     ``docs/user/selection.md`` gives every rule.
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
-    ``z = f(x) + sqrt(k(x, x)) u``, with ``reg_1 / 2 ||u||^2`` as the price of ``u``, and the decoder is spread over the
-    codes of ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
+    ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
+    ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
     many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
     codes of the others are found with it, and the last decoder is that of all rows. Values of ``reg`` are compared on
     at most 2,000 rows by the 500 that follow, weaker ones on later stages. The computation is in float64.

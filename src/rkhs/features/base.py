@@ -30,8 +30,8 @@ _TILE = 4096
 class FeatureMap(Configurable):
     """A fixed map ``F`` from items to vectors with ``F(x)^T F(y)`` equal to, or near, ``k(x, y)``.
 
-    ``F = raw W`` with a cheap part ``raw`` that is evaluated tile by tile and a small matrix ``W`` of shape
-    (width, dim) that is only ever applied to parameters, so that the n x width block is never multiplied by it.
+    ``F = raw W``. The cheap part ``raw`` is evaluated tile by tile. The small matrix ``W``, of shape (width, dim), is
+    applied to parameters only, so that the n x width block is never multiplied by it.
 
     References
     ----------

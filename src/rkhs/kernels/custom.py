@@ -32,8 +32,8 @@ class Precomputed(Kernel):
         ``k(x, x)`` of new items, not negative. Default: the diagonal of the training Gram matrix if it is constant
         (every normalised kernel); otherwise whatever needs ``k(x, x)`` of new items raises and asks for it.
     views : {"alignment", "equal"} or sequence of float, default="alignment"
-        How several Gram matrices of the same items, given to an estimator as a list or an array (v, n, n), are weighted
-        before they are added up; see :func:`view_weights`. New items are then lists of v matrices (m, n).
+        How several Gram matrices of the same items are weighted before they are added up; see :func:`view_weights`. An
+        estimator takes them as a list or an array (v, n, n). New items are then lists of v matrices (m, n).
     train_diag : array of shape (n,), optional
         Diagonal of the training Gram matrix. Left out by users, written down by :meth:`resolve`.
 

@@ -166,8 +166,9 @@ class _GraphParts(PartsKernel):
 class WeisfeilerLehman(_GraphParts):
     """Weisfeiler-Lehman subtree kernel: graphs share neighbourhoods of nodes up to depth ``n_iter``.
 
-    ``k(x, y) = sum_{h = 0}^{n_iter} sum_s c_s^h(x) c_s^h(y)``, where the label of a node at depth h stands for its
-    label at depth h - 1 and the multiset of those of its neighbours, and ``c_s^h`` counts the nodes with label s.
+    ``k(x, y) = sum_{h = 0}^{n_iter} sum_s c_s^h(x) c_s^h(y)``, where ``c_s^h`` counts the nodes with label s at
+    depth h. The label of a node at depth h stands for its label at depth h - 1 and the multiset of those of its
+    neighbours.
 
     Parameters
     ----------

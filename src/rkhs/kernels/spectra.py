@@ -40,8 +40,8 @@ class ProbabilityProduct(Kernel):
     Raises
     ------
     InputError
-        For parameters out of range, and for spectra that are not pairs of equally many positions and intensities,
-        with finite entries, intensities >= 0 and at least one of them > 0.
+        For parameters out of range, and for spectra that cannot be read. A spectrum is a pair of as many positions as
+        intensities. All are finite, no intensity is negative, and one is positive.
 
     Notes
     -----

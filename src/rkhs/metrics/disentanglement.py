@@ -261,9 +261,9 @@ def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = 
     Returns
     -------
     list of dict
-        A row for each factor: ``factor``, ``values`` (their number), ``best`` and ``second`` (codes, from 0),
-        ``share`` (information of the best over the entropy), ``gap`` (the term of :func:`mig`), ``robustness`` (largest
-        term of :func:`irs` of any code).
+        A row for each factor. ``factor`` and ``values``: which one, and how many values it has. ``best`` and
+        ``second``: codes, from 0. ``share``: information of the best over the entropy. ``gap``: the term of
+        :func:`mig`. ``robustness``: the largest term of :func:`irs` of any code.
 
     Raises
     ------

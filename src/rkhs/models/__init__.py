@@ -3,6 +3,7 @@
 from rkhs.models.autoencoder import AutoencoderModel, Compared
 from rkhs.models.components import ComponentsModel
 from rkhs.models.contrastive import ContrastiveModel
+from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.machine import Certificates, MachineModel
 from rkhs.models.rebuilt import Goal, Rebuilt
@@ -13,10 +14,13 @@ __all__ = [
     "ROUGH",
     "AutoencoderModel",
     "Certificates",
+    "CodeEncoder",
     "CodeRegression",
     "Compared",
     "ComponentsModel",
     "ContrastiveModel",
+    "DeepRKMModel",
+    "DeepRKMQuality",
     "Expansion",
     "Goal",
     "Layer",

@@ -135,9 +135,8 @@ def learn_kernel(
     targets : array of shape (n,) or (n, q)
         What is predicted; for the kernel of a decoder the inputs. Centred here.
     ard : bool, default=False
-        Learn a scale for each column too: automatic relevance determination. Worth it where few of the columns matter
-        and rows are many beside columns: on four sets of classes and numbers, 89 to 200 rows, two splits, bandwidths
-        alone had 0.94 to 1.05 of the error of the median bandwidth on rows kept apart, with scales 0.82 to 1.30.
+        Learn a scale for each column too: automatic relevance determination. It helps where few columns matter and rows
+        are many beside columns. ``docs/user/selection.md`` says what was measured.
     max_rows : int, default=1000
         Of more rows, so many are drawn, always the same ones.
     max_iter : int, default=100

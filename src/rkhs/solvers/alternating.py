@@ -30,9 +30,9 @@ class Alternating(Solver):
     max_iter : int, default=500
         Largest number of rounds.
     tol : float, default=1e-6
-        Stop when the gradient norm right after an update of the last block is at most ``tol`` times the modulus of the
-        objective. Also stop when each of three rounds in a row changed the objective by a factor of at most
-        ``1 +- tol * 1e-2``.
+        Stop when the gradient norm right after an update of the last block is at most ``tol`` times the size of the
+        objective. Also stop when each of three rounds in a row changes the objective by at most ``tol * 1e-2`` times
+        its size.
     metric : {"plain", "rkhs"}, default="plain"
         Inner product of the gradient; see :class:`GradientDescent`.
 

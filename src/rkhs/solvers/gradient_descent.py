@@ -154,8 +154,8 @@ class GradientDescent(Solver):
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
-        Stop when the gradient norm is at most ``tol`` times the modulus of the objective, or when three iterations in
-        a row each changed the objective by at most ``tol * 1e-2`` relatively.
+        Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when each of three
+        iterations in a row changes the objective by at most ``tol * 1e-2`` times its size.
     metric : {"plain", "rkhs"}, default="plain"
         Inner product of the gradient: of the coefficients, as in the paper, or of the function space, which is a good
         preconditioner.

@@ -33,8 +33,8 @@ class LBFGS(Solver):
     max_iter : int, default=500
         Largest number of iterations.
     tol : float, default=1e-6
-        Stop when the gradient norm, in the metric, is at most ``tol`` times the modulus of the objective, or when three
-        iterations in a row each decrease the objective by at most ``tol`` relatively.
+        Stop when the gradient norm, in the metric, is at most ``tol`` times the size of the objective. Also stop when
+        each of three iterations in a row lowers the objective by at most ``tol`` times its size.
     memory : int, default=20
         Number of step pairs kept.
 

@@ -100,9 +100,9 @@ class PreimageDescent(Configurable):
 def preimages(problem: Any, start: Tensor) -> Tensor:
     """Pre-images that stay among the training points and the starts.
 
-    Where ``r`` exceeds its value at infinity, descent may run away. A row that ends outside the box of these points, by
-    more than its width, is started again from the training point that is best in the feature space, and becomes that
-    point if it leaves again.
+    Where ``r`` exceeds its value at infinity, descent may run away. A row is started again if it ends outside the box
+    of these points by more than the width of the box. Its new start is the training point that is best in the feature
+    space. If it leaves again, it becomes that point.
 
     Parameters
     ----------

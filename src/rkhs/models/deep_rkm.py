@@ -1,0 +1,286 @@
+"""A fitted deep restricted kernel machine: codes of items in every layer, and weights on the training items back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs._core.errors import InputError
+from rkhs.features import FeatureMap, WholeMap
+from rkhs.kernels.base import Kernel
+from rkhs.models.functions import Expansion
+from rkhs.problems.code_ridge import solve_psd
+from rkhs.problems.preimage import Preimage
+from rkhs.solvers.preimage import preimages
+
+__all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeEncoder:
+    """From codes of a layer to those of the next: ``k(s z, s A) B + b`` with the scale ``s`` of the machine.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (a, p)
+        ``B``.
+    shift : ndarray of shape (p,)
+        ``b``.
+    support : ndarray of shape (a, q) or None
+        ``A``; None: raw features of ``map`` stand in place of kernel values.
+    map : FeatureMap or None
+        Of scaled codes.
+
+    References
+    ----------
+    Tonin, Patrinos and Suykens (2021), section 4.1.
+    """
+
+    coefficients: np.ndarray
+    shift: np.ndarray
+    support: np.ndarray | None
+    map: FeatureMap | None
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Codes (m, p) from rows of shape (m, a)."""
+        return rows @ tensor_like(self.coefficients, rows) + tensor_like(self.shift, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class DeepRKMQuality:
+    """How well the encoders of a machine do, one number a layer.
+
+    Parameters
+    ----------
+    defects : ndarray of shape (L,)
+        How far codes of training items are off if they are encoded as new ones.
+    ridges, errors : ndarray of shape (L,)
+        Ridge of each encoder, and its leave-one-out error; NaN without a ridge.
+    infeasibility : float
+        ``||H^T H - I||``.
+
+    References
+    ----------
+    Tonin, Patrinos and Suykens (2021), equation 5.
+    """
+
+    defects: np.ndarray
+    ridges: np.ndarray
+    errors: np.ndarray
+    infeasibility: float
+
+
+@dataclass(frozen=True, eq=False)
+class DeepRKMModel:
+    """Layers of codes ``H_1, ..., H_L``, each of components of the features of the one below.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the items, resolved.
+    encoder : Expansion
+        From items to codes of layer 1.
+    upper : tuple of CodeEncoder
+        Of the layers 2..L.
+    kernels : tuple of Kernel
+        Of codes, for the layers 2..L.
+    scale : float
+        What codes are multiplied by before a kernel reads them.
+    codes : ndarray of shape (n, S)
+        Of the training items, all layers side by side.
+    layer_codes : list of ndarray of shape (n, s_l)
+    moments : list of ndarray of shape (s_l, s_l)
+        ``H_l^T K_(l-1) H_l``.
+    values : list of ndarray of shape (s_l,)
+        Their diagonals.
+    means : list of ndarray of shape (n,) or None
+        Mean rows of the Gram matrices, for layer 1 in finite features of raw features; None: not centred.
+    directions, mean_weights : ndarray of shape (w, s_1) and (w,), or None
+        In finite features: components of layer 1 and the mean feature as weights on raw features.
+    items : array (n, d), list of n objects, or None
+        Training items to return to.
+    diagonal : ndarray of shape (n,) or None
+        ``k(x, x)`` of the training items.
+    quality : DeepRKMQuality
+
+    References
+    ----------
+    Tonin, Patrinos and Suykens (2021), equations 4, 5 and 7.
+    """
+
+    kernel: Kernel
+    encoder: Expansion
+    upper: tuple[CodeEncoder, ...]
+    kernels: tuple[Kernel, ...]
+    scale: float
+    codes: np.ndarray
+    layer_codes: list[np.ndarray]
+    moments: list[np.ndarray]
+    values: list[np.ndarray]
+    means: list[np.ndarray | None]
+    directions: np.ndarray | None
+    mean_weights: np.ndarray | None
+    items: Any
+    diagonal: np.ndarray | None
+    quality: DeepRKMQuality
+
+    @property
+    def map(self) -> FeatureMap:
+        """What items are read through."""
+        return self.encoder.map
+
+    @property
+    def coefficients(self) -> list[np.ndarray]:
+        """Of the encoders."""
+        return [self.encoder.coefficients, *(one.coefficients for one in self.upper)]
+
+    @property
+    def shifts(self) -> list[np.ndarray | None]:
+        """Of the encoders."""
+        return [self.encoder.shift, *(one.shift for one in self.upper)]
+
+    def encode(self, raw: Tensor) -> list[Tensor]:
+        """Codes of every layer from raw features of items of shape (m, w)."""
+        codes = [self.encoder.of(raw)]
+        for kernel, one in zip(self.kernels, self.upper, strict=True):
+            scaled = self.scale * codes[-1]
+            if one.map is not None:
+                rows = one.map.raw(scaled)
+            else:
+                rows = kernel._gram(scaled, self.scale * tensor_like(one.support, scaled))
+            codes.append(one.of(rows))
+        return codes
+
+    def code_rows(self, layer: int, codes: Tensor) -> Tensor:
+        """Kernel values of codes of a layer, from 1, with those of the training items, shape (m, n)."""
+        train = self.scale * tensor_like(self.layer_codes[layer - 1], codes)
+        return self.kernels[layer - 1]._gram(self.scale * codes, train)
+
+    def components(self, index: int, like: Tensor) -> Tensor:
+        """Components of a layer, from 0, as weights on training items; on the raw features of layer 1 where few."""
+        found = self.layer_codes[0] if self.directions is None else self.directions
+        return tensor_like(found if index == 0 else self.layer_codes[index], like)
+
+    def errors(self, raw: Tensor, diagonal: Tensor) -> Tensor:
+        """Squared distances of features from their projections on the components of layer 1, shape (m,)."""
+        if self.means[0] is not None:
+            mean = tensor_like(self.means[0], raw)
+            if self.mean_weights is None:
+                diagonal = diagonal - 2.0 * raw.mean(dim=1) + mean.mean()
+            else:
+                weights = tensor_like(self.mean_weights, raw)
+                diagonal = diagonal - 2.0 * (raw @ weights) + mean @ weights
+            raw = raw - mean
+        scores = raw @ self.components(0, raw)
+        kept = solve_psd(tensor_like(self.moments[0], raw), scores.mT).mT
+        return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
+
+    def projected(self, index: int, rows: Tensor, kept: list[int], *, whitened: bool) -> Tensor:
+        """Weights (m, n) of the projections on some components of a layer of features with given kernel rows.
+
+        ``whitened`` divides by the moment of the components; otherwise they count by an extra eigenvalue.
+        """
+        H, mean = self.components(index, rows)[:, kept], self.means[index]
+        if mean is not None:
+            rows = rows - tensor_like(mean, rows)
+            if index > 0 or self.directions is None:
+                rows = rows - rows.mean(dim=1, keepdim=True)
+        scores = rows @ H
+        if whitened:
+            scores = solve_psd(tensor_like(self.moments[index][np.ix_(kept, kept)], rows), scores.mT).mT
+        return self.uncentred(index, scores @ H.mT)
+
+    def uncentred(self, index: int, weights: Tensor) -> Tensor:
+        """Weights on centred features of a layer, from 0, as weights on features."""
+        centred = self.means[index] is not None
+        if index == 0 and self.directions is not None:
+            if self.map.kept_raw() is None:
+                raise InputError(
+                    "a feature can be given by training items with storage=Nystroem(m) or 'dense' only: random "
+                    "features keep none"
+                )
+            return weights + tensor_like(self.mean_weights, weights) if centred else weights
+        return weights - weights.mean(dim=1, keepdim=True) + 1.0 / weights.shape[1] if centred else weights
+
+    def nearest_codes(self, layer: int, weights: Tensor, start: Tensor | None) -> Tensor:
+        """Codes of a layer, from 1, whose feature is nearest to a combination of those of the training items."""
+        train = self.scale * tensor_like(self.layer_codes[layer - 1], weights)
+        problem = Preimage(self.kernels[layer - 1], train, weights)
+        first = problem.X[problem.nearest()] if start is None else self.scale * start
+        return preimages(problem, first) / self.scale
+
+    def descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
+        """Weights on the training items from codes of a layer, through the pre-images of every layer below.
+
+        ``codes`` are those of every layer to start from; None: the nearest of the training items.
+        """
+        for below in range(layer - 1, 0, -1):
+            weights = self.uncentred(below, block @ self.components(below, block).mT)
+            block = self.nearest_codes(below, weights, None if codes is None else codes[below - 1])
+        return self.uncentred(0, block @ self.components(0, block).mT)
+
+    def state(self) -> dict[str, Any]:
+        """What model files of format 1 hold, by their names."""
+        held: dict[str, Any] = {
+            "kernel_": self.kernel,
+            "map_": None if self.map.whole else self.map,
+            "support_items_": self.items,
+            "dual_coefs_": self.coefficients,
+            "intercepts_": self.shifts,
+            "encoder_supports_": [one.support for one in self.upper if one.support is not None],
+            "decoder_kernels_": self.kernels,
+            "scale_": self.scale,
+            "codes_": self.codes,
+            "layer_codes_": self.layer_codes,
+            "moments_": self.moments,
+            "layer_values_": self.values,
+            "gram_means_": [np.zeros(1) if mean is None else mean for mean in self.means],
+            "train_diag_": self.diagonal,
+            "in_sample_defect_": self.quality.defects,
+            "ridge_": self.quality.ridges,
+            "leave_one_out_error_": self.quality.errors,
+            "infeasibility_": self.quality.infeasibility,
+        }
+        if self.directions is None:
+            return held
+        maps = [one.map for one in self.upper]
+        return held | {"feature_codes_": self.directions, "mean_weights_": self.mean_weights, "code_maps_": maps}
+
+    @classmethod
+    def take_state(cls, state: dict[str, Any]) -> Self:
+        """The model of a file; takes what it needs out of ``state``."""
+        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
+        first, *others = zip(state.pop("dual_coefs_"), state.pop("intercepts_"), strict=True)
+        supports, maps = state.pop("encoder_supports_"), state.pop("code_maps_", None)
+        above = [(A, None) for A in supports] if maps is None else [(None, one) for one in maps]
+        upper = tuple(CodeEncoder(*pair, *more) for pair, more in zip(others, above, strict=True))
+        if features is None:
+            features = WholeMap(kernel, items, len(first[0]))
+        # A mean that is zero is none: what it would change of weights has no length as a feature.
+        means = [mean if np.any(mean) else None for mean in state.pop("gram_means_")]
+        return cls(
+            kernel,
+            Expansion(features, *first),
+            upper,
+            state.pop("decoder_kernels_"),
+            state.pop("scale_"),
+            state.pop("codes_"),
+            state.pop("layer_codes_"),
+            state.pop("moments_"),
+            state.pop("layer_values_"),
+            means,
+            state.pop("feature_codes_", None),
+            state.pop("mean_weights_", None),
+            items,
+            state.pop("train_diag_"),
+            DeepRKMQuality(
+                state.pop("in_sample_defect_"),
+                state.pop("ridge_"),
+                state.pop("leave_one_out_error_"),
+                state.pop("infeasibility_"),
+            ),
+        )

@@ -1,0 +1,162 @@
+"""Encoders of codes: kernel ridge regression, its ridge by leave-one-out in closed form, and what has no ridge."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import divisor
+from rkhs.kernels.dot_product import Linear
+from rkhs.kernels.radial import Matern
+from rkhs.outputs import Euclidean
+
+__all__ = ["decoded_by_ridge", "encoder_coefs", "ridge_coefs", "ridge_features", "solve_psd"]
+
+_RIDGES = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -> Tensor:
+    """Coefficients ``B`` with codes ``k_c(x) B`` for one layer, shape (n, s), in the modes without a ridge."""
+    if mode == "paper":
+        return H / scale
+    return solve_psd(H.mT @ (K @ H), H.mT, noise).mT
+
+
+def ridge_coefs(
+    K: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+) -> tuple[Tensor, float, float]:
+    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for.
+
+    Parameters
+    ----------
+    K : Tensor of shape (n, n)
+        Gram matrix.
+    T : Tensor of shape (n, q)
+        Targets, orthogonal to the constant if ``K`` is centred.
+    ridge : float or "loo"
+        Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
+    center : bool
+        ``K`` is centred, and the regression has an intercept.
+    noise : float, default=0.0
+        What rounding may have left in an eigenvalue of ``K``: no ridge is under a hundred times that, and a matrix
+        that is nothing else has zero coefficients.
+
+    Returns
+    -------
+    B : Tensor of shape (n, q)
+        ``(K + ridge I)^-1 T``.
+    chosen : float
+        The relative ridge.
+    error : float
+        Leave-one-out error as a share of ``||T||``: residuals ``B_i / P_ii`` with ``P = (K + ridge I)^-1``, less its
+        part along the constant when there is an intercept.
+    """
+    n, mean = K.shape[0], float(K.diagonal().mean())
+    floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
+    if not n * mean > floor:
+        return torch.zeros_like(T), math.inf, 1.0
+    if center:
+        K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
+    best: tuple[Tensor, float, float] | None = None
+    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+        added = max(chosen * mean, floor)
+        A = K.clone()
+        A.diagonal().add_(added)
+        L, info = torch.linalg.cholesky_ex(A)
+        if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
+            continue
+        B = torch.cholesky_solve(T, L)
+        leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
+        residual = B / divisor(leverage)[:, None]
+        error = float(residual.norm() / divisor(T.norm()))
+        if best is None or error < best[2]:
+            best = B, chosen, error
+        if ridge != "loo":
+            break
+    if best is None:
+        raise InputError("the Gram matrix of a layer has negative eigenvalues beyond rounding; use psd='clip'")
+    return best
+
+
+def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
+    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank.
+
+    Eigenvalues under ``noise`` count as zero.
+    """
+    values, vectors = torch.linalg.eigh((M + M.mT) / 2)
+    good = values > max(1e-12 * float(values[-1]), noise, 1e-300)
+    inverse = torch.where(good, 1.0 / torch.where(good, values, torch.ones_like(values)), torch.zeros_like(values))
+    return vectors @ (inverse[:, None] * (vectors.mT @ B))
+
+
+def ridge_features(
+    F: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
+) -> tuple[Tensor, float, float]:
+    """Ridge regression on features: what :func:`~rkhs.problems.code_ridge.ridge_coefs` gives for ``K = F F^T``.
+
+    Parameters
+    ----------
+    F : Tensor of shape (n, r)
+        Centred if ``center``.
+    T : Tensor of shape (n, q)
+        Targets, orthogonal to the constant if ``center``.
+    ridge : float or "loo"
+        Relative to the mean of the squared norms of the features.
+    center : bool
+        The regression has an intercept.
+    noise : float, default=0.0
+        As in :func:`~rkhs.problems.code_ridge.ridge_coefs`.
+
+    Returns
+    -------
+    w : Tensor of shape (r, q)
+        ``(F^T F + ridge I)^-1 F^T T``.
+    chosen : float
+        The relative ridge.
+    error : float
+        Leave-one-out error as a share of ``||T||``: residuals over one minus the leverages.
+    """
+    n, mean = len(F), float((F * F).sum()) / len(F)
+    floor = 100.0 * max(n * torch.finfo(F.dtype).eps * mean, noise)
+    if not n * mean > floor:
+        return T.new_zeros(F.shape[1], T.shape[1]), math.inf, 1.0
+    s, Q = torch.linalg.eigh(F.mT @ F)
+    s = s.clamp_min(0.0)
+    P = F @ Q
+    projected, squares = P.mT @ T, P * P
+    best: tuple[Tensor, float, float] | None = None
+    for chosen in _RIDGES if ridge == "loo" else (float(ridge),):
+        shrunk = 1.0 / (s + max(chosen * mean, floor))
+        w = shrunk[:, None] * projected
+        outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
+        residual = (T - P @ w) / divisor(outside)[:, None]
+        error = float(residual.norm() / divisor(T.norm()))
+        if best is None or error < best[2]:
+            best = Q @ w, chosen, error
+    assert best is not None
+    return best
+
+
+def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
+    """Vectors of codes by kernel ridge regression from training codes, its ridge by leave-one-out; O(n^3).
+
+    Parameters
+    ----------
+    train : Tensor of shape (n, p)
+        Codes of the training items.
+    X : Tensor of shape (n, d)
+        The items.
+    Z : Tensor of shape (m, p)
+
+    Returns
+    -------
+    Tensor of shape (m, d)
+    """
+    factor = float(len(train)) ** 0.5  # codes of order one
+    output, U = Euclidean.fit(X, None, center=True, scale=True)
+    kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)
+    coefs, _, _ = ridge_coefs(kernel._gram(factor * train), U, "loo", False)
+    return output.decode(kernel._gram(factor * Z, factor * train) @ coefs)
