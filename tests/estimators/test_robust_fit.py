@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder, fit_robust, load, save
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, OverfitWarning
 from rkhs.estimators import robust_fit
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
@@ -174,3 +174,34 @@ def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch
     blind = fit_robust(model, X).inliers
     assert not looked[:4].any()
     assert looked[40:].sum() > blind[40:].sum()
+
+
+def test_only_the_last_fit_speaks() -> None:
+    rng = np.random.default_rng(0)
+    times = np.linspace(0.0, 1.0, 60)
+    clean = rng.uniform(0.5, 1.5, (120, 1)) * np.exp(-(((times - rng.uniform(0.3, 0.7, (120, 1))) / 0.12) ** 2))
+    bad = clean + 0.3 * clean.std() * rng.normal(size=clean.shape)
+    bad[:10] += 3.0 * clean.std() * rng.standard_t(1.5, size=(10, 60))
+    with pytest.warns(OverfitWarning, match="look for wrong rows"):
+        KernelAutoencoder(4).fit(bad)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not fit_robust(KernelAutoencoder(4), bad).inliers[:10].any()
+
+
+def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = KernelAutoencoder.fit
+
+    def loud(model: Any, X: Any, **named: Any) -> Any:
+        if named.get("sample_weight") is not None:  # None: a fit within a fit, to choose regularisers
+            warnings.warn(f"of {int(named['sample_weight'].sum())} rows", OverfitWarning, stacklevel=1)
+        return fit(model, X, **named)
+
+    monkeypatch.setattr(KernelAutoencoder, "fit", loud)
+    X = curve(60, 0)
+    X[:5] += 30.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = fit_robust(KernelAutoencoder(2), X)
+    assert found.n_rounds > 1
+    assert [str(one.message) for one in caught] == [f"of {found.inliers.sum()} rows"]

@@ -140,9 +140,10 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     distances, K = _distances(model, X)
     inliers, near = distances <= 1.0, distances <= _FAR
     fitted, settled, looked_again, done = _fresh(model), False, False, 0
+    said: list[Warning] = []
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
-        fitted = _fitted(model, X, inliers)
+        fitted, said = _fitted(model, X, inliers)
         done += 1
         roots = np.sqrt(_errors(fitted, X, K, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
@@ -161,9 +162,11 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
         )
     score = roots / max(threshold, 1e-300)
     if 0 < (~inliers).sum() <= _RARE * len(inliers):
-        whole = _fitted(model, X, np.ones_like(inliers))
+        whole, said_of_whole = _fitted(model, X, np.ones_like(inliers))
         if _errors(whole, X, K, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
-            fitted, inliers = whole, np.ones_like(inliers)
+            fitted, said, inliers = whole, said_of_whole, np.ones_like(inliers)
+    for warning in said:
+        warnings.warn(warning, stacklevel=2)
     if not fitted.converged_:
         warnings.warn(
             f"fit_robust: the fit to the inliers did not converge: {fitted.reason_}", ConvergenceWarning, stacklevel=2
@@ -171,10 +174,12 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     return RobustFit(fitted, inliers, score, threshold, done, settled)
 
 
-def _fitted(model: Any, X: Any, kept: np.ndarray) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return _fresh(model).fit(X, sample_weight=kept.astype(np.float64))
+def _fitted(model: Any, X: Any, kept: np.ndarray) -> tuple[Any, list[Warning]]:
+    """A fit, and what it warned of: only what the last fit says is meant for the user."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = _fresh(model).fit(X, sample_weight=kept.astype(np.float64))
+    return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
 
 
 def _fresh(model: Any) -> Any:
