@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"{name},{','.join(map(str, row))}" for name, row in zip(NAMES, X.tolist(), strict=True)]
     Path("iris.csv").write_text("\n".join(["class,a,b,c,d", *rows]) + "\n")
     Path("holes.csv").write_text("\n".join(["class,a,b,c,d", *rows, " ,1,2,3,4"]) + "\n")
+    Path("single.csv").write_text("\n".join(["class,a,b,c,d", *rows, "odd,1,2,3,5", " ,1,2,3,4"]) + "\n")
     Path("one.csv").write_text("\n".join(["class,a,b,c,d", *rows[:20]]) + "\n")
     np.save("iris.npy", np.column_stack([X, Y]))
     return tmp_path
@@ -31,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_table_is_that_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["evaluate", "--few-labels", *words, *SMALL]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["method", "kernel", "accuracy", "deviation", "leave-one-out"]
+    assert head.split() == ["method", "kernel", "accuracy", "deviation", "error", "leave-one-out"]
     expected = few_labels(
         X, Y, methods=few_label_methods(3, random_state=3), kernels=("linear",), n_splits=2, n_neighbors=1, seed=3
     )
@@ -39,8 +41,9 @@ def test_the_table_is_that_of_the_function(folder: Path, capsys: pytest.CaptureF
     expected.append(choose_on_labels(expected[1:], "chosen on labels"))
     for line, row, kernel in zip(lines, expected, [*(r.kernel for r in expected[:-1]), "any"], strict=True):
         assert line.startswith(row.method)
-        numbers = [f"{value:.3f}" for value in (row.mean, row.std, np.mean(row.validation))]
-        assert line.split()[-4:] == [kernel, *numbers]
+        assert row.error > 0.02  # 68 test rows
+        numbers = [f"{value:.3f}" for value in (row.mean, row.std, row.error, np.mean(row.validation))]
+        assert line.split()[-5:] == [kernel, *numbers]
 
 
 def test_columns_choose_the_features(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,9 +64,11 @@ def test_columns_choose_the_features(folder: Path, capsys: pytest.CaptureFixture
     [
         (["--few-labels", "iris.csv"], "name it with --labels COLUMN"),
         (["--few-labels", "iris.csv", "--labels", "kind"], "'kind'"),
-        (["--few-labels", "iris.csv", "--labels", "a"], "text in"),
+        (["--few-labels", "iris.csv", "--labels", "a"], "leave it out with --drop-columns"),
         (["--few-labels", "none.csv", "--labels", "a"], "which does not"),
-        (["--few-labels", "holes.csv", "--labels", "class"], "got '' in row 151 (1 such rows in all)"),
+        (["--few-labels", "single.csv", "--labels", "class"], "at least two rows of each class; got one of 'odd'"),
+        (["m.rkhs", "iris.csv", "--mixed"], "--mixed is for --few-labels"),
+        (["m.rkhs", "iris.csv", "--drop-columns", "a"], "--drop-columns is for --few-labels"),
         (["--few-labels", "one.csv", "--labels", "class"], "at least two classes"),
         (["--few-labels", "iris.npy", "--labels", "class"], "give its position"),
         (["--few-labels", "iris.npy", "--labels", "4", "--columns", "0,4"], "got 4 in both"),
@@ -93,3 +98,29 @@ def test_without_few_labels_the_model_is_still_required(capsys: pytest.CaptureFi
         main(["evaluate"])
     assert stop.value.code == 2
     assert "MODEL, INPUT" in capsys.readouterr().err
+
+
+def test_rows_without_a_class_are_the_unlabelled_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = np.arange(0, 150, 3)
+    classes = np.where(np.arange(150) % 3, None, NAMES)
+    cells = [",".join(map(str, row)) for row in X.tolist()]
+    lines = [f"{i + 500},{classes[i] or ''},{cells[i]}" for i in range(150)]
+    Path("gaps.csv").write_text("\n".join(["id,class,a,b,c,d", *lines]) + "\n")
+    words = ["evaluate", "--few-labels", "gaps.csv", "--labels", "class", "--drop-columns", "id"]
+    assert main([*words, *SMALL, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"][0]
+    row = few_labels(X, classes, methods={}, n_splits=2, n_neighbors=1, seed=3)[0]
+    assert (found["accuracy"], found["error"]) == (row.mean, row.error)
+    assert row.n_test == len(known) // 2
+
+
+def test_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [[NAMES[i] if i % 2 else "", X[i, 0], X[i, 2] if i % 7 else "", "ab"[int(X[i, 3] > 1)]] for i in range(150)]
+    lines = [",".join(map(str, row)) for row in cells]
+    Path("mixed.csv").write_text("\n".join(["class,a,c,wide", *lines]) + "\n")
+    words = ["evaluate", "--few-labels", "mixed.csv", "--mixed", "--labels", "class", "--splits", "1"]
+    assert main([*words, "--json"]) == 0
+    found = {row["method"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert list(found) == ["raw features", "kernel PCA", "autoencoder", "free autoencoder", "chosen on labels"]
+    assert all(row["kernel"] == "mixed table" for name, row in found.items() if "auto" in name or "PCA" in name)
+    assert found["kernel PCA"]["accuracy"] > 0.6

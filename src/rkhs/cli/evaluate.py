@@ -84,6 +84,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.labels is not None:
         raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")
+    if args.mixed or args.drop_columns is not None:
+        flag = "--mixed" if args.mixed else "--drop-columns"
+        raise InputError(f"{flag} is for --few-labels; a model knows its columns; leave it out")
     from rkhs.data import write_codes
     from rkhs.evaluation import reconstruction
 

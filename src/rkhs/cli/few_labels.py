@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.inputs import column, read_input, user_errors
+from rkhs.cli.inputs import add_drop_option, column, read_input, user_errors
+from rkhs.cli.targets import read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["add_few_label_options", "run_few_labels"]
 
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Options of the other form of the command and of reading, which would be ignored here.
 _UNUSED = (
-    *("model", "input", "against", "diag", "errors", "index_column", "smiles", "skip_bad_smiles"),
+    *("model", "input", "against", "diag", "errors", "smiles", "skip_bad_smiles"),
     *("kind", "fingerprint", "radius", "bits"),
 )
 
@@ -51,6 +51,10 @@ def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[ar
         help="nearest neighbours on codes of TABLE when 5%% of its rows have labels: raw features, kernel PCA, ours",
     )
     group.add_argument("--labels", metavar="COLUMN", type=column, help="column of TABLE that holds the classes")
+    group.add_argument(
+        "--mixed", action="store_true", help="TABLE holds numbers, texts and missing cells (kernel mixed_table)"
+    )
+    add_drop_option(group)
     group.add_argument("--n-components", metavar="H", type=int, default=2, help="dimension of the codes (default 2)")
     group.add_argument(
         "--n-neighbors", metavar="K", type=int, default=3, help="number of neighbours that vote (default 3)"
@@ -87,7 +91,9 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
 
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
+    from rkhs.estimators import KernelAutoencoder
     from rkhs.evaluation import choose_on_labels, few_label_methods, few_labels
+    from rkhs.evaluation.comparison import filled
 
     given = [name for name in _UNUSED if getattr(args, name) not in (None, [], False)]
     if args.space != "auto":
@@ -103,10 +109,14 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
     check_count(args.seed, "--seed", at_least=0)
     methods = few_label_methods(args.n_components, random_state=args.seed)
     kernels = tuple(part.strip() for part in args.kernels.split(","))
+    raw = filled(X)(X) if args.mixed else None
+    if args.mixed:  # views by noise are for numbers
+        kernels = ("mixed table",)
+        methods = {name: methods[name] for name in ("kernel PCA", "autoencoder")}
+        methods["free autoencoder"] = KernelAutoencoder(args.n_components, random_state=args.seed)
+    options = {"methods": methods, "kernels": kernels, "n_splits": args.splits, "n_neighbors": args.n_neighbors}
     with user_errors():
-        found = few_labels(
-            X, y, methods=methods, kernels=kernels, n_splits=args.splits, n_neighbors=args.n_neighbors, seed=args.seed
-        )
+        found = few_labels(X, y, raw=raw, seed=args.seed, **options)
     chosen = choose_on_labels(found[1:], "chosen on labels")
     return [
         {
@@ -114,6 +124,7 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
             "kernel": "any" if row is chosen else row.kernel,
             "accuracy": float(row.mean),
             "deviation": float(row.std),
+            "error": row.error,
             "leave-one-out": float(np.mean(row.validation)),
         }
         for row in (*found, chosen)
@@ -121,7 +132,7 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
 
 
 def _read_labelled(args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and classes; the classes are read as row names are, since these may be text or numbers."""
+    """Rows and classes, None or NaN where a row has none."""
     import numpy as np
 
     from rkhs._core.errors import InputError
@@ -141,12 +152,7 @@ def _read_labelled(args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
         if X.shape[1] == 0:
             raise InputError(f"{path}: expected a column besides the labels; got none; check --labels")
         return X, labels
-    data = read_input(argparse.Namespace(**{**vars(args), "index_column": place}), path)
-    names = data.row_names or ()
-    empty = [i for i, name in enumerate(names) if name.lower() in _MISSING]
-    if empty:
-        raise InputError(
-            f"{path}: every row needs a class in --labels {place}; got {names[empty[0]]!r} in row {empty[0] + 1} "
-            f"({len(empty)} such rows in all); drop these rows"
-        )
-    return data.X, np.array(names)
+    reading = {"input": path, "labels": place, "gram": False, "kind": None}
+    table = argparse.Namespace(**{**vars(args), **reading})
+    data, y = read_with_values(table, place, "--labels", gaps=True, empty=None)
+    return data.X, y

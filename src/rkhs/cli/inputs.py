@@ -67,12 +67,12 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_drop_option(parser: argparse.ArgumentParser) -> None:
+def add_drop_option(parser: Any) -> None:
     """Declare the option of commands that fit models; others find the columns of the fit by themselves.
 
     Parameters
     ----------
-    parser : argparse.ArgumentParser
+    parser : argparse.ArgumentParser or argument group
     """
     parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
 

@@ -41,7 +41,7 @@ def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> 
         For a file without columns, and a column that is not there.
     """
     from rkhs._core.errors import InputError
-    from rkhs.data.readers import _Options, read_texts
+    from rkhs.data.readers import read_column
 
     name = getattr(args, flag.removeprefix("--"))
     extension = Path(path).suffix.lower()
@@ -49,11 +49,9 @@ def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> 
         what = "a Gram matrix" if args.gram else repr(path)
         raise InputError(f"{flag} names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
     header = (True if getattr(args, "mixed", False) else None) if args.header is None else args.header == "yes"
-    options = _Options(
-        index_column=args.index_column, header=header, delimiter=args.delimiter, encoding=args.encoding or "utf-8"
-    )
+    options = {"index_column": args.index_column, "header": header, "delimiter": args.delimiter}
     try:
-        texts = [str(cell) for cell in read_texts(Path(path), extension, name, options, "target")[0]]
+        texts, _ = read_column(path, name, argument="target", encoding=args.encoding or "utf-8", **options)
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag)) from error
     if args.columns is not None or args.smiles is not None or args.kind not in (None, "vectors"):

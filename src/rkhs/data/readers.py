@@ -237,6 +237,38 @@ def _delimiter(options: _Options, extension: str) -> str:
     return "\t" if extension == ".tsv" else ","
 
 
+def read_column(
+    path: str | os.PathLike[str], column: str | int, *, argument: str = "column", **options: Any
+) -> tuple[list[str], tuple[str, ...] | None]:
+    """Read one column of a table as texts.
+
+    Parameters
+    ----------
+    path : str or path
+        A ``.csv``, ``.tsv`` or ``.parquet`` file.
+    column : str or int
+        Name, or position counted from 0.
+    argument : str, default="column"
+        What `column` is called in messages.
+    **options
+        ``index_column``, ``header``, ``delimiter`` and ``encoding`` of :func:`read_table`.
+
+    Returns
+    -------
+    texts : list of str
+        n cells; a missing one is empty or a word such as NA.
+    row_names : tuple of str or None
+
+    Raises
+    ------
+    InputError
+        If the file is missing or has no such column.
+    """
+    file, extension = _check_path(path)
+    texts, names = read_texts(file, extension, column, _Options(**options), argument)
+    return [str(text) for text in texts], names
+
+
 def read_texts(
     file: Path, extension: str, column: str | int, options: _Options, argument: str
 ) -> tuple[list[str], tuple[str, ...] | None]:

@@ -444,7 +444,8 @@ def _text_index(cells: _Cells, file: TextFile, *, required: bool) -> tuple[str, 
         return None
     raise InputError(
         f"{file.source}: a first column of text is taken for row names, which must differ; got {shown(repeated)} more "
-        f"than once in {label}; pass columns=[...] to leave it out, or index_column=0 to use it nevertheless"
+        f"than once in {label}; {MIXED}, leave it out with drop_columns=[...], or "
+        "pass index_column=0 to use it nevertheless"
     )
 
 

@@ -16,10 +16,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.checks import check_count, check_list, check_number, check_numbers
 from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown
+from rkhs.data.columns import is_gap
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
-from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear
+from rkhs.evaluation.comparison import counting_error
+from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, MixedTable
 
 __all__ = ["GAMMAS", "FewLabelRow", "choose_on_labels", "few_label_methods", "few_labels", "split_rows"]
 
@@ -43,6 +45,8 @@ class FewLabelRow:
         Value chosen in each split for the parameter that `grids` names; None for methods not in `grids`.
     validation : tuple of float
         Leave-one-out accuracies on the labelled rows, one a split: what a choice between rows may look at.
+    n_test : int, default=0
+        Rows that a split is judged on; 0 if that is not known.
 
     References
     ----------
@@ -55,6 +59,7 @@ class FewLabelRow:
     gammas: tuple[float, ...] | None
     values: tuple[float, ...] | None = None
     validation: tuple[float, ...] = ()
+    n_test: int = 0
 
     @property
     def mean(self) -> float:
@@ -65,6 +70,11 @@ class FewLabelRow:
     def std(self) -> float:
         """Standard deviation of the accuracy over the splits (of the sample, n - 1)."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else 0.0
+
+    @property
+    def error(self) -> float:
+        """Standard error of counting hits among the test rows of one split: all splits may agree by chance."""
+        return counting_error(self.mean, self.n_test)
 
 
 def choose_on_labels(rows: Sequence[FewLabelRow], method: str = "chosen") -> FewLabelRow:
@@ -105,7 +115,8 @@ def choose_on_labels(rows: Sequence[FewLabelRow], method: str = "chosen") -> Few
     accuracies = (np.array([row.accuracies for row in rows]) * best).sum(0) / best.sum(0)
     kernel = rows[int((best / best.sum(0)).sum(1).argmax())].kernel
     chosen = tuple(float(v) for v in scores.max(0))
-    return FewLabelRow(method, kernel, tuple(float(v) for v in accuracies), None, validation=chosen)
+    found = tuple(float(v) for v in accuracies)
+    return FewLabelRow(method, kernel, found, None, validation=chosen, n_test=rows[0].n_test)
 
 
 def few_label_methods(
@@ -143,6 +154,7 @@ _KERNELS: dict[str, Callable[[float], Kernel]] = {
     "Laplacian": lambda gamma: Laplacian("l1", gamma),
     "linear": lambda gamma: Linear(),
     "ReLU": lambda gamma: ArcCosine(1),
+    "mixed table": lambda gamma: MixedTable(),
 }
 _WITH_BANDWIDTH = ("Gaussian", "Laplacian")
 
@@ -192,10 +204,10 @@ def split_rows(
 
 
 def _labels(y: Any) -> np.ndarray:
-    """One label a row, which can be sorted."""
+    """One label a row, which can be sorted; or None in arrays of objects."""
     labels = read_values(y, "y")
     try:
-        np.unique(labels)
+        np.unique(labels[_known(labels)] if labels.dtype == object else labels)
     except TypeError:  # labels of several kinds
         labels = np.empty((0, 0))
     if labels.ndim != 1 or labels.dtype.kind not in "biufUSO":
@@ -203,10 +215,32 @@ def _labels(y: Any) -> np.ndarray:
     return labels
 
 
+def _known(y: np.ndarray) -> np.ndarray:
+    """Numbers of the rows that have a label."""
+    return np.flatnonzero([not is_gap(label) for label in y.tolist()])
+
+
+def _split(
+    y: np.ndarray, split: int, unlabelled: float, labelled: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows as :func:`split_rows` draws them; where labels are missing, half of the known ones are labelled."""
+    known = _known(y)
+    if len(known) == len(y):
+        return split_rows(y, split, unlabelled=unlabelled, labelled=labelled, seed=seed)
+    classes, counts = np.unique(y[known].tolist(), return_counts=True)
+    if counts.min() < 2:
+        rare = str(classes[counts.argmin()])
+        raise InputError(f"y must have at least two rows of each class; got one of {shown(rare)}")
+    part = StratifiedShuffleSplit(1, test_size=0.5, random_state=1000 * seed + split)
+    lab, test = next(part.split(known, y[known].tolist()))
+    return np.setdiff1d(np.arange(len(y)), known), known[lab], known[test]
+
+
 def few_labels(
     X: Any,
     y: Any,
     *,
+    raw: Any = None,
     methods: Mapping[str, Any] | None = None,
     kernels: Sequence[str] = ("Gaussian", "Laplacian", "linear", "ReLU"),
     gammas: Sequence[float] = GAMMAS,
@@ -227,13 +261,18 @@ def few_labels(
     Parameters
     ----------
     X : array of shape (n, d)
+        Numbers, or objects such as the cells of a mixed table if `raw` is given.
     y : array of shape (n,)
-        Class labels.
+        Class labels; None or NaN where a row has none. Such rows are then the unlabelled ones of every split. Half of
+        the others are labelled, half are test rows.
+    raw : array of shape (n, q), optional
+        Numbers that stand for the raw features of objects.
     methods : mapping of str to estimator, optional
         Transformers with a parameter ``kernel``, or without one (used once, with no kernel). Default:
         :func:`few_label_methods`.
     kernels : sequence of str
-        Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one). Each is a bar of its own.
+        Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one) and "mixed table" (for mixed tables, with
+        its own scales). Each is a bar of its own.
     gammas : sequence of float
         Bandwidths to choose from.
     grids : mapping of str to (str, sequence of float), optional
@@ -271,8 +310,9 @@ def few_labels(
     >>> [(row.method, row.kernel) for row in rows]
     [('raw features', 'none'), ('kernel PCA', 'linear')]
     """
-    X, y = read_numbers(X, "X", shape="(n, d)"), _labels(y)
-    if len(X) != len(y) or len(np.unique(y)) < 2:
+    features = read_numbers(X if raw is None else raw, "X" if raw is None else "raw", shape="(n, d)")
+    X, y = (features if raw is None else np.asarray(X, dtype=object)), _labels(y)
+    if not len(X) == len(y) == len(features) or len(np.unique(y[_known(y)].tolist())) < 2:
         raise InputError(
             f"X must be an array (n, d) and y hold n labels of at least two classes; got {X.shape}, {y.shape}"
         )
@@ -291,11 +331,13 @@ def few_labels(
         if splits is None
         else [check_count(s, "splits", at_least=0) for s in check_list(splits, "splits")]
     )
-    parts = [split_rows(y, s, unlabelled=unlabelled, labelled=labelled, seed=seed) for s in numbers]
+    parts = [_split(y, s, unlabelled, labelled, seed) for s in numbers]
+    n_test = min((len(test) for _, _, test in parts), default=0)
     k = check_count(n_neighbors, "n_neighbors")
-    raw = tuple(_accuracy(X[lab], y[lab], X[test], y[test], k) for _, lab, test in parts)
-    held = tuple(_leave_one_out(X[lab], y[lab], k) for _, lab, _ in parts)
-    rows = [FewLabelRow("raw features", "none", raw, None, validation=held)]
+    y = np.array([str(label) for label in y]) if y.dtype == object else y  # those that are missing are never read
+    plain = tuple(_accuracy(features[lab], y[lab], features[test], y[test], k) for _, lab, test in parts)
+    held = tuple(_leave_one_out(features[lab], y[lab], k) for _, lab, _ in parts)
+    rows = [FewLabelRow("raw features", "none", plain, None, validation=held, n_test=n_test)]
     for method, estimator in methods.items():
         with_kernel = "kernel" in estimator.get_params(deep=False)
         for kernel in kernels if with_kernel else ("none",):
@@ -304,7 +346,7 @@ def few_labels(
             accuracies, held, chosen = zip(*results, strict=True)
             values = chosen if grid is not None else None
             fixed, values = (None, values) if kernel == "none" else (values, None)
-            rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held))
+            rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held, n_test))
     return rows
 
 
