@@ -63,3 +63,9 @@ def test_what_does_not_go_together(
     assert main(["fit", "rows.npy", "-o", "m.rkhs", *flags]) == 2
     assert message in capsys.readouterr().err
     assert not (folder / "m.rkhs").exists()
+
+
+def test_rows_without_names_come_back_under_positions(folder: Path) -> None:
+    assert main(["fit", "rows.npy", "--n-components", "2", "-o", "m.rkhs", "--codes", "z.csv", "--quiet"]) == 0
+    assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
+    assert Path("back.csv").read_text().startswith("column0,column1,column2,column3\n")

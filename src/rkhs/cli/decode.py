@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         with user_errors():
             vectors = model.inverse_transform(codes.X)
         plain = args.output.lower().endswith(".npy")
-        titles = None if plain else known.get("column_names")
+        titles = None if plain else known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
         rows: dict[str, Any] = {} if plain else {"row_names": codes.row_names, "row_title": codes.row_title}
         write_codes(args.output, vectors, column_names=titles, **rows)
         print(f"{len(vectors)} vectors: {args.output}")

@@ -138,7 +138,7 @@ def _gaps(items: Items) -> Iterator[str]:
         return
     where = np.flatnonzero(missing.any(0))
     worst = int(missing.sum(0).argmax())
-    name = items.columns[worst] if items.columns is not None else f"column {worst + 1}"
+    name = items.columns[worst] if items.columns is not None else f"column {worst}"
     yield (
         f"{many(total, 'cell is', 'cells are')} empty, in {many(len(where), 'column', 'columns')}; most in {name} "
         f"({missing[:, worst].mean():.0%} of its cells)."

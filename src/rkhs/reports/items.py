@@ -107,7 +107,7 @@ def read_items(
     if numbers is not None and columns is not None and len(columns) != numbers.shape[1]:
         raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(columns)}")
     if columns is None and numbers is not None and kind in ("vectors", "table"):
-        columns = [f"column {j + 1}" for j in range(numbers.shape[1])]
+        columns = [f"column {j}" for j in range(numbers.shape[1])]
     return Items(
         X=items,
         kind=kind,

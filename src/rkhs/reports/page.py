@@ -229,7 +229,7 @@ def _row(content: Content, found: Rebuilt, i: int) -> list[str]:
     if len(_extra_head(items, found)) == 1 and (items.kind == "curves" or len(old) >= 100):
         return [*cells, sparkline(old, new)]
     worst = np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES]
-    names = items.columns or [f"column {j + 1}" for j in range(len(old))]
+    names = items.columns or [f"column {j}" for j in range(len(old))]
     changes = "; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst)
     return [*cells, escape(changes)]
 
