@@ -54,7 +54,7 @@ NEAR = 1e-5
 
 def images(n: int) -> torch.Tensor:
     """The first n images as rows with pixels in [0, 1]."""
-    folder = data_folder() / "mnist10k"
+    folder = data_folder("mnist10k") / "mnist10k"
     with np.load(folder / "mnist10k.npz", allow_pickle=False) as file:
         return torch.from_numpy(file["X"][:n].reshape(n, -1) / 255.0)
 

@@ -34,7 +34,7 @@ REGS = np.logspace(-7, 2, 37)
 
 def curves() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """EMG, lip acceleration with the outliers appended, and times on [0, 1]."""
-    data = np.load(data_folder() / "emg_lip" / "emg_lip.npz", allow_pickle=False)
+    data = np.load(data_folder("emg_lip") / "emg_lip" / "emg_lip.npz", allow_pickle=False)
     bad = data["outlier_idx"]
     X = np.concatenate([data["emg"], data["emg"][bad]])
     Y = np.concatenate([data["lip"], -1.2 * data["lip"][bad]])

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVR
 
 from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Linear
-from rkhs.losses import EpsilonInsensitive, Huber, MaximumMargin, Norm, Power, Squared, SquaredEpsilonInsensitive
+from rkhs.losses import EpsilonInsensitive, Huber, Loss, MaximumMargin, Norm, Power, Squared, SquaredEpsilonInsensitive
 from rkhs.problems.certificates import covariance_operator, operator_from_gram, restricted_operator, sample_report
 from rkhs.problems.dual import dual_problem
 from rkhs.solvers import ADMM, FISTA, Direct
@@ -282,3 +282,35 @@ def test_bad_batches_are_refused():
         dual_problem(terms, torch.as_tensor(Y), [Squared(), Huber(1.0)], [0.1, 0.2, 0.3])
     with pytest.raises(InputError, match="different losses only from the four"):
         dual_problem(terms, torch.as_tensor(Y), [Power(1.5), Power(3.0)], 0.1)
+
+
+class Absolute(Loss):
+    """``scale sum_j |r_j|``, its conjugate finite on the box alone, to the last bit."""
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def value(self, R):
+        return self.scale * R.abs().sum(-1)
+
+    def gradient(self, R):
+        return self.scale * R.sign()
+
+    def conjugate(self, A):
+        return torch.where((A.abs() > self.scale).any(-1), torch.inf, 0.0).to(A.dtype)
+
+    def prox_conjugate(self, A, step):
+        return A.clamp(-self.scale, self.scale)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.7])
+def test_rows_on_the_edge_of_the_domain_do_not_make_the_gap_infinite(scale):
+    """Weights are multiplied in and divided out again: rounding leaves a row just outside the box."""
+    r = np.random.default_rng(0)
+    X = r.normal(size=(40, 3))
+    Y = np.c_[np.sin(X[:, 0]), X[:, 1] ** 2]
+    Y[:5] += 20 * r.normal(size=(5, 2))
+    for reg in (1e-3, 3e-3):
+        found, _ = solve(gram(X, gamma=1.0), Y, Absolute(scale), reg, tol=1e-8)
+        assert found.n_iter < 50000
+        assert np.isfinite(found.gap)

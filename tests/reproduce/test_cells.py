@@ -25,6 +25,8 @@ def test_a_stopped_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "6 cells, 0 of them done; the others take about 3.0 min" in out
     assert "5 cells are left: run the command again" in out
+    assert "1 of 6 done, some 0.0 min left (name a, split 0)" in out
+    assert "--cells" not in out  # a file is there
     path.write_text(path.read_text() + '{"key": "cut sho')
     rows = run_cells(PLAN, work, path=path)
     assert calls == PLAN
@@ -35,6 +37,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert len(calls) == 6
 
 
-def test_without_a_file_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_a_file_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(run_cells(PLAN, lambda cell: {})) == 6
+    assert "--cells FILE keeps what is done" in capsys.readouterr().out
     assert Finished(None).rows == {} == Finished(tmp_path / "none").rows

@@ -156,6 +156,8 @@ class KernelAutoencoder(FittedAutoencoder):
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer. They are on principal axes where the model allows a
         rotation.
+    encoder_coefs_, decoder_coef_ : list of ndarray of shape (n, p_l), and ndarray of shape (n, q)
+        Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)
         Codes of every hidden layer, as the layers exchange them. With landmarks: those of the landmarks.
     code_price_ : {"power", "diagonal"}
@@ -177,7 +179,8 @@ class KernelAutoencoder(FittedAutoencoder):
     loss_ : Loss
         The loss with numbers for its parameters.
     objective_, gap_ : float
-        The objective, and the duality gap of the last layer (zero for the squared loss).
+        The objective, and the duality gap of the decoder for these codes (zero for the squared loss). It does not bound
+        the distance to the best codes: the objective is not convex.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_

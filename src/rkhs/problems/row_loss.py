@@ -154,6 +154,15 @@ class CanonicalRows(RowLoss):
         return not self._insensitive and not self._capped and bool((self.c == 1.0).all())
 
 
+def _conjugate_inside(loss: Loss, A: Tensor) -> Tensor:
+    """``f*`` of each row; of a row that rounding left outside its domain, at the point a few roundings towards zero."""
+    found = loss.conjugate(A)
+    outside = torch.isinf(found)
+    if not bool(outside.any()):
+        return found
+    return torch.where(outside, loss.conjugate((1.0 - 16.0 * torch.finfo(A.dtype).eps) * A), found)
+
+
 class GeneralRows(RowLoss):
     """Any one loss for all settings, through its own closed forms.
 
@@ -202,7 +211,7 @@ class GeneralRows(RowLoss):
             weight = s[:, 0] ** 2
             r, a = R[f, :, :, b], self.tau[f, b] * W[f, :, :, b]
             value = torch.where(weight > 0, weight * loss.value(-inverse * r), 0.0)
-            conjugate = torch.where(weight > 0, weight * loss.conjugate(-inverse * a), 0.0)
+            conjugate = torch.where(weight > 0, weight * _conjugate_inside(loss, -inverse * a), 0.0)
             losses[f, :, b] = value
             gaps[f, :, b] = value + conjugate - (r * a).sum(-1)
         return losses, gaps

@@ -40,7 +40,7 @@ def run_cells(
     minutes: float | None = None,
     seconds: float = 1.0,
 ) -> list[Cell]:
-    """Do every cell of a plan that the file does not hold yet, saying how long it will take.
+    """Do every cell of a plan that the file does not hold yet; say after each how long the others will take.
 
     Parameters
     ----------
@@ -65,7 +65,10 @@ def run_cells(
     missing = [cell for cell in plan if cell_key(cell) not in done]
     known = [done[cell_key(cell)]["seconds"] for cell in plan if cell_key(cell) in done]
     each = sum(known) / len(known) if known else seconds
-    print(f"{len(plan)} cells, {len(known)} of them done; the others take about {len(missing) * each / 60:.1f} min")
+    left = f"the others take about {len(missing) * each / 60:.1f} min"
+    print(f"{len(plan)} cells, {len(known)} of them done; {left}", flush=True)
+    if missing and path is None:
+        print("nothing is kept if the run stops; --cells FILE keeps what is done, and goes on from it", flush=True)
     started = time.perf_counter()
     for i, cell in enumerate(missing):
         spent = time.perf_counter() - started
@@ -75,4 +78,7 @@ def run_cells(
         begun = time.perf_counter()
         result = work(cell)
         file.add(cell_key(cell), {**result, "seconds": round(time.perf_counter() - begun, 3)})
+        minutes_left = (time.perf_counter() - started) / (i + 1) * (len(missing) - i - 1) / 60
+        settings = ", ".join(f"{name} {value}" for name, value in cell.items())
+        print(f"  {len(known) + i + 1} of {len(plan)} done, some {minutes_left:.1f} min left ({settings})", flush=True)
     return [{**cell, **done[cell_key(cell)]} for cell in plan if cell_key(cell) in done]

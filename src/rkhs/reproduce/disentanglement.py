@@ -78,7 +78,7 @@ def load_images(name: str) -> tuple[np.ndarray, np.ndarray]:
     InputError
         If the file is not there, or its images are not 64 x 64.
     """
-    folder = data_folder()
+    folder = data_folder(name)
     if name in ("dsprites", "noisy dsprites"):
         with np.load(folder / "dsprites" / "dsprites_rerender.npz", allow_pickle=False) as file:
             bits, factors = file["bits"], file["factors"]

@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict
         Finished cells by figure and noise level.
     """
     parser = argparse.ArgumentParser(description="Table 2 of Tonin et al. (2021)")
-    parser.add_argument("--reduced", action="store_true", help="400 points and a grid of 7 (minutes)")
+    parser.add_argument("--reduced", action="store_true", help="400 points and a grid of 7: a minute of processor")
     parser.add_argument("--points", type=int, default=3000, help="training points (the paper: 3,000)")
     parser.add_argument("--cells", type=Path, help="file of finished models, to go on from")
     parser.add_argument("--minutes", type=float, default=math.inf, help="start no further model after so long")
@@ -148,7 +148,9 @@ def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, float], dict
     plan = [(shape, noise, name) for noise in NOISE for shape in SHAPES for name in MODELS]
     left = sum(_key(n, steps, *one) not in done.rows for one in plan)
     minutes = left / len(plan) * (1.5 if options.reduced else 35.0 * (n / 3000) ** 2)
-    print(f"{len(plan) - left} of {len(plan)} models done; the others take about {minutes:.0f} min on one core")
+    print(f"{len(plan) - left} of {len(plan)} models done; the others take about {minutes:.0f} min on one idle core")
+    if left and options.cells is None:
+        print("nothing is kept if the run stops; --cells FILE keeps what is done, and goes on from it")
     print(
         f"{'figure':26s} sigma_n  uncentred  centred   {'error / 2 sigma_n^2 (deep, uncentred, centred)':50s}"
         f"{'chosen sigma^2/var':30s} uncentred, <= {_SHORT:g} var"

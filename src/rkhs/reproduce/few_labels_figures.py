@@ -296,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("figure", type=int, choices=(1, 2, 3))
     parser.add_argument("--sets", nargs="*", help="only these of the figure's sets")
-    parser.add_argument("--reduced", action="store_true", help="few splits, bandwidths, rows: seconds")
+    parser.add_argument("--reduced", action="store_true", help="few splits, bandwidths, rows: 20 s of processor a set")
     parser.add_argument("--output", type=Path, help="write all numbers to this JSON file")
     parser.add_argument("--figures", type=Path, help="write the panels as PNG files to this folder")
     add_cell_options(parser)
@@ -305,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     for name in options.sets or _SETS[options.figure]:
         print(f"\nfigure {options.figure}, {name}{' (reduced)' if options.reduced else ''}", flush=True)
         plan = cells(options.figure, name, reduced=options.reduced)
-        seconds = _SECONDS.get((options.figure, name), 1.0) / (10.0 if options.reduced else 1.0)
+        seconds = _SECONDS.get((options.figure, name), 1.0) / (3.0 if options.reduced else 1.0)
         X, y = panel_data(options.figure, name, reduced=options.reduced)
         found = run_cells(
             plan,

@@ -86,7 +86,7 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         If ``RKHS_DATA`` does not name the folder of data sets.
     """
     if name in SERIES:
-        with np.load(data_folder() / f"ts_{name}" / f"{name}.npz", allow_pickle=False) as data:
+        with np.load(data_folder(f"ts_{name}") / f"ts_{name}" / f"{name}.npz", allow_pickle=False) as data:
             items = [*data["X_train"], *data["X_test"]]
             y = np.concatenate([data["y_train"], data["y_test"]])
             split = len(data["y_train"])
@@ -94,10 +94,10 @@ def load_set(name: str, *, reduced: bool = False) -> tuple[list[Any], np.ndarray
         rows = np.arange(len(y))[: 100 if reduced else None]
         return [items[i] for i in rows], y[rows], [(rows[:split], rows[split:])]
     if name in GRAPHS:
-        found = read_graphs(data_folder() / f"graphs_{name}" / "graphs.npz")
+        found = read_graphs(data_folder(f"graphs_{name}") / f"graphs_{name}" / "graphs.npz")
         items, y = list(found.graphs), np.asarray(found.targets)
     else:
-        with open(data_folder() / name / f"{name}.csv", newline="") as file:
+        with open(data_folder(name) / name / f"{name}.csv", newline="") as file:
             table = list(csv.DictReader(file))
         items, y = [row["sequence"] for row in table], np.array([row["class"] for row in table])
     size = 100 if reduced else {**GRAPHS, **STRINGS}[name]

@@ -11,6 +11,8 @@ from rkhs._core.errors import InputError, RkhsError
 
 __all__ = ["data_folder", "run_script"]
 
+_PAGE = "docs/results/papers.md says which files it holds and where they come from"
+
 
 def data_folder(name: str = "") -> Path:
     """Folder of benchmark data that ``RKHS_DATA`` names.
@@ -33,7 +35,7 @@ def data_folder(name: str = "") -> Path:
     if not Path(named).is_dir() or not named:
         wanted = f" to load {name}" if name else ""
         got = f"it names {named!r}, which is no folder" if named else "it is not set"
-        raise InputError(f"RKHS_DATA must name the folder of benchmark data{wanted}; {got}")
+        raise InputError(f"RKHS_DATA must name the folder of benchmark data{wanted}; {got}. {_PAGE}")
     return Path(named)
 
 
@@ -52,5 +54,6 @@ def run_script(main: Callable[[], object]) -> None:
     try:
         main()
     except (RkhsError, FileNotFoundError) as error:
-        sys.stderr.write(f"{Path(sys.argv[0]).stem}: {error}\n")
+        hint = f". {_PAGE}" if isinstance(error, FileNotFoundError) else ""
+        sys.stderr.write(f"{Path(sys.argv[0]).stem}: {error}{hint}\n")
         raise SystemExit(2) from None
