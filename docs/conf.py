@@ -45,6 +45,7 @@ autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
+smartquotes = False  # flags keep their two dashes
 toc_object_entries_show_parents = "hide"  # the contents of a page have no room for the name of its class
 
 sphinx_gallery_conf = {
