@@ -25,7 +25,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -38,6 +38,9 @@ from rkhs.estimators.left_out import leave_one_out_rows
 from rkhs.estimators.training import Training
 from rkhs.models import ROUGH, Compared
 from rkhs.selection import held_out_parts
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["Choice", "Rows", "path_errors", "settle"]
 
@@ -73,7 +76,7 @@ class Choice:
     compared: Compared = field(default_factory=Compared)
 
 
-def settle(model: Any, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
+def settle(model: KernelAutoencoder, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
     """Choose one regulariser a layer, if it is not known.
 
     ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
@@ -128,14 +131,14 @@ def settle(model: Any, settings: Settings, training: Training, gram: Tensor | No
     return Choice(replace(settings, reg=settings.candidates[chosen]), start, compared)
 
 
-def _can_leave_out(model: Any, settings: Settings, training: Training) -> bool:
+def _can_leave_out(model: KernelAutoencoder, settings: Settings, training: Training) -> bool:
     """Whether leaving rows out in turn was measured: vectors that are rebuilt with free linear parts, refined codes."""
     free = settings.linear_part == "free" and not settings.features
     return bool(free and training.weights is None and model.refine and training.own)
 
 
 def _left_out_errors(
-    model: Any, settings: Settings, rows: Rows, *, backwards: bool
+    model: KernelAutoencoder, settings: Settings, rows: Rows, *, backwards: bool
 ) -> tuple[np.ndarray, list[list[Tensor] | None]]:
     """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
     walker, every = _walker(model, rows, rough=True), np.arange(len(rows.training))
@@ -178,12 +181,12 @@ def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
 class Rows:
     """Training data as arrays and lists, to be cut into parts; a Gram matrix of items is cut on both sides."""
 
-    model: Any
+    model: KernelAutoencoder
     training: Training
     gram: bool
 
     @classmethod
-    def of(cls, model: Any, training: Training) -> Rows:
+    def of(cls, model: KernelAutoencoder, training: Training) -> Rows:
         """Items in the form that the kernel of the model reads."""
         return cls(model, training, gram=model._input_kernel().domain == "gram")
 
@@ -234,7 +237,7 @@ def _take(items: Any, rows: np.ndarray, columns: np.ndarray | None) -> Any:
 
 
 def path_errors(
-    model: Any,
+    model: KernelAutoencoder,
     candidates: Sequence[tuple[float, ...]],
     rows: Rows,
     train: np.ndarray,
@@ -255,7 +258,7 @@ def path_errors(
     return _walk(measure, len(candidates), rows.weights_of(test), backwards=backwards)
 
 
-def _walker(model: Any, rows: Rows, *, rough: bool) -> Any:
+def _walker(model: KernelAutoencoder, rows: Rows, *, rough: bool) -> Any:
     """A model whose fits start where the last one ended."""
     params = {
         **rows.settings(),

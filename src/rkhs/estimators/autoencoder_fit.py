@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -36,6 +36,9 @@ from rkhs.problems.sphere_autoencoder import SphereAutoencoder
 from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = [
     "Encoder",
@@ -76,7 +79,7 @@ class Fit:
 
 
 def fit_outputs(
-    estimator: Any, settings: Settings, training: Training, kernel: Kernel, K: Tensor
+    estimator: KernelAutoencoder, settings: Settings, training: Training, kernel: Kernel, K: Tensor
 ) -> tuple[Rebuilt, Tensor]:
     """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
     options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
@@ -98,7 +101,7 @@ def fit_outputs(
 
 
 def _in_kernel_units(
-    estimator: Any, settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
+    estimator: KernelAutoencoder, settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
 ) -> tuple[Euclidean | RKHS, Tensor]:
     """Beside free linear parts that leave little, the unit of the targets is what they leave."""
     if settings.linear_part != "free" or not estimator.scale:
@@ -130,7 +133,7 @@ class Solved:
     linear_coef: Tensor | None = None
 
 
-def previous_layers(estimator: Any, n: int, settings: Settings) -> list[Tensor] | None:
+def previous_layers(estimator: KernelAutoencoder, n: int, settings: Settings) -> list[Tensor] | None:
     """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
     model: AutoencoderModel | None = getattr(estimator, "model_", None) if estimator.warm_start else None
     if model is None:
@@ -142,7 +145,7 @@ def previous_layers(estimator: Any, n: int, settings: Settings) -> list[Tensor] 
 
 
 def layered_model(
-    estimator: Any,
+    estimator: KernelAutoencoder,
     settings: Settings,
     features: WholeMap,
     training: Training,
@@ -181,7 +184,7 @@ def as_array(values: Tensor) -> np.ndarray:
     return values.contiguous().cpu().numpy()
 
 
-def codes_again(estimator: Any, model: AutoencoderModel, items: Any) -> np.ndarray:
+def codes_again(estimator: KernelAutoencoder, model: AutoencoderModel, items: Any) -> np.ndarray:
     """Codes of clean items, of a model that was fitted to noisy copies."""
 
     def code(part: Any) -> np.ndarray:
@@ -201,7 +204,7 @@ def _linear_part(encoder: Encoder, result: Solved) -> LinearPart | None:
     return LinearPart(*parts, as_array(factor.mixed))
 
 
-def _pricing(estimator: Any, encoder: Encoder, total: float) -> Pricing:
+def _pricing(estimator: KernelAutoencoder, encoder: Encoder, total: float) -> Pricing:
     """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
     kind: Literal["power", "diagonal"] = "diagonal"
     factor = encoder.factor
@@ -212,7 +215,9 @@ def _pricing(estimator: Any, encoder: Encoder, total: float) -> Pricing:
     return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
 
 
-def _code_map(estimator: Any, settings: Settings, result: Solved, weights: Tensor | None) -> np.ndarray | None:
+def _code_map(
+    estimator: KernelAutoencoder, settings: Settings, result: Solved, weights: Tensor | None
+) -> np.ndarray | None:
     """What turns the codes of the one hidden layer to those that the user sees; none with constraints or operators."""
     if len(result.codes) > 1 or estimator.constraint != "none" or settings.operators[0] is not None:
         return None
@@ -245,7 +250,7 @@ class Encoder:
 
 
 def prepare_encoder(
-    estimator: Any, settings: Settings, kernel: Kernel, K: Tensor, training: Training, *, resumed: bool
+    estimator: KernelAutoencoder, settings: Settings, kernel: Kernel, K: Tensor, training: Training, *, resumed: bool
 ) -> Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
     items, weights = training.items, training.weights
@@ -266,7 +271,7 @@ def prepare_encoder(
 
 
 def solve_autoencoder(
-    estimator: Any,
+    estimator: KernelAutoencoder,
     settings: Settings,
     encoder: Encoder,
     coordinates: Tensor,
@@ -319,7 +324,9 @@ def _last_layer(settings: Settings, tol: float, dtype: torch.dtype) -> Callable[
     return RobustDecoder(settings.loss, ADMM(tol=inner, max_iter=5000))
 
 
-def _solve(estimator: Any, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
+def _solve(
+    estimator: KernelAutoencoder, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor
+) -> Solution:
     """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
     max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
     if estimator.solver == "lbfgs":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -42,10 +42,13 @@ from rkhs.spaces import (
     positive_rows,
 )
 
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+
 __all__ = ["fit_landmarks"]
 
 
-def fit_landmarks(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
+def fit_landmarks(model: KernelAutoencoder, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
     """Fit a :class:`KernelAutoencoder` of two layers in the features of a storage."""
     kernel = model._kernel_for(X)
     settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
@@ -72,7 +75,7 @@ def fit_landmarks(model: Any, storage: Storage, X: Any, targets: Any, sample_wei
     return Fit(fitted, solution, tuple(collapse_warnings(solution.value, 0.5 * total, fitted.reg)))
 
 
-def _refuse(model: Any, storage: Storage, settings: Settings, data: Any, targets: Any) -> None:
+def _refuse(model: KernelAutoencoder, storage: Storage, settings: Settings, data: Any, targets: Any) -> None:
     """Refuse what needs an exact factor of the Gram matrix, and say what to use."""
 
     def needs_dense(what: str, instead: str) -> InputError:
@@ -103,7 +106,9 @@ def _refuse(model: Any, storage: Storage, settings: Settings, data: Any, targets
             raise needs_dense("features of other targets as outputs", "leave targets out")
 
 
-def _noisy(model: Any, training: Training, weights: np.ndarray | None) -> tuple[Tensor, Tensor, np.ndarray | None]:
+def _noisy(
+    model: KernelAutoencoder, training: Training, weights: np.ndarray | None
+) -> tuple[Tensor, Tensor, np.ndarray | None]:
     """Noisy copies of the items, with their targets and weights."""
     given = None if weights is None else torch.as_tensor(weights).to(training.items)
     seed = int(check_seed(model.random_state).randint(2**31))
@@ -113,7 +118,14 @@ def _noisy(model: Any, training: Training, weights: np.ndarray | None) -> tuple[
 
 
 def _descend(
-    model: Any, settings: Settings, source: Source, data: Any, engine: Engine, pricing: Pricing, *, own: bool
+    model: KernelAutoencoder,
+    settings: Settings,
+    source: Source,
+    data: Any,
+    engine: Engine,
+    pricing: Pricing,
+    *,
+    own: bool,
 ) -> tuple[Solution, AutoencoderModel, float]:
     """Solve, and return the solution, the model and the total variance of the targets.
 
@@ -130,7 +142,7 @@ def _descend(
 
 
 def _problem(
-    model: Any, settings: Settings, source: Source, engine: Engine
+    model: KernelAutoencoder, settings: Settings, source: Source, engine: Engine
 ) -> tuple[LandmarkAutoencoder, RKHS | Euclidean, float]:
     """The reduced objective on all rows, the space of the targets, and their total variance."""
     progress = _progress(model, len(source.blocks))
@@ -145,7 +157,7 @@ def _problem(
     return replace(plain, sweep=replace(sweep, space=space)), space, 1.0
 
 
-def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
+def _landmark_space(model: KernelAutoencoder, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
     """Features of the kernel as targets, in coordinates of the span of the landmarks."""
     features = source.features
     K = features.kept_raw()
@@ -162,7 +174,7 @@ def _landmark_space(model: Any, source: Source, moments: FeatureMoments) -> tupl
     return space, variance / factor**2
 
 
-def _anchors(model: Any, source: Source) -> Tensor:
+def _anchors(model: KernelAutoencoder, source: Source) -> Tensor:
     """Raw features of the anchors: the landmarks, or as many training rows, once each, for random features."""
     raw = source.features.kept_raw()
     if raw is not None:
@@ -172,7 +184,7 @@ def _anchors(model: Any, source: Source) -> Tensor:
     return source.evaluated.raw(torch.from_numpy(rows)).to(torch.float64)
 
 
-def _progress(model: Any, blocks: int) -> Any:
+def _progress(model: KernelAutoencoder, blocks: int) -> Any:
     """Show how far a pass is and how long it will still take, where it takes long enough to ask."""
     if not model.verbose or blocks < 16:
         return None
@@ -192,7 +204,9 @@ def _progress(model: Any, blocks: int) -> Any:
     return show
 
 
-def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
+def _solve(
+    model: KernelAutoencoder, settings: Settings, source: Source, problem: LandmarkAutoencoder
+) -> tuple[Solution, Tensor]:
     """Descend on a sample of the rows where there are many, then on all of them; or step from batch to batch."""
     if model.solver in BATCHED:
         return _step(model, settings, source, problem)
@@ -230,7 +244,9 @@ def _solve(model: Any, settings: Settings, source: Source, problem: LandmarkAuto
     return solution, solution.point.reshape(best[1].shape)
 
 
-def _step(model: Any, settings: Settings, source: Source, problem: LandmarkAutoencoder) -> tuple[Solution, Tensor]:
+def _step(
+    model: KernelAutoencoder, settings: Settings, source: Source, problem: LandmarkAutoencoder
+) -> tuple[Solution, Tensor]:
     """Steps on batches of rows; the objective of all rows in the end."""
     small, rng = _sampled_problem(model, source, problem), check_seed(model.random_state)
     first = problem if small is None else small
@@ -262,7 +278,9 @@ def _step(model: Any, settings: Settings, source: Source, problem: LandmarkAutoe
     return best[2], best[1]
 
 
-def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -> LandmarkAutoencoder | None:
+def _sampled_problem(
+    model: KernelAutoencoder, source: Source, problem: LandmarkAutoencoder
+) -> LandmarkAutoencoder | None:
     """The problem on a sample of the rows; None where it would not be much smaller."""
     size = max(4 * BLOCK, 16 * problem.dim)
     if source.n < 3 * size:
@@ -276,7 +294,7 @@ def _sampled_problem(model: Any, source: Source, problem: LandmarkAutoencoder) -
     return replace(problem, data=data, sweep=replace(problem.sweep, n=size, weights=weights))
 
 
-def _previous(model: Any, source: Source, p: int) -> Tensor | None:
+def _previous(model: KernelAutoencoder, source: Source, p: int) -> Tensor | None:
     """Parameters of the last fit, if it had the same features."""
     last: AutoencoderModel | None = getattr(model, "model_", None) if model.warm_start else None
     if last is None or last.encoder.coefficients.shape != (source.features.width, p):
@@ -284,7 +302,7 @@ def _previous(model: Any, source: Source, p: int) -> Tensor | None:
     return source.features.unwhiten(torch.as_tensor(last.encoder.coefficients))
 
 
-def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random: bool) -> Tensor:
+def _start(model: KernelAutoencoder, problem: LandmarkAutoencoder, p: int, rng: Any, *, random: bool) -> Tensor:
     """Kernel PCA scores, or random codes, at the best of six scales."""
     moments = problem.moments()
     dim = problem.dim
@@ -318,7 +336,7 @@ def _start(model: Any, problem: LandmarkAutoencoder, p: int, rng: Any, *, random
 
 
 def _model(
-    model: Any,
+    model: KernelAutoencoder,
     settings: Settings,
     source: Source,
     problem: LandmarkAutoencoder,

@@ -6,7 +6,7 @@ Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -24,10 +24,13 @@ from rkhs.estimators.training import read_targets
 from rkhs.features import Storage
 from rkhs.spaces import open_source
 
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+
 __all__ = ["fit_rows"]
 
 
-def fit_rows(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
+def fit_rows(model: KernelAutoencoder, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
     """Fit a :class:`KernelAutoencoder` with free linear parts in the features of a storage."""
     kernel = model._kernel_for(X)
     settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
@@ -64,7 +67,7 @@ def fit_rows(model: Any, storage: Storage, X: Any, targets: Any, sample_weight: 
         return row_model(model, stages, stage, axes, source, output, compared, own=targets is None)
 
 
-def _refuse(model: Any, storage: Storage, settings: Settings, data: Any) -> None:
+def _refuse(model: KernelAutoencoder, storage: Storage, settings: Settings, data: Any) -> None:
     """Refuse what has no closed form on anchors, or is read from elsewhere, and say what to use."""
     kernel = f"use linear_part='kernel' with storage={storage!r}"
     if isinstance(data, Rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,6 +16,9 @@ from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.radial import Gaussian, Matern
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings"]
 
@@ -94,7 +97,7 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def form(estimator: Any) -> str:
+def form(estimator: KernelAutoencoder) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
     Finite features: where the rows are in memory and the solver and the engine are those that know of it.
@@ -109,7 +112,7 @@ def form(estimator: Any) -> str:
     return "free" if defaults and _one_plain_layer(estimator) and _at_hand(estimator) else "kernel"
 
 
-def _at_hand(estimator: Any) -> bool:
+def _at_hand(estimator: KernelAutoencoder) -> bool:
     """Whether the exact model is asked for, or one in finite features whose rows are in the memory of this machine."""
     if isinstance(estimator.storage, str):
         return estimator.storage == "dense"
@@ -117,7 +120,7 @@ def _at_hand(estimator: Any) -> bool:
     return here and estimator.solver == "lbfgs" and not getattr(estimator, "_streamed", False)
 
 
-def _one_plain_layer(estimator: Any) -> bool:
+def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
     """Whether there is one hidden layer and nothing beside it: no other loss, operators, constraint, noise."""
     widths = estimator.n_components
     return (
@@ -129,7 +132,7 @@ def _one_plain_layer(estimator: Any) -> bool:
     )
 
 
-def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
+def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
 
     ``refined`` says whether codes of new items will be refined, which allows a looser encoder.
@@ -182,7 +185,7 @@ def read_settings(estimator: Any, kernel: Kernel, *, refined: bool) -> Settings:
     return settings
 
 
-def _check_linear_part(estimator: Any, settings: Settings) -> None:
+def _check_linear_part(estimator: KernelAutoencoder, settings: Settings) -> None:
     """Refuse what a free linear part does not go with."""
     if settings.linear_part == "kernel":
         return
@@ -198,7 +201,7 @@ def _check_linear_part(estimator: Any, settings: Settings) -> None:
         raise InputError(f"linear_part='free' needs {', '.join(missing)}; use linear_part='kernel'")
 
 
-def _check_constraint(estimator: Any, settings: Settings, domain: str) -> None:
+def _check_constraint(estimator: KernelAutoencoder, settings: Settings, domain: str) -> None:
     """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
 
     Esser et al. (2024), definition 3 and remark 2. ``domain`` is what the kernel reads.
@@ -259,7 +262,7 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel,
     return tuple(kernels)
 
 
-def _read_loss(estimator: Any) -> Loss:
+def _read_loss(estimator: KernelAutoencoder) -> Loss:
     loss = as_loss(estimator.loss)
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
@@ -275,7 +278,7 @@ def _read_loss(estimator: Any) -> Loss:
 
 
 def default_regs(
-    estimator: Any, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
+    estimator: KernelAutoencoder, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
 ) -> tuple[tuple[float, ...], ...]:
     """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first.
 

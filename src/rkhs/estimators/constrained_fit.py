@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -15,11 +15,19 @@ from rkhs.problems.start import kernel_pca_scores, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers.lbfgs import LBFGS
 
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+
 __all__ = ["solve_constrained"]
 
 
 def solve_constrained(
-    estimator: Any, settings: Any, K: Tensor, coordinates: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+    estimator: KernelAutoencoder,
+    settings: Any,
+    K: Tensor,
+    coordinates: Tensor,
+    weights: Tensor | None,
+    previous: list[Tensor] | None,
 ) -> tuple[SphereAutoencoder, Solution]:
     """Solve from every start and keep the lowest objective.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,6 +16,9 @@ from rkhs.problems.pairs import Pairs
 from rkhs.problems.spectral_contrastive import PooledSpectral, SpectralContrastive
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers.lbfgs import LBFGS
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_contrastive import KernelContrastive
 
 __all__ = ["Contrast", "fit_loss"]
 
@@ -41,14 +44,14 @@ class Contrast:
     factored: bool
 
 
-def fit_loss(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
+def fit_loss(model: KernelContrastive, contrast: Contrast) -> tuple[Tensor, Solution]:
     """Minimise the loss of the model; coefficients on the points or on their features, shape (N or r, h)."""
     if model.loss == "simple":
         return _fit_simple(model, contrast)
     return _fit_pooled(model, contrast) if contrast.pairs.negatives is None else _fit_given(model, contrast)
 
 
-def _fit_simple(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
+def _fit_simple(model: KernelContrastive, contrast: Contrast) -> tuple[Tensor, Solution]:
     K, h = contrast.values, model.n_components
     best = SimpleContrastive(K, contrast.pairs, h, bool(model.strict), contrast.factored).solve()
     model.eigenvalues_ = best.eigenvalues.cpu().numpy()
@@ -70,7 +73,7 @@ def _closed(K: Tensor, value: float, route: str) -> Solution:
     return Solution(K, value, Reason.CLOSED_FORM, 1, 1, history=(row,))
 
 
-def _fit_pooled(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
+def _fit_pooled(model: KernelContrastive, contrast: Contrast) -> tuple[Tensor, Solution]:
     K = contrast.values
     problem = PooledSpectral(K, contrast.pairs, model.n_components, contrast.factored)
     bounds = problem.lambda_bounds()
@@ -85,7 +88,7 @@ def _fit_pooled(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
     return best.coefficients, _closed(K, best.value, "features" if contrast.factored else "pool")
 
 
-def _fit_given(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
+def _fit_given(model: KernelContrastive, contrast: Contrast) -> tuple[Tensor, Solution]:
     problem = SpectralContrastive(contrast.values, contrast.pairs, model.n_components, 0.0, factored=contrast.factored)
     low, high = problem.lambda_bounds()
     model.lambda_bounds_ = low, high
@@ -124,7 +127,7 @@ def _fit_given(model: Any, contrast: Contrast) -> tuple[Tensor, Solution]:
     return (turned if contrast.factored else problem.factor.coefficients(turned)), solution
 
 
-def _count_components(model: Any, codes: Tensor, reg: float, high: float) -> None:
+def _count_components(model: KernelContrastive, codes: Tensor, reg: float, high: float) -> None:
     """Report components that the penalty shrank to zero. Theorem 1: with a penalty the optimum is in the span."""
     sizes = (codes * codes).mean(0)
     model.n_components_ = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum())

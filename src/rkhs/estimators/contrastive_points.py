@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,6 +21,9 @@ from rkhs.kernels.base import Kernel
 from rkhs.models import ContrastiveModel, Expansion
 from rkhs.problems.pairs import Pairs
 from rkhs.spaces.digits import refuse_identical
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_contrastive import KernelContrastive
 
 __all__ = ["Points", "open_points", "with_pairs"]
 
@@ -72,7 +75,7 @@ class Points:
         return ContrastiveModel(self.kernel, expansion, codes, norm)
 
 
-def announce_points(model: Any, storage: Storage, builder: PairBuilder, width: int | None = None) -> None:
+def announce_points(model: KernelContrastive, storage: Storage, builder: PairBuilder, width: int | None = None) -> None:
     """Announce a fit in features (as many as may be drawn, if it is before that): four matrices of those of points."""
     m = most_features(storage, builder.items) if width is None else width
     size = 8 if model.dtype == "float64" else 4
@@ -81,7 +84,7 @@ def announce_points(model: Any, storage: Storage, builder: PairBuilder, width: i
     announce(model, Estimate(what, int(n_bytes), "features of all points"), "Use fewer landmarks or features, or rows")
 
 
-def open_points(model: Any, storage: Storage | str, kernel: Kernel, items: Any) -> Points:
+def open_points(model: KernelContrastive, storage: Storage | str, kernel: Kernel, items: Any) -> Points:
     """The training items, in the storage that was asked for."""
     builder = PairBuilder(items, kernel.domain, int(check_seed(model.random_state).randint(2**31)))
     if isinstance(storage, str):
@@ -95,7 +98,7 @@ def open_points(model: Any, storage: Storage | str, kernel: Kernel, items: Any) 
     return points
 
 
-def _all_points(model: Any, storage: Storage | str, points: Points) -> Points:
+def _all_points(model: KernelContrastive, storage: Storage | str, points: Points) -> Points:
     """With the points that pairs have brought."""
     every = points.builder.points
     if isinstance(storage, str) or points.features is None:
@@ -105,14 +108,14 @@ def _all_points(model: Any, storage: Storage | str, points: Points) -> Points:
 
 
 def with_pairs(
-    model: Any, storage: Storage | str, points: Points, y: Any, positives: Any, negatives: Any
+    model: KernelContrastive, storage: Storage | str, points: Points, y: Any, positives: Any, negatives: Any
 ) -> tuple[Points, Pairs]:
     """Pairs of the kind that was asked for, and the points with those that pairs have brought."""
     pairs = _build_pairs(model, points, y, positives, negatives)
     return (_all_points(model, storage, points) if points.builder.extra else points), pairs
 
 
-def _neighbors(model: Any, points: Points) -> Any:
+def _neighbors(model: KernelContrastive, points: Points) -> Any:
     """Rows of the nearest items, by exact kernel values unless they are slow."""
     builder, items, count, kernel = points.builder, points.builder.items, model.n_neighbors, points.kernel
     if points.factored and kernel.domain == "gram":
@@ -122,7 +125,7 @@ def _neighbors(model: Any, points: Points) -> Any:
     return builder.neighbors(points.rows, points.diagonal, count)
 
 
-def _build_pairs(model: Any, points: Points, y: Any, positives: Any, negatives: Any) -> Pairs:
+def _build_pairs(model: KernelContrastive, points: Points, y: Any, positives: Any, negatives: Any) -> Pairs:
     builder = points.builder
     anchors = None
     if positives is not None:

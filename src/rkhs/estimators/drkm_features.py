@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,10 +21,13 @@ from rkhs.models import CodeEncoder, DeepRKMModel, Expansion
 from rkhs.problems.code_ridge import ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
 
+if TYPE_CHECKING:
+    from rkhs.estimators.deep_rkm import DeepRKM
+
 __all__ = ["check_storage", "feature_encoders", "feature_model"]
 
 
-def check_storage(model: Any, storage: Storage, n: int) -> None:
+def check_storage(model: DeepRKM, storage: Storage, n: int) -> None:
     """Refuse what needs a Gram matrix, and announce the memory of a fit."""
 
     def refuse(name: str, instead: str) -> None:

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.optimize
 import torch
@@ -33,6 +33,9 @@ from rkhs.solvers import (
 )
 from rkhs.spaces.digits import refuse_identical
 
+if TYPE_CHECKING:
+    from rkhs.estimators.deep_rkm import DeepRKM
+
 SOLVERS = (
     "subspace",
     "riemannian_lbfgs",
@@ -57,7 +60,7 @@ class Settings:
     constraint: Stiefel
 
 
-def read_settings(estimator: Any) -> Settings:
+def read_settings(estimator: DeepRKM) -> Settings:
     """Check the parameters of the estimator before any data are touched."""
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list)) else (given,)
@@ -116,12 +119,12 @@ def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
     return makers[given](max_iter=max_iter, tol=tol)
 
 
-def build_machine(estimator: Any, settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
+def build_machine(estimator: DeepRKM, settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
     """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes.
 
     The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
     """
-    shared = {"center": estimator.center, "code_scale": estimator.code_scale}
+    shared: dict[str, Any] = {"center": estimator.center, "code_scale": estimator.code_scale}
     per_layer = settings.constraint.blocks is not None
     # The number of components is checked on the whole machine first, for one clear message.
     whole = ConstrainedDRKM.from_gram(
@@ -152,7 +155,7 @@ def build_machine(estimator: Any, settings: Settings, K: Tensor, factored: bool)
 
 
 def solve_machine(
-    estimator: Any, settings: Settings, K: Tensor, kernel: Kernel, items: Any, *, factored: bool = False
+    estimator: DeepRKM, settings: Settings, K: Tensor, kernel: Kernel, items: Any, *, factored: bool = False
 ) -> tuple[ConstrainedDRKM, Solution, Kernel]:
     """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved).
 

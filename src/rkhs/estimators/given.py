@@ -8,7 +8,7 @@ import numpy as np
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, shown
-from rkhs.estimators.gram_views import forget_views, join_new_views, join_training_views
+from rkhs.estimators.gram_views import join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.molecules import fingerprint_rows
@@ -33,7 +33,7 @@ def training_matrix(model: Any, X: Any, kernel: Any) -> Any:
     -------
     X, or array of shape (n, n) or (n, n_bits)
     """
-    forget_views(model)
+    vars(model).pop("view_weights_", None)  # of an earlier fit
     model.fingerprint_ = None
     if kernel.domain == "gram":
         return join_training_views(model, X, kernel)

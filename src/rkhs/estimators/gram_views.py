@@ -14,7 +14,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.custom import Precomputed
 from rkhs.kernels.operator_valued import OperatorKernel
 
-__all__ = ["forget_views", "has_views", "join_new_views", "join_training_views"]
+__all__ = ["has_views", "join_new_views", "join_training_views"]
 
 
 def has_views(X: Any) -> bool:
@@ -28,12 +28,6 @@ def _is_matrix(K: Any) -> bool:
     if isinstance(K, (list, tuple)):
         return bool(K) and isinstance(K[0], (list, tuple))
     return len(getattr(K, "shape", ())) == 2
-
-
-def forget_views(model: Any) -> None:
-    """The model is about to be fitted on other data."""
-    if hasattr(model, "view_weights_"):
-        del model.view_weights_
 
 
 def join_training_views(model: Any, X: Any, kernel: Kernel | OperatorKernel) -> Any:

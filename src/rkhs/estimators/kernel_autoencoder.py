@@ -30,7 +30,8 @@ from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
-from rkhs.estimators.storage import announce_dense, as_storage, is_stream
+from rkhs.estimators.storage import announce_dense, as_storage
+from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, read_targets
 from rkhs.features import Storage, WholeMap
 from rkhs.kernels.base import Kernel
@@ -346,7 +347,7 @@ class KernelAutoencoder(FittedAutoencoder):
             ("dense", "Nystroem", "RandomFeatures"),
             ". The encoder needs a factor of the Gram matrix, which is as large as it",
         )
-        self._streamed = is_stream(X)
+        self._streamed = isinstance(storage, Storage) and is_stream(X)
         if isinstance(storage, Storage):
             fit_features = fit_rows if form(self) == "free" else fit_landmarks
             found = fit_features(self, storage, X, targets, sample_weight)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,6 +20,9 @@ from rkhs.estimators.autoencoder_fit import Encoder, solve_autoencoder
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.losses import Squared
 from rkhs.outputs import OutputSpace
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["effective_gram", "settle_layers", "typical_norm", "typical_residual"]
 
@@ -69,7 +72,7 @@ def effective_gram(grams: Sequence[Tensor], operators: Sequence[np.ndarray | Ten
 
 
 def settle_layers(
-    model: Any,
+    model: KernelAutoencoder,
     settings: Settings,
     encoder: Encoder,
     coordinates: Tensor,

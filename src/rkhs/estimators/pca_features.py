@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -19,10 +19,13 @@ from rkhs.spaces.passes import Data, feature_moments
 from rkhs.spaces.source import BLOCK, open_source
 from rkhs.spaces.sums import Sweep, block_moments
 
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_pca import KernelPCA
+
 __all__ = ["add_rows", "open_features", "takes_more_rows"]
 
 
-def open_features(model: Any, storage: Storage, kernel: Kernel, X: Any, sample_weight: Any) -> MappedSpace:
+def open_features(model: KernelPCA, storage: Storage, kernel: Kernel, X: Any, sample_weight: Any) -> MappedSpace:
     """The space of a storage in finite features."""
     _refuse(model, storage)
     data, _, weights, _ = read_row_weights(model, sample_weight, read_rows(model, X, kernel), kernel)
@@ -34,14 +37,14 @@ def open_features(model: Any, storage: Storage, kernel: Kernel, X: Any, sample_w
     return MappedSpace(source, passes, source.sweep(model._options), storage.m, diagonal)
 
 
-def _announce(model: Any, storage: Storage, data: Any, *, layers: int) -> None:
+def _announce(model: KernelPCA, storage: Storage, data: Any, *, layers: int) -> None:
     n = data.shape[0] if isinstance(data, Rows) else len(data)
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
     codes = model.n_components if isinstance(model.n_components, int) else storage.m
     announce_features(model, storage, n, columns, columns, codes, layers=layers)
 
 
-def takes_more_rows(model: Any) -> bool:
+def takes_more_rows(model: KernelPCA) -> bool:
     """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
     if not isinstance(model.storage, Storage):
         raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
@@ -50,7 +53,7 @@ def takes_more_rows(model: Any) -> bool:
     return True
 
 
-def add_rows(model: Any, storage: Storage, X: Any) -> ComponentsModel:
+def add_rows(model: KernelPCA, storage: Storage, X: Any) -> ComponentsModel:
     """Add rows to the moments of the features, which the first rows choose; the model of all rows so far."""
     _refuse(model, storage)
     if getattr(model, "moments_", None) is None:
@@ -65,6 +68,7 @@ def add_rows(model: Any, storage: Storage, X: Any) -> ComponentsModel:
         data, resolved, features = model._read_new(X), model.model_.kernel, model.model_.map
     options = model._options
     sweep = Sweep(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
+    assert model.moments_ is not None
     first, second, diag = model.moments_
     for block in row_blocks(len(data), BLOCK):
         tile = data[block.start : block.stop]
@@ -81,7 +85,7 @@ def add_rows(model: Any, storage: Storage, X: Any) -> ComponentsModel:
     return ComponentsModel.of(resolved, features, found, model._to_output(found.scores), n)
 
 
-def _refuse(model: Any, storage: Storage) -> None:
+def _refuse(model: KernelPCA, storage: Storage) -> None:
     if not (isinstance(model.loss, str) and model.loss == "squared"):
         raise InputError(f"loss={model.loss!r} needs storage='dense'; use loss='squared' with {storage!r}")
     if model.preimage != "ridge" and not storage.keeps_items:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rkhs._core.arrays import to_tensor
 from rkhs.losses import Loss
+
+if TYPE_CHECKING:
+    from rkhs.estimators.machine import DualRegressor
 
 __all__ = ["RegressionPath"]
 
@@ -35,7 +38,7 @@ class RegressionPath:
     Laforgue et al. (2020), figures 3 and 4.
     """
 
-    estimator: Any
+    estimator: DualRegressor
     regs: list[float]
     losses: list[Loss]
     dual_coefs: np.ndarray

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,10 +21,15 @@ from rkhs.protocols import Reason, Solution
 from rkhs.spaces import Data, fit_euclidean, open_source
 from rkhs.spaces.sums import Sweep, block_ridge
 
+if TYPE_CHECKING:
+    from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+
 __all__ = ["fit_ridge"]
 
 
-def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: Any) -> tuple[MachineModel, Solution]:
+def fit_ridge(
+    model: OperatorKernelRegressor, storage: Storage, X: Any, Y: Tensor, sample_weight: Any
+) -> tuple[MachineModel, Solution]:
     """Fit a regressor with the squared loss in the features of a storage.
 
     Minimises ``sum_i w_i 1/2 |t_i - V^T F(x_i)|^2 + reg/2 |V|^2``.
@@ -55,7 +60,7 @@ def fit_ridge(model: Any, storage: Storage, X: Any, Y: Tensor, sample_weight: An
     return machine, Solution(V, value, Reason.CLOSED_FORM, 1, 1)
 
 
-def _scalar_kernel(model: Any, storage: Storage) -> Any:
+def _scalar_kernel(model: OperatorKernelRegressor, storage: Storage) -> Any:
     """The one scalar kernel; what needs the dual is refused."""
     check_number(model.reg, "reg", above=0.0)
     if not isinstance(as_loss(model.loss), Squared):

@@ -174,7 +174,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     return RobustFit(fitted, inliers, score, threshold, done, settled)
 
 
-def _fitted(model: Any, X: Any, kept: np.ndarray) -> tuple[Any, list[Warning]]:
+def _fitted(model: KernelAutoencoder, X: Any, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
     """A fit, and what it warned of: only what the last fit says is meant for the user."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -182,7 +182,7 @@ def _fitted(model: Any, X: Any, kept: np.ndarray) -> tuple[Any, list[Warning]]:
     return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
 
 
-def _fresh(model: Any) -> Any:
+def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
     """An unfitted copy; a checkpoint belongs to one fit, and here there are several."""
     copy = clone(model)
     return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy

@@ -9,7 +9,7 @@ candidate is tried too, and the next, as long as they are better.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -21,6 +21,9 @@ from rkhs.estimators.choice_report import open_ends
 from rkhs.estimators.row_stages import RowStages, Stage
 from rkhs.estimators.staged_rows import FIRST, stage_sizes
 from rkhs.models import Compared
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["best_stage"]
 
@@ -36,7 +39,9 @@ _WORSE = 2  # candidates in a row after which a path ends
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
-def best_stage(model: Any, settings: Settings, stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:
+def best_stage(
+    model: KernelAutoencoder, settings: Settings, stages: RowStages, previous: Tensor | None
+) -> tuple[Stage, Compared]:
     """Choose regularisers if they are not given, and go through the stages, from ``previous`` codes if any."""
     found: list[Stage] = []
     stage, rest, compared = _first_stages(model, settings, stages, previous)
@@ -52,7 +57,7 @@ def best_stage(model: Any, settings: Settings, stages: RowStages, previous: Tens
 
 
 def _first_stages(
-    model: Any, settings: Settings, stages: RowStages, previous: Tensor | None
+    model: KernelAutoencoder, settings: Settings, stages: RowStages, previous: Tensor | None
 ) -> tuple[Stage, list[int], Compared]:
     """The first stages with the regularisers that were given or chosen, and the sizes of the stages to come."""
     n, rng = len(stages.rows), check_seed(model.random_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -18,10 +18,13 @@ from rkhs.outputs import Euclidean
 from rkhs.problems.semiparametric import PrincipalCoordinates, linear_unit
 from rkhs.spaces import Source
 
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+
 __all__ = ["previous_codes", "row_model"]
 
 
-def previous_codes(estimator: Any, stages: RowStages) -> Tensor | None:
+def previous_codes(estimator: KernelAutoencoder, stages: RowStages) -> Tensor | None:
     """Codes of the rows that are descended on, of the last fit, if it was one to as many rows."""
     model: AutoencoderModel | None = getattr(estimator, "model_", None) if estimator.warm_start else None
     if model is None or model.codes.shape != (len(stages.rows), stages.p) or model.last.linear is None:
@@ -31,7 +34,7 @@ def previous_codes(estimator: Any, stages: RowStages) -> Tensor | None:
 
 
 def row_model(
-    estimator: Any,
+    estimator: KernelAutoencoder,
     stages: RowStages,
     stage: Stage,
     axes: PrincipalCoordinates,

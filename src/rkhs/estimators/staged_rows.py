@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.problems.anchored_autoencoder import STRIP
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = [
     "FIRST",
@@ -159,7 +162,7 @@ def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
     return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
 
 
-def announce_rows(estimator: Any, storage: Storage, n: int, columns: int, outputs: int, p: int) -> None:
+def announce_rows(estimator: KernelAutoencoder, storage: Storage, n: int, columns: int, outputs: int, p: int) -> None:
     """Announce the memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
     fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns

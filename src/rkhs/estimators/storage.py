@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,12 +13,16 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory, readable
 from rkhs.engines import Block, Engine, Rows, Serial, Threads, as_rows
-from rkhs.estimators.base import take
+from rkhs.estimators.base import KernelEstimator, take
+from rkhs.estimators.tiles import is_stream, note_columns
 from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import check_room, resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.digits import check_row_digits
 from rkhs.spaces.source import BLOCK
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_pca import KernelPCA
 
 __all__ = [
     "announce",
@@ -27,10 +31,8 @@ __all__ = [
     "as_storage",
     "build_features",
     "check_blocked",
-    "is_stream",
     "item_features",
     "make_data_engine",
-    "note_columns",
     "read_row_weights",
     "read_rows",
 ]
@@ -64,12 +66,6 @@ def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "")
     raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{why}")
 
 
-def is_stream(X: Any) -> bool:
-    """Whether data are read block by block: memory maps, open rows, paths and Dask collections."""
-    library = type(X).__module__.partition(".")[0]
-    return isinstance(X, (Rows, np.memmap)) or library in ("dask", "dask_expr")
-
-
 def build_features(storage: Storage, kernel: Kernel, items: Any) -> tuple[Kernel, FeatureMap]:
     """Resolve a kernel and choose the features of a storage; landmarks are training items."""
     check_room(storage, items)
@@ -89,7 +85,7 @@ def item_features(kernel: Kernel, features: FeatureMap, items: Any) -> Tensor:
     return F
 
 
-def check_blocked(estimator: Any, kernel: Kernel, n: int) -> None:
+def check_blocked(estimator: KernelPCA, kernel: Kernel, n: int) -> None:
     """Refuse what recomputed tiles cannot do, and announce their memory."""
     if kernel.domain == "gram":
         raise InputError("storage='blocked' recomputes kernel values; a Gram matrix is there already: use 'dense'")
@@ -105,7 +101,7 @@ def check_blocked(estimator: Any, kernel: Kernel, n: int) -> None:
     announce(estimator, Estimate(what, n_bytes, "tiles and bases of n x 1000"), "Use storage=Nystroem(m)")
 
 
-def make_data_engine(estimator: Any, blocks: tuple[Block, ...]) -> Engine:
+def make_data_engine(estimator: KernelEstimator, blocks: tuple[Block, ...]) -> Engine:
     """Who computes the blocks: the engine that was asked for, or threads where there are several blocks and cores."""
     if getattr(estimator, "_engine", None) is not None:
         return estimator._engine
@@ -113,7 +109,7 @@ def make_data_engine(estimator: Any, blocks: tuple[Block, ...]) -> Engine:
     return Serial() if len(blocks) == 1 or device != "cpu" else Threads(torch.get_num_threads())
 
 
-def announce(estimator: Any, estimate: Estimate, advice: str) -> None:
+def announce(estimator: KernelEstimator, estimate: Estimate, advice: str) -> None:
     """Say how much memory a fit will take, and refuse one that cannot fit.
 
     Parameters
@@ -135,7 +131,7 @@ def announce(estimator: Any, estimate: Estimate, advice: str) -> None:
         sys.stderr.write(f"{estimate.what}: about {readable(estimate.n_bytes)} ({estimate.parts})\n")
 
 
-def announce_dense(estimator: Any, n: int, matrices: float, advice: str | None = None) -> None:
+def announce_dense(estimator: KernelEstimator, n: int, matrices: float, advice: str | None = None) -> None:
     """Announce a fit that holds so many n x n matrices.
 
     Parameters
@@ -159,7 +155,7 @@ def announce_dense(estimator: Any, n: int, matrices: float, advice: str | None =
 
 
 def announce_features(
-    estimator: Any, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int
+    estimator: KernelEstimator, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int
 ) -> None:
     """Announce a fit in finite features.
 
@@ -188,7 +184,7 @@ def announce_features(
     announce(estimator, Estimate(what, int(n_bytes), "tiles, m x m matrices and codes"), advice)
 
 
-def read_rows(model: Any, X: Any, kernel: Kernel) -> Any:
+def read_rows(model: KernelEstimator, X: Any, kernel: Kernel) -> Any:
     """Training data: rows that are read from where they are, a tensor, or a list."""
     if kernel.domain == "vectors" and is_stream(X):
         model._check_columns("stream")
@@ -198,22 +194,8 @@ def read_rows(model: Any, X: Any, kernel: Kernel) -> Any:
     return model._read_training(X, kernel, at_least=1)
 
 
-def note_columns(model: Any, rows: Rows, X: Any, *, reset: bool) -> None:
-    """Remember, or check, the number of columns of rows that are not in memory."""
-    if reset:
-        model._forget_features()
-        model.n_features_in_ = rows.shape[1]
-        dtype = np.dtype(getattr(X, "dtype", np.float64))
-        model._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    elif rows.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"X has {rows.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features "
-            "as input"
-        )
-
-
 def read_row_weights(
-    model: Any, sample_weight: Any, data: Any, kernel: Kernel, goal: Any = None
+    model: KernelEstimator, sample_weight: Any, data: Any, kernel: Kernel, goal: Any = None
 ) -> tuple[Any, Any, np.ndarray | None, float]:
     """Rows of positive weight, their targets if any are given, their weights in float64, and the sum of all weights.
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,9 +16,20 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
 from rkhs.engines import ArrayRows, Rows, as_rows
-from rkhs.estimators.storage import is_stream, note_columns
 
-__all__ = ["TILE_BYTES", "encode_tiles", "tile_rows", "tiles", "transform_file", "transform_rows"]
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
+
+__all__ = [
+    "TILE_BYTES",
+    "encode_tiles",
+    "is_stream",
+    "note_columns",
+    "tile_rows",
+    "tiles",
+    "transform_file",
+    "transform_rows",
+]
 
 TILE_BYTES = 2**26
 """Kernel values of one tile."""
@@ -35,7 +46,27 @@ def tiles(n: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def encode_tiles(model: Any, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
+def is_stream(X: Any) -> bool:
+    """Whether data are read block by block: memory maps, open rows, paths and Dask collections."""
+    library = type(X).__module__.partition(".")[0]
+    return isinstance(X, (Rows, np.memmap)) or library in ("dask", "dask_expr")
+
+
+def note_columns(model: KernelEstimator, rows: Rows, X: Any, *, reset: bool) -> None:
+    """Remember, or check, the number of columns of rows that are not in memory."""
+    if reset:
+        model._forget_features()
+        model.n_features_in_ = rows.shape[1]
+        dtype = np.dtype(getattr(X, "dtype", np.float64))
+        model._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    elif rows.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"X has {rows.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features "
+            "as input"
+        )
+
+
+def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
     """Results of a fitted model for rows of any origin, tile by tile, in the dtype of the training data.
 
     Parameters

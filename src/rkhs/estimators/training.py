@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -15,6 +15,9 @@ from rkhs._core.ownership import own
 from rkhs.augment import GaussianNoise, augmented
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.kernels.base import Kernel
+
+if TYPE_CHECKING:
+    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["Training", "read_targets"]
 
@@ -63,7 +66,7 @@ class Training:
         return replace(self, items=items, goal=self.goal.repeat(copies, 1), weights=weights)
 
 
-def read_targets(model: Any, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:
+def read_targets(model: KernelAutoencoder, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:
     """The targets in the form that the output reads; the items themselves if none are given."""
     n, output_kernel = len(items), settings.output_kernel
     domain = kernel.domain if output_kernel is None else output_kernel.domain
