@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
+from rkhs.data.fast_text import numbers_of_large_file
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import parquet_titles, read_parquet_numbers, read_parquet_text
@@ -315,7 +317,15 @@ def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
     if extension == ".parquet":
         return read_parquet_numbers(file, index_column=options.index_column, **chosen)
     opened = _open(file, extension, options, *_named(options))
-    return read_numbers(opened, index_column=options.index_column, **chosen)
+    fast = partial(
+        numbers_of_large_file,
+        file,
+        header=opened.names is not None,
+        width=opened.width,
+        delimiter=_delimiter(options, extension),
+        encoding=options.encoding,
+    )
+    return read_numbers(replace(opened, whole=fast), index_column=options.index_column, **chosen)
 
 
 def _named(options: _Options) -> tuple[Any, ...]:

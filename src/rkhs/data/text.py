@@ -9,7 +9,7 @@ import csv
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +53,8 @@ class TextFile:
         The data rows still to be read.
     has_row_names : bool or None, default=None
         Whether the first column holds row names, where rows read before have shown it; None: these rows decide.
+    whole : callable, default=None
+        Gives all cells at once if they are numbers, else None.
     """
 
     source: str
@@ -60,6 +62,7 @@ class TextFile:
     width: int
     rows: Iterator[Row]
     has_row_names: bool | None = None
+    whole: Callable[[], np.ndarray | None] | None = None
 
 
 @dataclass
@@ -210,6 +213,11 @@ def read_numbers(
         positions = positions[1:]
     if not positions:
         raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
+    everything = file.whole() if file.whole is not None and index is None else None
+    if everything is not None:  # no column holds names
+        kept = [0, *positions] if maybe_index and wanted is None else positions
+        names = None if file.names is None else tuple(file.names[i] for i in kept)
+        return Table(np.ascontiguousarray(everything[:, kept]), None, names)
     first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
     row_names = tuple(map(unescape_formula, first_cells.texts)) if index is not None else None
     if maybe_index:
