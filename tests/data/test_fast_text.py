@@ -90,6 +90,13 @@ def test_plain_numbers_take_the_fast_way(
         assert fast == slow
 
 
+def test_a_first_row_of_infinities_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("0.0,inf,inf\n")
+    with pytest.raises(InputError, match="expected a finite number in every cell"):
+        read_table(path)
+
+
 def test_small_files_and_files_without_pandas_are_left_to_the_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from rkhs.kernels import (
     Polynomial,
     Precomputed,
     Tanimoto,
+    kernel_from_name,
 )
 from tests.reference import kernels as naive
 
@@ -234,3 +235,8 @@ def test_min_max_is_not_psd_on_negative_numbers() -> None:
         np.linalg.eigvalsh(naive.pairwise(naive.min_max, *(2 * [rng.normal(size=(6, 3))])))[0] for _ in range(50)
     )
     assert smallest < -0.1
+
+
+def test_cosine_is_that_of_scikit_learn() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 4))
+    np.testing.assert_allclose(kernel_from_name("cosine")(X, X[:2]), pairwise.cosine_similarity(X, X[:2]), atol=1e-14)

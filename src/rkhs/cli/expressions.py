@@ -149,10 +149,14 @@ def parse_value(text: str, what: str) -> Any:
 
 def _build(node: ast.expr, what: str) -> Any:
     """Objects from a syntax tree: numbers, texts, names and calls of known classes, +, * and sequences."""
+    from rkhs.kernels import Linear, Normalized
+
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         pass
+    if isinstance(node, ast.Name) and _key(node.id) == "cosine":  # made of two classes
+        return Normalized(Linear())
     if isinstance(node, ast.Name):
         return _find(node.id, what)()
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -28,7 +28,7 @@ folder in the TU format or of .graphml and .edgelist files), series (.ts; --kind
 
 kernels: a name, name(parameter=value), and sums, products and multiples of such: 'gaussian(gamma=median) + 0.1*linear'.
 Quote them for the shell. Names and short names, with the defaults by kind marked *:
-  vectors    gaussian (rbf), laplacian, matern, linear, polynomial (poly), arccosine, ntk
+  vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
   molecules  tanimoto *, minmax (* for counts)
   graphs     weisfeilerlehman (wl) *, shortestpath (sp), randomwalk (rw)
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *

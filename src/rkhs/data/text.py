@@ -339,7 +339,8 @@ def _is_grid(values: Sequence[float | None]) -> bool:
     grid = np.array([math.nan if value is None else value for value in values])
     if len(grid) < 3:
         return bool(np.array_equal(grid, np.arange(len(grid))))
-    steps = np.diff(grid)
+    with np.errstate(invalid="ignore"):  # of two infinities in a row
+        steps = np.diff(grid)
     return bool(np.all(steps > 0) and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0))
 
 

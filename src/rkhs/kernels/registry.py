@@ -14,6 +14,7 @@ from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.borrowed import FromSklearn
 from rkhs.kernels.custom import FromFunction, Precomputed
+from rkhs.kernels.derived import Normalized
 from rkhs.kernels.discrete import MinMax, Tanimoto
 from rkhs.kernels.dot_product import Linear, Polynomial
 from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
@@ -37,6 +38,7 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "laplacian": Laplacian,
     "matern": Matern,
     "linear": Linear,
+    "cosine": lambda: Normalized(Linear()),
     "polynomial": Polynomial,
     "poly": Polynomial,
     "arccosine": ArcCosine,
@@ -73,10 +75,11 @@ def kernel_from_name(name: str) -> Kernel:
     Parameters
     ----------
     name : str
-        "gaussian" or "rbf", "laplacian", "matern", "linear", "polynomial" or "poly", "arccosine", "ntk", "tanimoto",
-        "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian", "weisfeiler_lehman" or
-        "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mismatch", "gappy", "shift_invariant" or
-        "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw", "molecule_tanimoto", "precomputed".
+        "gaussian" or "rbf", "laplacian", "matern", "linear", "cosine", "polynomial" or "poly", "arccosine", "ntk",
+        "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
+        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mismatch", "gappy",
+        "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
+        "molecule_tanimoto", "precomputed".
 
     Returns
     -------
