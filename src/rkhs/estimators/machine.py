@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, reading, to_tensor
@@ -191,6 +191,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         ndarray of shape (m,) or (m, q)
             As ``y`` was in fit; a tensor if ``X`` is one.
         """
+        check_is_fitted(self)
         return give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
