@@ -134,6 +134,7 @@ def test_every_method_runs_on_circles() -> None:
     [
         ({"y": np.zeros(150)}, "at least two classes"),
         ({"y": 3}, "y must hold one label a row"),
+        ({"y": {1, 2}}, "y must hold one label a row"),
         ({"y": [1, "a", None] * 50}, "y must hold one label a row"),
         ({"seed": []}, "seed must be an integer from 0 to 2147483"),
         ({"gammas": 3}, "gammas must be a sequence of numbers"),

@@ -349,3 +349,16 @@ def test_how_a_mixed_table_takes_gaps_is_one_of_two_words() -> None:
     for wrong in (np.ones(2), "drop", None):
         with pytest.raises(InputError, match=r"^MixedTable\.missing must be"):
             MixedTable(missing=wrong)([(1.0, "a"), (None, "b")])
+
+
+def test_items_of_a_size_near_the_smallest_number_count_as_zero() -> None:
+    K = np.full((3, 3), 3e-321)
+    K[2] = K[:, 2] = 0.0
+    K[2, 2] = 4.0
+    kernel = Normalized(Precomputed())
+    np.testing.assert_array_equal(kernel(K), np.diag([0.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(kernel.diag(K), [0.0, 0.0, 1.0])
+
+
+def test_a_mixed_table_of_strange_columns_has_a_text() -> None:
+    assert "columns=1.5" in repr(MixedTable(columns=1.5))

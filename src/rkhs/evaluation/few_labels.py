@@ -207,10 +207,11 @@ def _labels(y: Any) -> np.ndarray:
     """One label a row, which can be sorted; or None in arrays of objects."""
     labels = read_values(y, "y")
     try:
-        np.unique(labels[_known(labels)] if labels.dtype == object else labels)
+        sortable = labels.ndim == 1
+        np.unique(labels[_known(labels)] if sortable and labels.dtype == object else labels)
     except TypeError:  # labels of several kinds
-        labels = np.empty((0, 0))
-    if labels.ndim != 1 or labels.dtype.kind not in "biufUSO":
+        sortable = False
+    if not sortable or labels.dtype.kind not in "biufUSO":
         raise InputError(f"y must hold one label a row, all of a kind; got {shown(y)}")
     return labels
 

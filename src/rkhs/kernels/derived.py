@@ -38,6 +38,11 @@ class _Derived(Composite):
         return self if resolved is base else type(self)(**{**self.get_params(deep=False), "base": resolved})
 
 
+def _has_size(d: Tensor) -> Tensor:
+    """Whether a squared norm is positive and has all its digits."""
+    return d >= torch.finfo(d.dtype).tiny
+
+
 class Normalized(_Derived):
     """Cosine of a kernel, ``k(x, y) = base(x, y) / sqrt(base(x, x) base(y, y))``.
 
@@ -68,8 +73,8 @@ class Normalized(_Derived):
 
     @staticmethod
     def _rates(d: Tensor) -> Tensor:
-        """``d^(-1/2)``, zero where ``d`` is not positive."""
-        return torch.where(d > 0.0, d.clamp_min(torch.finfo(d.dtype).tiny).rsqrt(), 0.0)
+        """``d^(-1/2)``, zero where ``d`` is not positive, or has lost its digits near the smallest number."""
+        return torch.where(_has_size(d), d.clamp_min(torch.finfo(d.dtype).tiny).rsqrt(), 0.0)
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         K = self.base._gram(X, Y)
@@ -79,11 +84,11 @@ class Normalized(_Derived):
 
     def _diag(self, X: Any) -> Tensor:
         d = self.base._diag(X)
-        return (d > 0.0).to(d.dtype)
+        return _has_size(d).to(d.dtype)
 
     def _column_diag(self, X: Any, Y: Any) -> Tensor:
         d = self.base._column_diag(X, Y)
-        return (d > 0.0).to(d.dtype)
+        return _has_size(d).to(d.dtype)
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         dense = S.dense() if isinstance(S, Outer) else S

@@ -83,7 +83,10 @@ class MixedTable(Kernel):
         """The parameters; of the training columns only how many there are of each kind."""
         words = [f"{name}={getattr(self, name)!r}" for name in ("gamma", "categorical", "missing")]
         if self.columns is not None:
-            kinds = [column["kind"] for column in self.columns]
+            try:
+                kinds = [column["kind"] for column in self.columns]
+            except (TypeError, KeyError, IndexError):  # no columns that resolve wrote: refused at the first use
+                return super().__repr__()
             counted = {"number": "of numbers", "category": "of texts", "empty": "empty"}
             found = [f"{kinds.count(kind)} {what}" for kind, what in counted.items() if kind in kinds]
             words.append(f"columns={', '.join(found)!r}")
