@@ -91,7 +91,7 @@ def brief(value: object) -> str:
     --------
     >>> from rkhs._core.errors import brief
     >>> brief("C" * 100_000)[-30:]
-    "CCCCCCC' (100,002 characters)"
+    "CCCCCCCC' (100,002 characters)"
     """
     return shortened(" ".join(repr(value).split()))
 
