@@ -168,3 +168,8 @@ def test_arguments_of_a_split_are_named(named: dict[str, Any]) -> None:
         split_rows(**{"y": Y, "split": 0, **named})
     with pytest.raises(InputError, match="unlabelled must be a share of at least 3 rows"):
         split_rows(Y, 0, unlabelled=1e-300)
+
+
+def test_rows_without_a_label_are_not_split() -> None:
+    with pytest.raises(InputError, match=r"^y must hold a label in every row; got None in row 3\. Leave such rows out"):
+        split_rows(np.array(["a", "b", "a", None, "b"] * 20, dtype=object), 0)

@@ -185,6 +185,9 @@ def split_rows(
     first = check_number(unlabelled, "unlabelled", above=0.0, at_most=0.95)
     second = check_number(labelled, "labelled", above=0.0, at_most=0.95)
     y = _labels(y)
+    if y.dtype == object and len(_known(y)) < len(y):
+        row = int(np.setdiff1d(np.arange(len(y)), _known(y))[0])
+        raise InputError(f"y must hold a label in every row; got {y[row]!r} in row {row}. Leave such rows out")
     split = check_count(split, "split", at_least=0, at_most=2**31)
     seed = check_count(seed, "seed", at_least=0, at_most=_MOST_SEEDS)
     n, classes = len(y), len(np.unique(y))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import rkhs
+from rkhs.estimators.fitted import Fitted
 from rkhs.kernels import Gaussian
 from tests.contracts.estimator_examples import estimators
 from tests.contracts.kernel_examples import EXAMPLES, has_function
@@ -168,7 +169,9 @@ def _add_named(case: Case, kind: type, plan: Plan, params: dict[str, Any]) -> No
 
 
 def _finite_attributes(case: Case, model: Any, besides: Set[str] = frozenset()) -> None:
-    for name, value in vars(model).items():
+    held = {name for kind in type(model).__mro__ for name, value in vars(kind).items() if isinstance(value, Fitted)}
+    for name in sorted({*vars(model), *held} - {"model_"}):
+        value = getattr(model, name, None)
         ours = name.endswith("_") and not name.startswith("_") and name not in MAY_HOLD_NAN | besides
         if ours and not all(np.isfinite(part).all() for part in numbers(value)):
             case.fail("silent NaN", f"{name} holds NaN or infinity")

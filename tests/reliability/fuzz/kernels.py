@@ -104,8 +104,8 @@ def _rounding(kernel: Kernel, X: Any) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             known = kernel.resolve(kernel.read(X))
-        sizes = np.asarray(known.base.diag(X))
-        return min(1.0, 16.0 * known.gamma * float(np.finfo(sizes.dtype).eps * sizes.max()))
+        sizes = known.base._diag(kernel.read(X))  # infinite ones are refused only where they are asked for
+        return min(1.0, 16.0 * known.gamma * float(torch.finfo(sizes.dtype).eps * sizes.max()))
     if not isinstance(kernel, Centered):
         return 0.0
     K = np.asarray(X if isinstance(kernel.base, Precomputed) else kernel.base(X))
