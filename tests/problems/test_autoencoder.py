@@ -32,7 +32,8 @@ def test_gradient_of_every_block_has_taylor_slope_two(layers: int, operators: bo
     problem = net.reduced
     parts = net.random(net.widths, rows=problem.factor.dim)
     point = problem.pack(parts)
-    _, grad = problem.value_and_grad(point)
+    value, grad = problem.value_and_grad(point)
+    assert value == pytest.approx(problem.value(point), rel=1e-12)
     rng = np.random.default_rng(seed)
     for block in range(layers - 1):
         direction = [torch.zeros_like(p) for p in parts]
