@@ -299,7 +299,7 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
             MoleculeTanimoto(**named)(["CC"])
 
 
-@pytest.mark.parametrize("means", [math.nan, 3.0, [math.nan, 0.0, 0.0], [[0.0]]])
+@pytest.mark.parametrize("means", [math.nan, 3.0, [], [math.nan, 0.0, 0.0], [[0.0]]])
 def test_means_of_a_centre_are_finite_numbers(means: Any) -> None:
     with pytest.raises(InputError, match=r"Centered\.means must be finite"):
         Centered(Linear(1.0), X, None, means)(X)

@@ -140,3 +140,10 @@ def test_a_step_that_went_too_far_is_shortened_before_the_gradient_is_asked() ->
     torch.testing.assert_close(once[:3], problem.goal[:3])  # the whole step, a quarter, a sixteenth
     assert (problem.values(once) <= problem.values(start)).all()
     torch.testing.assert_close(PreimageDescent(2000, 1e-12).solve(problem, start), problem.goal, rtol=1e-6, atol=1e-6)
+
+
+def test_of_points_that_rounding_cannot_tell_apart_the_first_is_nearest() -> None:
+    rng = np.random.default_rng(5)
+    X = torch.as_tensor(1.0 + 2e-8 * rng.normal(size=(12, 3)))  # kernel values differ in the last digit only
+    weights = torch.as_tensor(rng.normal(size=(40, 12)))
+    assert Preimage(Gaussian(0.5), X, weights).nearest().unique().tolist() == [0]

@@ -278,7 +278,7 @@ class Centered(_Derived):
     def _known(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """Weights of the training items and the means there."""
         means = tensor_like(self.means, K, "Centered.means")
-        if means.ndim != 1 or not bool(torch.isfinite(means).all()):
+        if means.ndim != 1 or len(means) == 0 or not bool(torch.isfinite(means).all()):
             raise InputError(f"Centered.means must be finite numbers, one a training item; got {self.means!r:.60}")
         if self.weights is None:
             return torch.full_like(means, 1.0 / len(means)), means

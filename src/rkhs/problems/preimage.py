@@ -78,6 +78,9 @@ class Preimage:
         return state[2]
 
     def nearest(self) -> Tensor:
-        """Row numbers of the best points of ``X`` itself, shape (m,)."""
-        cross = self.weights @ self.kernel._gram(self.X)
-        return torch.argmin(self.kernel._diag(self.X)[None, :] - 2.0 * cross, dim=1)
+        """Row numbers of the best points of ``X`` itself, shape (m,): the first of those that rounding cannot tell apart."""
+        diag = self.kernel._diag(self.X)
+        values = diag - 2.0 * self.weights @ self.kernel._gram(self.X)
+        size = diag.abs().max() + 2.0 * self.weights.abs().sum(dim=1, keepdim=True) * diag.abs().max()
+        best = values.min(dim=1, keepdim=True).values + 8.0 * torch.finfo(values.dtype).eps * size
+        return (values <= best).to(torch.uint8).argmax(dim=1)
