@@ -85,7 +85,7 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
         _same(case, f"k({name})", lambda A: kernel(A), given, meant, kernel)
         if kernel.domain == "vectors" and cross.answered:
             given, meant = held(case, Y, name)
-            _same(case, f"k({name}, X)", lambda A: kernel(A, X), given, meant, kernel)
+            _same(case, f"k({name}, X)", lambda A: kernel(A, X), given, meant, kernel, X)
     if kernel.domain == "vectors" and cross.answered:
         _rows(case, kernel, Y, X, cross.value, X)
     name, bad = refused(case, X)
@@ -95,20 +95,22 @@ def _on_matrices(case: Case, kernel: Kernel, X: np.ndarray, Y: np.ndarray) -> No
         case.call(f"k(X, {name})", kernel, X, bad, may_name=READS)
 
 
-def _rounding(kernel: Kernel, X: Any) -> float:
+def _rounding(kernel: Kernel, X: Any, among: Any = None) -> float:
     """What rounding leaves of equal items less their mean: nothing but it may stand in a centred matrix.
+
+    The items that the kernel takes its bandwidth from are ``among``, or else ``X``.
 
     And of a distance that is a difference of kernel values: a bandwidth of the size of the rounding makes it large.
     """
     if isinstance(kernel, GaussianOf):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            known = kernel.resolve(kernel.read(X))
+            known = kernel.resolve(kernel.read(X if among is None else among))
         sizes = known.base._diag(kernel.read(X))  # infinite ones are refused only where they are asked for
         return min(1.0, 16.0 * known.gamma * float(torch.finfo(sizes.dtype).eps * sizes.max()))
     if not isinstance(kernel, Centered):
         return 0.0
-    K = np.asarray(X if isinstance(kernel.base, Precomputed) else kernel.base(X))
+    K = np.asarray(X if isinstance(kernel.base, Precomputed) else kernel.base(X, among))
     return 64.0 * float(np.finfo(K.dtype).eps * np.abs(K).max())
 
 
@@ -123,7 +125,15 @@ def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
         case.agree("k(tensor with gradient) without recording", found.value, own.value, rtol=1e-12)
 
 
-def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, meant: np.ndarray, kernel: Kernel) -> None:
+def _same(
+    case: Case,
+    what: str,
+    function: Callable[[Any], Any],
+    given: Any,
+    meant: np.ndarray,
+    kernel: Kernel,
+    among: Any = None,
+) -> None:
     """A container gives what the plain array gives that it means."""
     dtype = given.dtype if isinstance(given, torch.Tensor) else np.asarray(given).dtype  # a frame has none of its own
     single = str(dtype).endswith(("float32", "f4"))
@@ -134,7 +144,7 @@ def _same(case: Case, what: str, function: Callable[[Any], Any], given: Any, mea
     if plain.answered != found.answered:
         case.fail("disagreement", f"{what}: {found.error or 'answered'}; the plain array: {plain.error or 'answered'}")
     elif plain.answered:
-        left = _rounding(kernel, meant.astype("f4") if single else meant)
+        left = _rounding(kernel, meant.astype("f4") if single else meant, among)
         case.agree(what, found.value, plain.value, rtol=1e-5 if single else 1e-9, atol=left)
         case.expect(isinstance(found.value, torch.Tensor) == isinstance(given, torch.Tensor), f"{what}: container")
 
