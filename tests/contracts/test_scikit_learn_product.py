@@ -28,7 +28,17 @@ STORAGES: dict[str, list[Any]] = {
 
 
 # They ask for 1e-7, which single precision has not: see docs/user/precision.md and test_single_precision.
-ROUNDED = frozenset({"check_methods_subset_invariance", "check_sample_weight_equivalence_on_dense_data"})
+ROUNDED = frozenset(
+    {
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_sample_weight_equivalence_on_dense_data",
+    }
+)
+
+# Rows are drawn with the chances of their weights: a row of weight two and two equal rows are not the same draw. The
+# autoencoder draws the anchors of its decoder with every storage, and names no row twice.
+DRAWN = frozenset({"check_sample_weight_equivalence_on_dense_data"})
 
 
 def single(X: Any) -> Any:
@@ -81,9 +91,9 @@ def products() -> list[Any]:
 @pytest.mark.parametrize("estimator", products())
 def test_check_estimator_passes_in_every_storage_and_precision(estimator: BaseEstimator) -> None:
     params = estimator.get_params()
-    check_all(
-        estimator, ROUNDED if params["dtype"] == "float32" or type(estimator).__module__ == __name__ else frozenset()
-    )
+    single_precision = params["dtype"] == "float32" or type(estimator).__module__ == __name__
+    drawn = type(estimator).__name__ == "KernelAutoencoder" and not isinstance(params["storage"], str)
+    check_all(estimator, (ROUNDED if single_precision else frozenset()) | (DRAWN if drawn else frozenset()))
 
 
 def test_every_other_storage_is_refused() -> None:

@@ -240,3 +240,10 @@ def test_min_max_is_not_psd_on_negative_numbers() -> None:
 def test_cosine_is_that_of_scikit_learn() -> None:
     X = np.random.default_rng(0).normal(size=(6, 4))
     np.testing.assert_allclose(kernel_from_name("cosine")(X, X[:2]), pairwise.cosine_similarity(X, X[:2]), atol=1e-14)
+
+
+def test_a_training_matrix_is_symmetric_to_the_last_bit() -> None:
+    data = 3e3 * np.random.default_rng(8).normal(size=(300, 70))
+    for kernel in (Gaussian(2e-8), Matern(1.5, 1e-6)):
+        K = kernel(data)
+        assert (K == K.T).all()

@@ -78,7 +78,7 @@ class Preimage:
         return state[2]
 
     def nearest(self) -> Tensor:
-        """Row numbers of the best points of ``X`` itself, shape (m,): the first of those that rounding cannot tell apart."""
+        """Row numbers of the best points of ``X`` itself, shape (m,): the first of those that rounding makes equal."""
         diag = self.kernel._diag(self.X)
         values = diag - 2.0 * self.weights @ self.kernel._gram(self.X)
         size = diag.abs().max() + 2.0 * self.weights.abs().sum(dim=1, keepdim=True) * diag.abs().max()

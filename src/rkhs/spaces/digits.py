@@ -67,7 +67,7 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
 
 
 def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | float) -> None:
-    """Warn where results ``k(x, X) B`` of kernel values and coefficients are small beside the rounding of their terms.
+    """Warn where results ``k(x, X) B`` are small beside the rounding of their terms; refuse where they are below it.
 
     The terms of one result have errors of about ``eps k(x, x)`` each, so that it has one of
     ``eps k(x, x) ||B||``.
@@ -82,6 +82,11 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
         ``B``.
     results : Tensor of shape (n, p), or float
         Those of the training items, or their size.
+
+    Raises
+    ------
+    InputError
+        If rounding is as large as the results.
     """
     if 0 in coefs.shape:
         return
@@ -89,13 +94,15 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     eps = float(torch.finfo(torch.float64 if model.dtype == "float64" else torch.float32).eps)
     norm = float(torch.as_tensor(coefs).norm(dim=0).max())
     lost = eps * largest * norm
-    if size > 0.0 and lost > max(_FEW, 1e3 * eps) * size:
-        warnings.warn(
-            f"{type(model).__name__}: results of size {size:.1e} are sums of terms as large as {largest * norm:.1e}, "
-            f"so that rounding leaves them some {max(0.0, -math.log10(lost / size)):.0f} digits. {_CENTER}",
-            RoundingWarning,
-            stacklevel=4,
-        )
+    if size <= 0.0 or lost <= max(_FEW, 1e3 * eps) * size:
+        return
+    said = (
+        f"results of size {size:.1e} are sums of terms as large as {largest * norm:.1e}, so that rounding leaves them"
+    )
+    if lost >= size:
+        raise InputError(f"{said} no digit. {_CENTER}")
+    digits = -math.log10(lost / size)
+    warnings.warn(f"{type(model).__name__}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning, stacklevel=4)
 
 
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:

@@ -142,6 +142,9 @@ def walk(case: Case, name: str) -> None:
 
 def _other_minimum(first: Any, second: Any) -> bool:
     """Whether two fits began at the same value and ended in different minima: rounding decides at a saddle point."""
+    if isinstance(first, rkhs.KernelAutoencoder) and getattr(first.kernel, "nu", None) == 0.5:
+        # Kinks at every anchor: rounding chooses the valley. The values of the two differ by little all the same.
+        return abs(first.objective_ / second.objective_ - 1.0) < 1e-2
     a, b = (getattr(model, "history_", None) for model in (first, second))
     if not a or not b or not isinstance(first, rkhs.DeepRKM):
         return False
