@@ -247,3 +247,14 @@ def test_a_training_matrix_is_symmetric_to_the_last_bit() -> None:
     for kernel in (Gaussian(2e-8), Matern(1.5, 1e-6)):
         K = kernel(data)
         assert (K == K.T).all()
+
+
+def test_tanimoto_of_rows_far_apart_in_size_does_not_depend_on_the_batch() -> None:
+    sizes = np.array([1.0, 1e-200, 3e-200, 0.0, 1e308, 1e12, 2e307])
+    data = sizes[:, None] * np.abs(np.random.default_rng(9).normal(size=(7, 4))).clip(0.1, 1.0)
+    whole = Tanimoto()(data)
+    alone = np.block([[Tanimoto()(data[i : i + 1], data[j : j + 1]) for j in range(7)] for i in range(7)])
+    np.testing.assert_allclose(whole, alone, rtol=1e-13, atol=0.0)
+    one, other = data[1] * 1e200, data[2] * 1e200
+    np.testing.assert_allclose(whole[1, 2], one @ other / (one @ one + other @ other - one @ other), rtol=1e-13)
+    assert whole[3].tolist() == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]

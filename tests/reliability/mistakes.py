@@ -112,8 +112,8 @@ MISTAKES = (
     Mistake(
         "two empty sets are unlike",
         "kernels/discrete.py",
-        "K[empty_a[:, None], empty_b] = 1.0",
-        "K[empty_a[:, None], empty_b] = 0.0",
+        "K[(s == 0.0).nonzero(), (t == 0.0).nonzero()[:, 0]] = 1.0",
+        "K[(s == 0.0).nonzero(), (t == 0.0).nonzero()[:, 0]] = 0.0",
         ("kernels/test_molecules.py", *_KERNELS),
     ),
     Mistake(

@@ -56,15 +56,18 @@ class Tanimoto(VectorKernel):
         packed = jaccard(X, Y, bits_only=True)
         if packed is not None:
             return packed
-        A, B = _common_scale(X, Y)
-        a = (A * A).sum(1)
-        b = a if Y is None else (B * B).sum(1)
-        K = A.new_empty(A.shape[0], B.shape[0])
-        for start in range(0, A.shape[0], _ROWS):
-            rows = slice(start, min(start + _ROWS, A.shape[0]))
-            K[rows] = self._parts(A[rows], B, a[rows], b)[0]
-        empty_a, empty_b = (a == 0.0).nonzero().flatten(), (b == 0.0).nonzero().flatten()
-        K[empty_a[:, None], empty_b] = 1.0
+        B = X if Y is None else Y
+        s, t = X.abs().amax(1), B.abs().amax(1)
+        if _squares_fit(torch.cat([s, t])):
+            a = (X * X).sum(1)
+            b = a if Y is None else (B * B).sum(1)
+            K = X.new_empty(X.shape[0], B.shape[0])
+            for start in range(0, X.shape[0], _ROWS):
+                rows = slice(start, min(start + _ROWS, X.shape[0]))
+                K[rows] = self._parts(X[rows], B, a[rows], b)[0]
+        else:
+            K = _of_any_size(X, B, s, t)
+        K[(s == 0.0).nonzero(), (t == 0.0).nonzero()[:, 0]] = 1.0
         if Y is None:
             K.fill_diagonal_(1.0)
         return K
@@ -91,14 +94,27 @@ class Tanimoto(VectorKernel):
         return torch.zeros_like(X)
 
 
-def _common_scale(X: Tensor, Y: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Both matrices over their largest modulus where squares would leave the range; the kernel does not change."""
-    largest = max(float(T.abs().max()) for T in (X, X if Y is None else Y))
-    info = torch.finfo(X.dtype)
-    if largest == 0.0 or info.tiny ** (3 / 8) < largest < info.max ** (3 / 8):
-        return X, X if Y is None else Y
-    A = X / largest
-    return A, A if Y is None else Y / largest
+def _squares_fit(sizes: Tensor) -> bool:
+    """Whether squares of rows with these largest moduli stay in the range of numbers; rows of zeros have no square."""
+    info, sizes = torch.finfo(sizes.dtype), sizes[sizes > 0.0]
+    return len(sizes) == 0 or (bool(info.tiny ** (3 / 8) < sizes.min()) and bool(sizes.max() < info.max ** (3 / 8)))
+
+
+def _of_any_size(X: Tensor, Y: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    """Tanimoto values of rows ``x = s a`` and ``y = t b`` whose squares leave the range of numbers.
+
+    With ``r = s / t`` a value is ``a.b / (r |a|^2 + |b|^2 / r - a.b)``.
+    """
+    s, t = (torch.where(size > 0.0, size, torch.ones_like(size)) for size in (s, t))
+    A, B = X / s[:, None], Y / t[:, None]
+    a, b, K = (A * A).sum(1), (B * B).sum(1), A @ B.mT
+    for start in range(0, len(A), _ROWS):
+        rows = slice(start, start + _ROWS)
+        ratio = s[rows, None] / t
+        K[rows] /= ratio * a[rows, None] + b / ratio - K[rows]
+    K[a == 0.0] = 0.0
+    K[:, b == 0.0] = 0.0
+    return K
 
 
 class MinMax(VectorKernel):

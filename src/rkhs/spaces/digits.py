@@ -81,12 +81,12 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     coefs : Tensor or ndarray of shape (n, p)
         ``B``.
     results : Tensor of shape (n, p), or float
-        Those of the training items, or their size.
+        Codes of the training items; or the size of targets or components, which the data fix.
 
     Raises
     ------
     InputError
-        If rounding is as large as the results.
+        If rounding is as large as what the data fix. Codes of constant items, say, are only warned about.
     """
     if 0 in coefs.shape:
         return
@@ -99,9 +99,9 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     said = (
         f"results of size {size:.1e} are sums of terms as large as {largest * norm:.1e}, so that rounding leaves them"
     )
-    if lost >= size:
+    if lost >= size and isinstance(results, float):
         raise InputError(f"{said} no digit. {_CENTER}")
-    digits = -math.log10(lost / size)
+    digits = max(0.0, -math.log10(lost / size))
     warnings.warn(f"{type(model).__name__}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning, stacklevel=4)
 
 
