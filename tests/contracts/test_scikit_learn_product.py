@@ -36,8 +36,8 @@ ROUNDED = frozenset(
     }
 )
 
-# Rows are drawn with the chances of their weights: a row of weight two and two equal rows are not the same draw. The
-# autoencoder draws the anchors of its decoder with every storage, and names no row twice.
+# With features the autoencoder puts its rows in a random order, which takes samples and anchors of them. One row of
+# weight two and two equal rows are another number of rows, so they are in another order.
 DRAWN = frozenset({"check_sample_weight_equivalence_on_dense_data"})
 
 
