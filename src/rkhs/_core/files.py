@@ -36,7 +36,7 @@ _SHOWN = 40  # letters of a name that stand in that of its temporary file, which
 
 # What NumPy raises on damaged files. It splits headers as Python code, so errors of Python's own parser are among them.
 UNREADABLE = (
-    *(ValueError, EOFError, OSError, KeyError, OverflowError, RecursionError, NotImplementedError, RuntimeError),
+    *(ValueError, EOFError, OSError, KeyError, OverflowError, RuntimeError),
     *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 

@@ -81,12 +81,12 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     coefs : Tensor or ndarray of shape (n, p)
         ``B``.
     results : Tensor of shape (n, p), or float
-        Codes of the training items; or the size of targets or components, which the data fix.
+        A tensor: the codes of the training items. A number: the size of the targets or of the first component.
 
     Raises
     ------
     InputError
-        If rounding is as large as what the data fix. Codes of constant items, say, are only warned about.
+        If ``results`` is a number and rounding is as large. Codes get a warning only: constant items have no others.
     """
     if 0 in coefs.shape:
         return
