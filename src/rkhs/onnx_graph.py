@@ -8,11 +8,11 @@ import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.combine import Product, Scaled, Sum
-from rkhs.kernels.discrete import Tanimoto
-from rkhs.kernels.dot_product import Linear, Polynomial
-from rkhs.kernels.laplacian import Laplacian
-from rkhs.kernels.radial import Gaussian, Matern
+from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
+from rkhs.kernels.vectors.discrete import Tanimoto
+from rkhs.kernels.vectors.dot_product import Linear, Polynomial
+from rkhs.kernels.vectors.laplacian import Laplacian
+from rkhs.kernels.vectors.radial import Gaussian, Matern
 
 __all__ = ["Graph"]
 

@@ -13,7 +13,7 @@ import rkhs
 from rkhs import GramTransformer, KernelAutoencoder, KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Linear, quadrature_weights
-from rkhs.kernels.functional import grid_weights, on_grid
+from rkhs.kernels.vectors.functional import grid_weights, on_grid
 
 TIMES = np.array([0.0, 0.1, 0.15, 0.4, 0.8, 2.0])
 

@@ -68,8 +68,7 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
 
 def _sees_units(kernel: Any) -> bool:
     """Whether a kernel means distances or products of rows of any numbers; one of bits, counts or curves does not."""
-    from rkhs.kernels import NTK, ArcCosine, DotProduct, FromSklearn, ScaledInputs, Stationary, as_kernel
-    from rkhs.kernels.combine import Composite
+    from rkhs.kernels import NTK, ArcCosine, Composite, DotProduct, FromSklearn, ScaledInputs, Stationary, as_kernel
 
     parts = [as_kernel("gaussian" if kernel == "auto" else kernel)]
     for part in parts:

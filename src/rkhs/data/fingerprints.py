@@ -151,7 +151,7 @@ def read_fingerprints(
     molecules: Iterable[Any], *, fingerprint: str, counts: bool, radius: int, n_bits: int, on_error: OnError
 ) -> Fingerprints:
     """As :func:`molecular_fingerprints`, but none of the molecules needs to be one that can be read."""
-    from rkhs.kernels.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
+    from rkhs.kernels.objects.molecules import FINGERPRINTS, LARGEST_RADIUS, MOST_BITS, fingerprint_rows
 
     if isinstance(molecules, str):
         text = shown(molecules)

@@ -22,7 +22,7 @@ from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.functional import grid_weights
+from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Loss, Squared
 from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt
 from rkhs.models.code_metric import code_map

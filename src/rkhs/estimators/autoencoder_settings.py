@@ -12,9 +12,9 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_ope
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.radial import Gaussian, Matern
 from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.vectors.dot_product import Linear
+from rkhs.kernels.vectors.radial import Gaussian, Matern
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 
 if TYPE_CHECKING:

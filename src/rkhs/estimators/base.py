@@ -34,8 +34,8 @@ from rkhs._core.ownership import own, unshared
 from rkhs.estimators.given import new_matrix, training_matrix
 from rkhs.estimators.parameters import check_parameters
 from rkhs.features import FeatureMap, WholeMap
-from rkhs.kernels.functional import check_grid, on_grid
 from rkhs.kernels.registry import as_kernel, reads_gram
+from rkhs.kernels.vectors.functional import check_grid, on_grid
 from rkhs.spaces.digits import check_digits, warn_of_rounding
 
 if TYPE_CHECKING:

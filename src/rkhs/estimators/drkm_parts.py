@@ -19,7 +19,7 @@ from rkhs.constraints import Stiefel
 from rkhs.estimators.storage import resolve_thinned
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.stationary import Stationary
+from rkhs.kernels.vectors.stationary import Stationary
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import (

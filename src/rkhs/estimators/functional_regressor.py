@@ -13,7 +13,7 @@ from rkhs._core.checks import check_choice, naming
 from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
 from rkhs.estimators.machine_options import read_operator_kernel
 from rkhs.estimators.regression import Regression
-from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
+from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals

@@ -10,8 +10,8 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError, shown
 from rkhs.estimators.gram_views import join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.discrete import MinMax, Tanimoto
-from rkhs.kernels.molecules import fingerprint_rows
+from rkhs.kernels.objects.molecules import fingerprint_rows
+from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 
 __all__ = ["new_matrix", "training_matrix"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError
-from rkhs.kernels.alignment import view_weights
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.custom import Precomputed
+from rkhs.kernels.bridges.custom import Precomputed
+from rkhs.kernels.combined.alignment import view_weights
 from rkhs.kernels.operator_valued import OperatorKernel
 
 __all__ = ["has_views", "join_new_views", "join_training_views"]

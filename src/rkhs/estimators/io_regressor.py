@@ -20,8 +20,8 @@ from rkhs.estimators.machine import KernelMachine, all_weights, whole_map
 from rkhs.estimators.machine_options import choose_solver, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.dot_product import Linear
 from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
 from rkhs.protocols import Monitor

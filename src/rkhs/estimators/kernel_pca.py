@@ -24,9 +24,9 @@ from rkhs.features import Storage
 from rkhs.features.base import resolve_thinned
 from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.radial import Matern
 from rkhs.kernels.registry import as_kernel
+from rkhs.kernels.vectors.dot_product import Linear
+from rkhs.kernels.vectors.radial import Matern
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import CodeRegression, ComponentsModel
 from rkhs.selection import ridge_path

@@ -3,32 +3,32 @@
 ``k(X)`` and ``k(X, Y)`` give Gram matrices; ``k1 + k2``, ``k1 * k2`` and ``0.5 * k`` combine them.
 """
 
-from rkhs.kernels.alignment import alignment, alignment_weights, view_weights
-from rkhs.kernels.base import Kernel, VectorKernel
-from rkhs.kernels.borrowed import FromModule, FromSklearn
-from rkhs.kernels.combine import Composite, Product, Scaled, Sum
-from rkhs.kernels.custom import FromFunction, Precomputed
-from rkhs.kernels.derived import Centered, GaussianOf, Normalized
-from rkhs.kernels.discrete import MinMax, Tanimoto
-from rkhs.kernels.dot_product import DotProduct, Linear, Polynomial
-from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
-from rkhs.kernels.gaussian_process import SklearnKernel
-from rkhs.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
-from rkhs.kernels.laplacian import Laplacian
-from rkhs.kernels.mixed import MixedTable
-from rkhs.kernels.molecules import MoleculeTanimoto
-from rkhs.kernels.neural import NTK, ArcCosine
+from rkhs.kernels.base import Composite, Kernel, VectorKernel
+from rkhs.kernels.bridges.borrowed import FromModule, FromSklearn
+from rkhs.kernels.bridges.custom import FromFunction, Precomputed
+from rkhs.kernels.bridges.gaussian_process import SklearnKernel
+from rkhs.kernels.combined.alignment import alignment, alignment_weights, view_weights
+from rkhs.kernels.combined.derived import Centered, GaussianOf, Normalized
+from rkhs.kernels.combined.scaled_inputs import ScaledInputs
+from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
+from rkhs.kernels.combined.views import OnColumns, Views
+from rkhs.kernels.objects.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
+from rkhs.kernels.objects.mixed import MixedTable
+from rkhs.kernels.objects.molecules import MoleculeTanimoto
+from rkhs.kernels.objects.series import ShiftInvariant
+from rkhs.kernels.objects.sets import MeanEmbedding
+from rkhs.kernels.objects.spectra import ProbabilityProduct
+from rkhs.kernels.objects.strings import Gappy, Mismatch, Spectrum
+from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
-from rkhs.kernels.radial import Gaussian, Matern, Radial
 from rkhs.kernels.registry import as_kernel, kernel_from_name
-from rkhs.kernels.scaled_inputs import ScaledInputs
-from rkhs.kernels.series import ShiftInvariant
-from rkhs.kernels.sets import MeanEmbedding
-from rkhs.kernels.spectra import ProbabilityProduct
-from rkhs.kernels.stationary import Stationary
-from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
-from rkhs.kernels.views import OnColumns, Views
-from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment
+from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
+from rkhs.kernels.vectors.dot_product import DotProduct, Linear, Polynomial
+from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
+from rkhs.kernels.vectors.laplacian import Laplacian
+from rkhs.kernels.vectors.neural import NTK, ArcCosine
+from rkhs.kernels.vectors.radial import Gaussian, Matern, Radial
+from rkhs.kernels.vectors.stationary import Stationary
 
 __all__ = [
     "NTK",

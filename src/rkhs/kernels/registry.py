@@ -12,23 +12,23 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.borrowed import FromSklearn
-from rkhs.kernels.custom import FromFunction, Precomputed
-from rkhs.kernels.derived import Normalized
-from rkhs.kernels.discrete import MinMax, Tanimoto
-from rkhs.kernels.dot_product import Linear, Polynomial
-from rkhs.kernels.functional import FunctionalGaussian, FunctionalLaplacian
-from rkhs.kernels.gaussian_process import from_process
-from rkhs.kernels.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
-from rkhs.kernels.laplacian import Laplacian
-from rkhs.kernels.mixed import MixedTable
-from rkhs.kernels.molecules import MoleculeTanimoto
-from rkhs.kernels.neural import NTK, ArcCosine
-from rkhs.kernels.radial import Gaussian, Matern
-from rkhs.kernels.series import ShiftInvariant
-from rkhs.kernels.sets import MeanEmbedding
-from rkhs.kernels.strings import Gappy, Mismatch, Spectrum
-from rkhs.kernels.warping import DynamicTimeWarping, GlobalAlignment
+from rkhs.kernels.bridges.borrowed import FromSklearn
+from rkhs.kernels.bridges.custom import FromFunction, Precomputed
+from rkhs.kernels.bridges.gaussian_process import from_process
+from rkhs.kernels.combined.derived import Normalized
+from rkhs.kernels.objects.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
+from rkhs.kernels.objects.mixed import MixedTable
+from rkhs.kernels.objects.molecules import MoleculeTanimoto
+from rkhs.kernels.objects.series import ShiftInvariant
+from rkhs.kernels.objects.sets import MeanEmbedding
+from rkhs.kernels.objects.strings import Gappy, Mismatch, Spectrum
+from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
+from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
+from rkhs.kernels.vectors.dot_product import Linear, Polynomial
+from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian
+from rkhs.kernels.vectors.laplacian import Laplacian
+from rkhs.kernels.vectors.neural import NTK, ArcCosine
+from rkhs.kernels.vectors.radial import Gaussian, Matern
 
 __all__ = ["as_kernel", "kernel_from_name", "reads_gram"]
 

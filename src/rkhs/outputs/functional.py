@@ -12,7 +12,7 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.functional import quadrature_weights
+from rkhs.kernels.vectors.functional import quadrature_weights
 from rkhs.outputs.base import OutputSpace, weighted_mean
 
 __all__ = ["Functional", "basis_functions"]

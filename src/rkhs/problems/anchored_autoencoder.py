@@ -31,6 +31,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.vectors.radial import Radial
 from rkhs.spaces.sums import upper_product
 
 __all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer", "OwnCodes"]
@@ -246,18 +247,18 @@ def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     assert layer is not None
     Z, A, C, b = seen.codes[rows], layer.anchors, layer.coefficients, layer.linear
     radial = decoder.kernel.radial
-    if radial is None:
-        K, slopes = decoder.kernel._gram(Z, A), None
-    else:
+    if isinstance(radial, Radial):
         K, slopes = radial.gram_and_slopes(Z, A)
+    else:
+        K, slopes = decoder.kernel._gram(Z, A), None
     R = torch.addmm(K @ C, Z, b[:-1]).add_(b[-1]).sub_(decoder.target[rows])
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])
     S = R @ C.mT
-    if radial is None or slopes is None:
-        dZ, dA = decoder.kernel._pair_pullback(Z, A, S, K)
-    else:
+    if isinstance(radial, Radial) and slopes is not None:
         M = S.mul_(slopes)
         dZ, dA = radial.pulled(Z, A, M), radial.pulled(A, Z, M.mT)
+    else:
+        dZ, dA = decoder.kernel._pair_pullback(Z, A, S, K)
     return dZ.addmm_(R, b[:-1].mT), dA
 
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor
-from rkhs.kernels.dot_product import Linear
-from rkhs.kernels.radial import Matern
+from rkhs.kernels.vectors.dot_product import Linear
+from rkhs.kernels.vectors.radial import Matern
 from rkhs.outputs import Euclidean
 
 __all__ = ["decoded_by_ridge", "encoder_coefs", "ridge_coefs", "ridge_features", "solve_psd"]

@@ -15,9 +15,9 @@ from torch import Tensor
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Gaussian, Kernel, Scaled, Sum
 from rkhs.kernels.base import VectorKernel
-from rkhs.kernels.distances import squared_distances
-from rkhs.kernels.dot_product import DotProduct, Linear
-from rkhs.kernels.stationary import Stationary
+from rkhs.kernels.vectors.distances import squared_distances
+from rkhs.kernels.vectors.dot_product import DotProduct, Linear
+from rkhs.kernels.vectors.stationary import Stationary
 
 __all__ = ["ExactGram", "InnerGram", "TaylorGram", "TiledGram", "growth", "taylor_degree", "taylor_width"]
 

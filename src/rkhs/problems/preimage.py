@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.radial import Gaussian
+from rkhs.kernels.vectors.radial import Gaussian
 
 __all__ = ["Preimage"]
 

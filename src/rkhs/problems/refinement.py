@@ -19,8 +19,8 @@ from torch import Tensor
 
 from rkhs._core.linalg import divisor
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.distances import squared_distances
-from rkhs.kernels.radial import Radial
+from rkhs.kernels.vectors.distances import squared_distances
+from rkhs.kernels.vectors.radial import Radial
 from rkhs.problems.semiparametric import linear_system
 
 __all__ = ["CodeRefinement", "LeftOutRefinement"]
@@ -72,7 +72,8 @@ class CodeRefinement:
 
     @cached_property
     def _radial(self) -> Radial | None:
-        return self.kernel.radial
+        radial = self.kernel.radial
+        return radial if isinstance(radial, Radial) else None
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""

@@ -1,0 +1,347 @@
+"""Kernels made from any base kernel through its feature space: normalised, centred, Gaussian of the distance."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, tensor_like
+from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError, RoundingWarning
+from rkhs._core.linalg import Outer, center_gram
+from rkhs._core.ownership import own
+from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.vectors.medians import median_bandwidth
+
+__all__ = ["Centered", "GaussianOf", "Normalized"]
+
+
+class _Derived(Composite):
+    base: Kernel
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The base kernel, checked."""
+        if not isinstance(self.base, Kernel):
+            raise InputError(f"{type(self).__name__}.base must be a kernel; got {self.base!r}")
+        return (self.base,)
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel."""
+        (base,) = self.parts
+        resolved = base.resolve(X, weights)
+        return self if resolved is base else type(self)(**{**self.get_params(deep=False), "base": resolved})
+
+
+def _has_size(d: Tensor) -> Tensor:
+    """Whether a squared norm is positive and has all its digits."""
+    return d >= torch.finfo(d.dtype).tiny
+
+
+class Normalized(_Derived):
+    """Cosine of a kernel, ``k(x, y) = base(x, y) / sqrt(base(x, x) base(y, y))``.
+
+    An item with ``base(x, x) = 0`` has no direction: its kernel values are zero, with itself included.
+
+    Parameters
+    ----------
+    base : Kernel
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), equation 13.6.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear, Normalized
+    >>> Normalized(Linear())([[3.0, 4.0]], [[1.0, 0.0]])
+    array([[0.6]])
+    """
+
+    def __init__(self, base: Kernel) -> None:
+        self.base = base
+
+    @staticmethod
+    def _rates(d: Tensor) -> Tensor:
+        """``d^(-1/2)``, zero where ``d`` is not positive, or has lost its digits near the smallest number."""
+        return torch.where(_has_size(d), d.clamp_min(torch.finfo(d.dtype).tiny).rsqrt(), 0.0)
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        K = self.base._gram(X, Y)
+        columns = self._rates(self.base._column_diag(X, Y)).to(K)
+        rows = columns if Y is None and self.domain != "gram" else self._rates(self.base._diag(X)).to(K)
+        return K.mul_(rows[:, None]).mul_(columns)
+
+    def _diag(self, X: Any) -> Tensor:
+        d = self.base._diag(X)
+        return _has_size(d).to(d.dtype)
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        d = self.base._column_diag(X, Y)
+        return _has_size(d).to(d.dtype)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        dense = S.dense() if isinstance(S, Outer) else S
+        B = self.base._gram(X)
+        r = self._rates(self.base._diag(X))
+        M = dense * r[:, None] * r
+        # d k_ij / d base_ii = -k_ij / (2 base_ii)
+        flow = M * B
+        s = (flow.sum(0) + flow.sum(1)).mul_(r * r).mul_(-0.5)
+        return self.base._pullback(X, M, B).add_(self.base._diag_pullback(X, s))
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        r = self._rates(self.base._diag(X))
+        M = S * r[:, None] * self._rates(self.base._diag(Y))
+        s = (M * self.base._gram(X, Y)).sum(1).mul_(r * r).mul_(-0.5)
+        return self.base._cross_pullback(X, Y, M).add_(self.base._diag_pullback(X, s))
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
+
+class GaussianOf(_Derived):
+    """Gaussian of the distance that a kernel defines.
+
+    ``k(x, y) = exp(-gamma (base(x, x) + base(y, y) - 2 base(x, y)))``, from Gram matrices alone.
+
+    Parameters
+    ----------
+    base : Kernel
+        With :class:`Tanimoto` this is the Tanimoto-Gaussian kernel ``exp(-2 gamma (1 - T))``.
+    gamma : float or "median", default="median"
+        Inverse squared distance; ``"median"``: one over the median squared distance of all ordered pairs of training
+        items (weighted by the sample weights if there are any).
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel or ``gamma`` is not positive and finite.
+
+    Notes
+    -----
+    Squared distances are differences of kernel values: far from the origin :class:`Gaussian` is exact where
+    ``GaussianOf(Linear())`` is not.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 5, on Tanimoto outputs with ``gamma = 0.72``; Berg et al. (1984), theorem 3.2.2.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import GaussianOf, Tanimoto
+    >>> round(float(GaussianOf(Tanimoto(), gamma=0.72)([[1, 0]], [[1, 1]])[0, 0]), 12)
+    0.48675225596
+    """
+
+    def __init__(self, base: Kernel, gamma: float | str = "median") -> None:
+        self.base = base
+        self.gamma = gamma
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel and turn ``"median"`` into a number."""
+        (base,) = self.parts
+        resolved = base.resolve(X, weights)
+        if isinstance(self.gamma, str) and self.gamma == "median":
+            gamma = median_bandwidth(_distances(resolved, X), weights)
+            _warn_of_cancelled(resolved, X, gamma)
+            return GaussianOf(resolved, gamma)
+        check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
+        return self if resolved is base else GaussianOf(resolved, self.gamma)
+
+    @property
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise InputError(f"GaussianOf.gamma is {self.gamma!r}: call resolve(X) first")
+        return float(self.gamma)
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        return _distances(self.base, X, Y).mul_(-self._gamma).exp_()
+
+    def _diag(self, X: Any) -> Tensor:
+        return torch.ones_like(self.base._diag(X))
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return torch.ones_like(self.base._column_diag(X, Y))
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        M = (S.dense() if isinstance(S, Outer) else S) * (self._gram(X) if K is None else K)
+        M.fill_diagonal_(0.0)  # k(x, x) = 1 does not move
+        s = (M.sum(0) + M.sum(1)).mul_(-self._gamma)
+        return self.base._pullback(X, M.mul_(2.0 * self._gamma), None).add_(self.base._diag_pullback(X, s))
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        M = self._gram(X, Y).mul_(S)
+        s = M.sum(1).mul_(-self._gamma)
+        return self.base._cross_pullback(X, Y, M.mul_(2.0 * self._gamma)).add_(self.base._diag_pullback(X, s))
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
+
+def _distances(base: Kernel, X: Any, Y: Any = None) -> Tensor:
+    """Squared distances in the feature space of ``base``, shape (n, m), zero where they are rounding."""
+    D = base._gram(X, Y).mul_(-2.0)
+    columns = base._column_diag(X, Y).to(D)
+    # Rows of a Gram matrix come without their own columns, so there Y=None does not mean the same items on both sides.
+    same = Y is None and base.domain != "gram"
+    rows = columns if same else base._diag(X).to(D)
+    exact = 1.0 - 8.0 * torch.finfo(D.dtype).eps  # what rounding leaves of equal items must not become a bandwidth
+    D.add_((exact * rows)[:, None]).add_(exact * columns).clamp_min_(0.0)
+    return D.fill_diagonal_(0.0) if same else D
+
+
+def _warn_of_cancelled(base: Kernel, X: Any, gamma: float) -> None:
+    """Say so where the median distance, one over ``gamma``, is a difference of larger numbers that rounding decides."""
+    size = base._diag(X)
+    error = 8.0 * float(torch.finfo(size.dtype).eps * size.max())
+    if 100.0 * gamma * error > 1.0 and gamma != 1.0:
+        warnings.warn(
+            f"GaussianOf: half of the squared distances of {base!r} are under {1.0 / gamma:.0e}, and rounding leaves "
+            f"errors of {error:.0e}. Subtract the mean of every column first, or choose another base kernel",
+            RoundingWarning,
+            stacklevel=3,
+        )
+
+
+class Centered(_Derived):
+    """A kernel whose features are centred at the weighted mean of the training items.
+
+    ``k(x, y) = base(x, y) - m(x) - m(y) + sum_i w_i m(x_i)`` with ``m(x) = sum_i w_i base(x, x_i)``.
+
+    Parameters
+    ----------
+    base : Kernel
+    support : array of shape (n, d) or list of n items, optional
+        The training items. This and the next two are left out by users and written down by :meth:`resolve`; a Gram
+        matrix needs no support.
+    weights : array of shape (n,), optional
+        Sample weights that sum to one; default ``1/n``.
+    means : array of shape (n,), optional
+        ``m`` at the training items.
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel, or if new items come before the kernel was resolved on training items.
+
+    Notes
+    -----
+    Before it is resolved, the Gram matrix and the pull-back of one set of items are centred at the mean of that same
+    set (``C K C``, which moves with the items); afterwards the mean stays where the training items put it.
+
+    References
+    ----------
+    Scholkopf et al. (1998), appendix A.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Centered, Linear
+    >>> Centered(Linear())([[1.0], [3.0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    def __init__(self, base: Kernel, support: Any = None, weights: Any = None, means: Any = None) -> None:
+        self.base = base
+        self.support = support
+        self.weights = weights
+        self.means = means
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """As the base, until the centre is fixed."""
+        return self.means is None and self.base.rotation_invariant
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Write down the training items, their weights and means; a centre that is written down stays."""
+        (base,) = self.parts
+        if self.means is not None:
+            return self
+        resolved = base.resolve(X, weights)
+        K = resolved._gram(X)
+        w = K.new_full((K.shape[0],), 1.0 / K.shape[0]) if weights is None else weights.to(K)
+        support = None if self.domain == "gram" else own(as_numpy(X))
+        kept = None if weights is None else w.cpu().numpy()
+        return Centered(resolved, support, kept, (K @ w).cpu().numpy())
+
+    def _known(self, K: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights of the training items and the means there."""
+        means = tensor_like(self.means, K, "Centered.means")
+        if means.ndim != 1 or len(means) == 0 or not bool(torch.isfinite(means).all()):
+            raise InputError(f"Centered.means must be finite numbers, one a training item; got {self.means!r:.60}")
+        if self.weights is None:
+            return torch.full_like(means, 1.0 / len(means)), means
+        return tensor_like(self.weights, K, "Centered.weights"), means
+
+    def _support(self, X: Any) -> Any:
+        if isinstance(X, Tensor) and isinstance(self.support, (np.ndarray, Tensor)):
+            return tensor_like(self.support, X, "Centered.support")
+        return self.support
+
+    def _means(self, X: Any) -> Tensor:
+        """``m(x)`` of each item, shape (n,)."""
+        rows = self.base._gram(X, None if self.domain == "gram" else self._support(X))
+        return rows @ self._known(rows)[0]
+
+    def _need(self) -> None:
+        if self.means is None:
+            raise InputError("Centered has no centre yet: call resolve(X) with the training items first")
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        K = self.base._gram(X, Y)
+        if self.means is None:
+            if Y is not None:
+                self._need()
+            return center_gram(K)
+        w, means = self._known(K)
+        if self.domain == "gram":
+            rows, columns = K @ w, means
+        else:
+            rows = self._means(X)
+            columns = rows if Y is None else self._means(Y)
+        return K.sub_(rows[:, None]).sub_(columns).add_(w @ means)
+
+    def _diag(self, X: Any) -> Tensor:
+        if self.means is None:
+            return self._gram(X).diagonal().clone()
+        d = self.base._diag(X)
+        w, means = self._known(d)
+        return (d - 2.0 * self._means(X) + w @ means).clamp_min_(0.0)
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        if self.domain != "gram" or self.means is None:
+            return self._diag(X if Y is None else Y)
+        d = self.base._column_diag(X, Y)
+        w, means = self._known(d)
+        return (d - 2.0 * means + w @ means).clamp_min_(0.0)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        dense = S.dense() if isinstance(S, Outer) else S
+        if self.means is None:  # C S C: the centre moves with the items
+            M = dense - dense.mean(0) - dense.mean(1)[:, None] + dense.mean()
+            return self.base._pullback(X, M, None)
+        pull = self.base._pullback(X, dense, None)
+        return pull.sub_(self._mean_pullback(X, dense.sum(0) + dense.sum(1)))
+
+    def _mean_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        """Gradient of ``sum_i s_i m(x_i)``."""
+        return self.base._cross_pullback(X, self._support(X), torch.outer(s, self._known(X)[0]))
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        self._need()
+        return self.base._cross_pullback(X, Y, S).sub_(self._mean_pullback(X, S.sum(1)))
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        if self.means is None:
+            return self._pullback(X, torch.diag(s), None)
+        return self.base._diag_pullback(X, s).sub_(self._mean_pullback(X, 2.0 * s))

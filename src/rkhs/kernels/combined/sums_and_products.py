@@ -1,0 +1,273 @@
+"""Sums, products and positive multiples of kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
+from rkhs.kernels.base import MADE_OF_KERNELS, Composite, Kernel
+from rkhs.kernels.vectors.mixture import Mixture
+from rkhs.kernels.vectors.radial import Radial
+
+__all__ = ["Product", "Scaled", "Sum"]
+
+
+class _Many(Composite):
+    def __init__(self, terms: tuple[Kernel, ...]) -> None:
+        self.terms = terms
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The terms, checked."""
+        if not isinstance(self.terms, (tuple, list)) or not self.terms:
+            raise InputError(f"{type(self).__name__}.terms must be a tuple of at least one kernel; got {self.terms!r}")
+        for term in self.terms:
+            if not isinstance(term, Kernel):
+                raise InputError(f"{type(self).__name__}.terms must be kernels; got {term!r}")
+        return tuple(self.terms)
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve every term."""
+        resolved = tuple(term.resolve(X, weights) for term in self.parts)
+        same = all(new is old for new, old in zip(resolved, self.terms, strict=True))
+        return self if same else type(self)(resolved)
+
+
+class Sum(_Many):
+    """Sum of kernels, ``k(x, y) = sum_t k_t(x, y)``; written ``k1 + k2``.
+
+    Parameters
+    ----------
+    terms : tuple of Kernel
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If a term is not a kernel or the terms read different data.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Gaussian, Linear
+    >>> (Gaussian(1.0) + Linear())([[1.0]], [[1.0]])
+    array([[2.]])
+    """
+
+    @property
+    def _passes(self) -> list[Kernel]:
+        """The terms, those that read the same distances as one."""
+        radial: list[tuple[float, Radial]] = []
+        others: list[Kernel] = []
+        for term in self.parts:
+            weight, base = (term.scale, term.parts[0]) if isinstance(term, Scaled) else (1.0, term)
+            if isinstance(base, Radial) and base.rotation_invariant:  # not the L1 norm
+                radial.append((weight, base))
+            else:
+                others.append(term)
+        if len(radial) < 2:
+            return list(self.parts)
+        return [Mixture(*zip(*radial, strict=True)), *others]
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        first, *rest = self._passes
+        K = first._gram(X, Y)
+        for term in rest:
+            term._add_gram(K, X, Y)
+        return K
+
+    @property
+    def radial(self) -> Kernel | None:
+        """All terms as one, if each of them is."""
+        return passes[0].radial if len(passes := self._passes) == 1 else None
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        first, *rest = [term.gram_and_pullback(X) for term in self._passes]
+        K, pull = first
+        for other, _ in rest:
+            K += other
+        return K, lambda S: sum((more(S) for _, more in rest), start=pull(S))
+
+    def _diag(self, X: Any) -> Tensor:
+        return torch.stack([term._diag(X) for term in self.parts]).sum(0)
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return torch.stack([term._column_diag(X, Y) for term in self.parts]).sum(0)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return torch.stack([term._pullback(X, S, None) for term in self._passes]).sum(0)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return torch.stack([term._cross_pullback(X, Y, S) for term in self._passes]).sum(0)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return torch.stack([term._jacobian(X, Y, C) for term in self._passes]).sum(0)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self._passes]
+        return torch.stack([left for left, _ in parts]).sum(0), torch.stack([right for _, right in parts]).sum(0)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.stack([term._diag_pullback(X, s) for term in self.parts]).sum(0)
+
+
+class Product(_Many):
+    """Product of kernels, ``k(x, y) = prod_t k_t(x, y)``; written ``k1 * k2``.
+
+    Parameters
+    ----------
+    terms : tuple of Kernel
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If a term is not a kernel or the terms read different data.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.2 (Schur).
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear
+    >>> (Linear() * Linear())([[2.0]], [[3.0]])
+    array([[36.]])
+    """
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        first, *rest = self.parts
+        K = first._gram(X, Y)
+        for term in rest:
+            K *= term._gram(X, Y)
+        return K
+
+    def _diag(self, X: Any) -> Tensor:
+        return torch.stack([term._diag(X) for term in self.parts]).prod(0)
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return torch.stack([term._column_diag(X, Y) for term in self.parts]).prod(0)
+
+    def _others(self, values: list[Tensor], index: int, S: Tensor) -> Tensor:
+        others = [value for i, value in enumerate(values) if i != index]
+        return math.prod(others, start=S)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        dense = S.dense() if isinstance(S, Outer) else S
+        values = [term._gram(X) for term in self.parts]
+        parts = [term._pullback(X, self._others(values, i, dense), values[i]) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        values = [term._gram(X, Y) for term in self.parts]
+        parts = [term._cross_pullback(X, Y, self._others(values, i, S)) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        values = [term._diag(X) for term in self.parts]
+        parts = [term._diag_pullback(X, self._others(values, i, s)) for i, term in enumerate(self.parts)]
+        return torch.stack(parts).sum(0)
+
+
+class Scaled(Composite):
+    """Positive multiple of a kernel, ``k(x, y) = scale base(x, y)``; written ``scale * k``.
+
+    Parameters
+    ----------
+    base : Kernel
+    scale : float
+        Positive.
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel or ``scale`` is not positive and finite.
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear
+    >>> (0.5 * Linear())([[2.0]], [[3.0]])
+    array([[3.]])
+    """
+
+    def __init__(self, base: Kernel, scale: float) -> None:
+        self.base = base
+        self.scale = scale
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The base kernel, checked."""
+        if not isinstance(self.base, Kernel):
+            raise InputError(f"Scaled.base must be a kernel; got {self.base!r}")
+        check_number(self.scale, "Scaled.scale", above=0.0)
+        return (self.base,)
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel."""
+        (base,) = self.parts
+        resolved = base.resolve(X, weights)
+        return self if resolved is base else Scaled(resolved, self.scale)
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        return self.base._gram(X, Y).mul_(self.scale)
+
+    @property
+    def radial(self) -> Radial | None:
+        """The base, scaled, if it is one."""
+        base = self.parts[0].radial
+        return Mixture([self.scale], [base]) if isinstance(base, Radial) else None
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        K, pull = self.base.gram_and_pullback(X)
+        return K.mul_(self.scale), lambda S: pull(S).mul_(self.scale)
+
+    def _add_gram(self, K: Tensor, X: Any, Y: Any = None, factor: float = 1.0) -> Tensor:
+        return self.base._add_gram(K, X, Y, factor * self.scale)
+
+    def _diag(self, X: Any) -> Tensor:
+        return self.base._diag(X) * self.scale
+
+    def _column_diag(self, X: Any, Y: Any) -> Tensor:
+        return self.base._column_diag(X, Y) * self.scale
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return self.base._pullback(X, S, None).mul_(self.scale)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return self.base._cross_pullback(X, Y, S).mul_(self.scale)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return self.base._jacobian(X, Y, C).mul_(self.scale)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        return self.base._pair_pullback(X, Y, S.mul_(self.scale), None)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return self.base._diag_pullback(X, s) * self.scale
+
+
+def _joined(left: Kernel, right: Kernel, kind: type[_Many]) -> Kernel:
+    terms = [one.terms if isinstance(one, kind) else (one,) for one in (left, right)]
+    return kind((*terms[0], *terms[1]))
+
+
+MADE_OF_KERNELS["sum"] = partial(_joined, kind=Sum)
+MADE_OF_KERNELS["product"] = partial(_joined, kind=Product)
+MADE_OF_KERNELS["multiple"] = Scaled

@@ -1,0 +1,248 @@
+"""Several views of one object: a weighted sum of kernels, each on its own part of the item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import check_items
+from rkhs._core.checks import check_list, real_array
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer
+from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.combined.alignment import view_weights
+
+__all__ = ["OnColumns", "Views"]
+
+
+class Views(Kernel):
+    """Weighted sum of one kernel a view, ``k(x, y) = sum_v m_v k_v(x_v, y_v)``.
+
+    An item is a tuple with one part a view, ``(vector, text, graph)``, or a dict with the keys of ``kernels``. Views
+    may be of any kind that a kernel reads; the multipliers ``m_v`` put them on one scale.
+
+    Parameters
+    ----------
+    kernels : sequence or dict of Kernel
+        One a view.
+    weights : {"alignment", "equal"} or sequence of float, default="alignment"
+        How the views, each divided by its total variance in feature space, are weighted; see :func:`view_weights`. For
+        weights that serve a prediction pass ``alignment_weights(grams, y)`` as ``multipliers``.
+    multipliers : array of shape (v,), default=None
+        ``m_v``; left out by users of ``weights``, written down by :meth:`resolve`.
+
+    Raises
+    ------
+    InputError
+        For items that do not have one part a view, and what the kernels refuse; the message names item and view.
+
+    References
+    ----------
+    Lavit et al. (1994), STATIS; Cortes, Mohri and Rostamizadeh (2012); Scholkopf and Smola (2002), proposition 13.1.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear, Views
+    >>> Views((Linear(), Linear()), weights="equal")([([1.0], [10.0]), ([-1.0], [30.0])])
+    array([[1., 1.],
+           [1., 5.]])
+    """
+
+    def __init__(self, kernels: Any, weights: Any = "alignment", multipliers: Any = None) -> None:
+        self.kernels = kernels
+        self.weights = weights
+        self.multipliers = multipliers
+
+    @property
+    def _named(self) -> list[tuple[Any, Kernel]]:
+        """Keys and kernels of the views, checked."""
+        if isinstance(self.kernels, Mapping):
+            pairs = list(self.kernels.items())
+        elif isinstance(self.kernels, (tuple, list)):
+            pairs = list(enumerate(self.kernels))
+        else:
+            pairs = []
+        if not pairs:
+            raise InputError(f"Views.kernels must be a sequence or dict of kernels; got {self.kernels!r}")
+        for name, kernel in pairs:
+            if not isinstance(kernel, Kernel) or kernel.domain == "gram":
+                raise InputError(
+                    f"Views.kernels[{name!r}] must be a kernel on vectors or objects; got {kernel!r}. For Gram "
+                    f"matrices "
+                    "pass a list of them to an estimator with kernel='precomputed'"
+                )
+        return pairs
+
+    @property
+    def known_psd(self) -> bool:
+        """Whether the kernels of all views are."""
+        return all(kernel.known_psd for _, kernel in self._named)
+
+    def read(self, X: Any) -> list[tuple[Any, ...]]:
+        """Items as tuples with one part a view, each in the form that its kernel reads."""
+        return list(zip(*(_rows(part) for part in self._parts(X)), strict=True))
+
+    def _parts(self, X: Any) -> list[Any]:
+        """The items of each view, read by its kernel."""
+        pairs = self._named
+        keys = [name for name, _ in pairs]
+        found: list[list[Any]] = [[] for _ in pairs]
+        for i, item in enumerate(check_items(X)):
+            if isinstance(item, Mapping):
+                cells = [item[key] for key in keys if key in item]
+                fits = len(cells) == len(keys)
+            else:
+                fits = isinstance(item, (tuple, list)) and len(item) == len(pairs)
+                cells = list(item) if fits else []
+            if not fits:
+                size = len(item) if isinstance(item, (str, bytes, tuple, list, Mapping)) else "other"
+                raise InputError(
+                    f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} "
+                    f"parts"
+                )
+            for column, cell in zip(found, cells, strict=True):
+                column.append(cell)
+        parts = []
+        for (name, kernel), column in zip(pairs, found, strict=True):
+            try:
+                parts.append(kernel.read(column))
+            except InputError as error:
+                raise InputError(f"view {name!r}: {error}") from None
+        return parts
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Views:
+        """Resolve the kernels of the views and write down their multipliers; see :class:`Views`."""
+        parts = self._parts(X)
+        kernels = [kernel for _, kernel in self._named]
+        resolved = [kernel.resolve(part, weights) for kernel, part in zip(kernels, parts, strict=True)]
+        m = self.multipliers
+        if m is None:
+            grams = [kernel._gram(part) for kernel, part in zip(resolved, parts, strict=True)]
+            m = view_weights(grams, self.weights, sample_weights=weights)
+        elif not _are_shares(real_array(m, "Views.multipliers"), len(kernels)):
+            raise InputError(f"Views.multipliers must be {len(kernels)} numbers >= 0, one a view; got {m!r}")
+        elif all(new is old for new, old in zip(resolved, kernels, strict=True)):
+            return self
+        names = [name for name, _ in self._named]
+        made: Any = dict(zip(names, resolved, strict=True)) if isinstance(self.kernels, Mapping) else tuple(resolved)
+        return Views(made, self.weights, m)
+
+    def _gram(self, X: Any, Y: Any = None) -> Tensor:
+        left = self._parts(X)
+        right: Sequence[Any] = [None] * len(left) if Y is None else self._parts(Y)
+        triples = zip(self._named, left, right, strict=True)
+        return _combined([kernel._gram(a, b) for (_, kernel), a, b in triples], self._multipliers)
+
+    def _diag(self, X: Any) -> Tensor:
+        pairs = zip(self._named, self._parts(X), strict=True)
+        return _combined([kernel._diag(part) for (_, kernel), part in pairs], self._multipliers)
+
+    @property
+    def _multipliers(self) -> list[float]:
+        if self.multipliers is None:
+            raise InputError("Views knows no multipliers yet; call resolve(items) with the training items first")
+        return [float(m) for m in self.multipliers]
+
+
+def _combined(values: list[Tensor], multipliers: list[float]) -> Tensor:
+    total = torch.zeros_like(values[0], dtype=torch.float64)
+    for value, m in zip(values, multipliers, strict=True):
+        total.add_(value.to(torch.float64), alpha=m)
+    return total
+
+
+def _rows(part: Any) -> list[Any]:
+    """Items of a view one by one: rows of a matrix as arrays."""
+    return list(part.cpu().numpy()) if isinstance(part, Tensor) else list(part)
+
+
+class OnColumns(Composite):
+    """A kernel that reads some columns of a table, ``k(x, y) = base(x[columns], y[columns])``.
+
+    Sums of these are several views of one row: ``OnColumns(Gaussian(), range(5)) + OnColumns(Tanimoto(), range(5,
+    80))``.
+
+    Parameters
+    ----------
+    base : Kernel
+        On vectors.
+    columns : sequence of int
+        Positions of the columns, not repeated.
+
+    Raises
+    ------
+    InputError
+        If ``base`` is not a kernel on vectors, or a position is out of range.
+
+    References
+    ----------
+    Durrande, Ginsbourger and Roustant (2012), section 2.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Linear, OnColumns
+    >>> OnColumns(Linear(), [1])([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[8.]])
+    """
+
+    def __init__(self, base: Kernel, columns: Any) -> None:
+        self.base = base
+        self.columns = columns
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The base kernel, checked."""
+        if not isinstance(self.base, Kernel) or self.base.domain != "vectors":
+            raise InputError(f"OnColumns.base must be a kernel on vectors; got {self.base!r}")
+        return (self.base,)
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """False: rotations mix columns."""
+        return False
+
+    def resolve(self, X: Tensor, weights: Tensor | None = None) -> Kernel:
+        """Resolve the base kernel on its columns."""
+        (base,) = self.parts
+        resolved = base.resolve(self._part(X), weights)
+        return self if resolved is base else OnColumns(resolved, self.columns)
+
+    def _index(self, width: int) -> Tensor:
+        index = np.asarray(check_list(self.columns, "OnColumns.columns", "positions"))
+        if index.ndim != 1 or index.dtype.kind not in "iu" or len(set(index.tolist())) < len(index):
+            raise InputError(f"OnColumns.columns must be positions, none twice; got {self.columns!r}")
+        if index.min() < 0 or index.max() >= width:
+            raise InputError(f"OnColumns.columns must be positions from 0 to {width - 1}; got {self.columns!r}")
+        return torch.as_tensor(index)
+
+    def _part(self, X: Tensor) -> Tensor:
+        return X[:, self._index(X.shape[1]).to(X.device)].contiguous()
+
+    def _back(self, G: Tensor, X: Tensor) -> Tensor:
+        full = torch.zeros_like(X)
+        full[:, self._index(X.shape[1]).to(X.device)] = G
+        return full
+
+    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        return self.base._gram(self._part(X), None if Y is None else self._part(Y))
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return self.base._diag(self._part(X))
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        return self._back(self.base._pullback(self._part(X), S, K), X)
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        return self._back(self.base._cross_pullback(self._part(X), self._part(Y), S), X)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return self._back(self.base._diag_pullback(self._part(X), s), X)
+
+
+def _are_shares(m: np.ndarray, count: int) -> bool:
+    """Whether there are so many finite numbers, none of them negative and not all zero."""
+    return m.shape == (count,) and bool(np.isfinite(m).all() and (m >= 0.0).all() and m.any())

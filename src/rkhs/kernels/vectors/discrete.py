@@ -1,0 +1,179 @@
+"""Similarities of counts and fingerprints: Tanimoto and MinMax."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer, symmetric_rows
+from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.vectors.packed import jaccard
+
+__all__ = ["MinMax", "Tanimoto"]
+
+_ROWS = 256
+
+
+class Tanimoto(VectorKernel):
+    """Tanimoto kernel ``k(x, y) = x.y / (|x|^2 + |y|^2 - x.y)`` of real vectors.
+
+    On fingerprints (rows of 0 and 1) it is the Jaccard index of the two sets. Two zero vectors have ``k = 1``, a zero
+    vector and another ``k = 0``.
+
+    Notes
+    -----
+    Positive semi-definite on all of R^d, not only on fingerprints: ``1 / (a + b)`` is an integral of
+    ``exp(-t a) exp(-t b)``, and ``k`` a geometric series of products of that and the linear kernel. One matrix product:
+    O(n m d). Rows of 0 and 1 on the CPU are packed into 64-bit words and their common bits counted: the same values,
+    several times faster (``./dev bench objects``).
+
+    References
+    ----------
+    Ralaivola et al. (2005), section 3.1; the output kernel of Laforgue et al. (2020), section 5.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Tanimoto
+    >>> Tanimoto()([[1, 1, 0, 0]], [[1, 1, 1, 1]])
+    array([[0.5]])
+    """
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """It reads inner products only."""
+        return True
+
+    @staticmethod
+    def _parts(X: Tensor, Y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Values and reciprocal denominators; both are zero where both vectors are."""
+        P = X @ Y.mT
+        D = (a[:, None] + b).sub_(P)
+        R = torch.where(D > 0.0, D.reciprocal(), 0.0)
+        return P.mul_(R), R
+
+    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        packed = jaccard(X, Y, bits_only=True)
+        if packed is not None:
+            return packed
+        B = X if Y is None else Y
+        s, t = X.abs().amax(1), B.abs().amax(1)
+        if _squares_fit(torch.cat([s, t])):
+            a = (X * X).sum(1)
+            b = a if Y is None else (B * B).sum(1)
+            K = X.new_empty(X.shape[0], B.shape[0])
+            for start in range(0, X.shape[0], _ROWS):
+                rows = slice(start, min(start + _ROWS, X.shape[0]))
+                K[rows] = self._parts(X[rows], B, a[rows], b)[0]
+        else:
+            K = _of_any_size(X, B, s, t)
+        K[(s == 0.0).nonzero(), (t == 0.0).nonzero()[:, 0]] = 1.0
+        if Y is None:
+            K.fill_diagonal_(1.0)
+        return K
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return X.new_ones(X.shape[0])
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        G = torch.empty_like(X)
+        for start in range(0, X.shape[0], _ROWS):
+            stop = min(start + _ROWS, X.shape[0])
+            M = symmetric_rows(S, start, stop)
+            M[torch.arange(stop - start), torch.arange(start, stop)] = 0.0  # k(x, x) = 1 does not move
+            G[start:stop] = self._cross_pullback(X[start:stop], X, M)
+        return G
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        # grad_1 k = (1 + k) y / D - 2 k x / D
+        K, R = self._parts(X, Y, (X * X).sum(1), (Y * Y).sum(1))
+        M = R.mul_(S)
+        return torch.addmm((M * K).sum(1, keepdim=True) * X, K.add_(1.0).mul_(M), Y, beta=-2.0)
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
+
+
+def _squares_fit(sizes: Tensor) -> bool:
+    """Whether squares of rows with these largest moduli stay in the range of numbers; rows of zeros have no square."""
+    info, sizes = torch.finfo(sizes.dtype), sizes[sizes > 0.0]
+    return len(sizes) == 0 or (bool(info.tiny ** (3 / 8) < sizes.min()) and bool(sizes.max() < info.max ** (3 / 8)))
+
+
+def _of_any_size(X: Tensor, Y: Tensor, s: Tensor, t: Tensor) -> Tensor:
+    """Tanimoto values of rows ``x = s a`` and ``y = t b`` whose squares leave the range of numbers.
+
+    With ``r = s / t`` a value is ``a.b / (r |a|^2 + |b|^2 / r - a.b)``.
+    """
+    s, t = (torch.where(size > 0.0, size, torch.ones_like(size)) for size in (s, t))
+    A, B = X / s[:, None], Y / t[:, None]
+    a, b, K = (A * A).sum(1), (B * B).sum(1), A @ B.mT
+    for start in range(0, len(A), _ROWS):
+        rows = slice(start, start + _ROWS)
+        ratio = s[rows, None] / t
+        K[rows] /= ratio * a[rows, None] + b / ratio - K[rows]
+    K[a == 0.0] = 0.0
+    K[:, b == 0.0] = 0.0
+    return K
+
+
+class MinMax(VectorKernel):
+    """MinMax kernel ``k(x, y) = sum_t min(x_t, y_t) / sum_t max(x_t, y_t)`` of non-negative vectors.
+
+    On fingerprints it equals :class:`Tanimoto`; on counts it does not. Two zero vectors have ``k = 1``.
+
+    Raises
+    ------
+    InputError
+        For a negative entry: the kernel is then not positive semi-definite.
+
+    Notes
+    -----
+    With ``s = |x|_1 + |y|_1`` and ``D = |x - y|_1`` it is ``(s - D) / (s + D)``: O(n m d) elementwise work and no
+    memory beyond the result. Whole numbers up to 64 on the CPU are written in unary and packed into 64-bit words, whose
+    common bits are the minima: the same values, tens of times faster. It has no gradient and cannot act on codes.
+
+    References
+    ----------
+    Ralaivola et al. (2005), section 3.2.
+
+    Examples
+    --------
+    >>> from rkhs.kernels import MinMax
+    >>> MinMax()([[1, 2, 0]], [[2, 1, 1]])
+    array([[0.4]])
+    """
+
+    @staticmethod
+    def _check(X: Tensor) -> None:
+        if bool((X < 0).any()):
+            row = int((X < 0).any(1).nonzero()[0])
+            raise InputError(
+                f"MinMax reads numbers >= 0; got {float(X[row].min()):g} in row {row}. "
+                "Shift the columns to be non-negative, or use Tanimoto"
+            )
+
+    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        self._check(X)
+        if Y is not None:
+            self._check(Y)
+        packed = jaccard(X, Y, bits_only=False)
+        if packed is not None:
+            return packed
+        B = X if Y is None else Y
+        K = torch.cdist(X, B, p=1.0)
+        a, b = X.sum(1), B.sum(1)
+        for start in range(0, X.shape[0], _ROWS):
+            part = K[start : start + _ROWS]
+            total = a[start : start + _ROWS, None] + b
+            top = (total - part).clamp_min_(0.0)
+            part.add_(total)
+            top[part == 0.0] = part[part == 0.0] = 1.0
+            torch.div(top, part, out=part)
+        if Y is None:
+            K.fill_diagonal_(1.0)
+        return K
+
+    def _diag(self, X: Tensor) -> Tensor:
+        self._check(X)
+        return X.new_ones(X.shape[0])

@@ -1,0 +1,127 @@
+"""The Laplacian kernel of the L1 or L2 norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import Outer, symmetric_rows
+from rkhs.kernels.base import Kernel
+from rkhs.kernels.vectors.distances import ROWS
+from rkhs.kernels.vectors.radial import LOG2E, Radial, RadialDistance, flat_where_infinite
+from rkhs.kernels.vectors.stationary import Stationary
+
+__all__ = ["Laplacian"]
+
+
+class Laplacian(RadialDistance):
+    """Laplacian kernel ``k(x, y) = exp(-gamma ||x - y||)`` with the L1 or the L2 norm.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"}, default="l1"
+        The distance; ``"l2"`` is the Matern kernel of smoothness 1/2.
+    gamma : float or {"median", "scale", "1/d"}, default="median"
+        Multiplies the distance.
+
+    Raises
+    ------
+    InputError
+        At the first use, if ``norm`` is unknown or ``gamma`` is not positive and finite.
+
+    Notes
+    -----
+    The L1 distance has no matrix-product form: O(n m d) elementwise work in row blocks. At coincident points both
+    gradients are set to zero.
+
+    References
+    ----------
+    Esser et al. (2024), section 5 (norm not stated there; L1 as in ``sklearn.metrics.pairwise.laplacian_kernel``).
+
+    Examples
+    --------
+    >>> from rkhs.kernels import Laplacian
+    >>> float(Laplacian("l1", gamma=0.5)([[0.0, 0.0]], [[1.0, 1.0]])[0, 0])
+    0.36787944117144233
+    """
+
+    def __init__(self, norm: str = "l1", gamma: float | str = "median") -> None:
+        self.norm = norm
+        self.gamma = gamma
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """True for the L2 norm."""
+        return self.norm == "l2"
+
+    @property
+    def radial(self) -> Radial | None:
+        """Itself, for the L2 norm."""
+        return super().radial if self.norm == "l2" else None
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
+        """As :meth:`Stationary.resolve`, and checks ``norm``."""
+        if not isinstance(self.norm, str) or self.norm not in ("l1", "l2"):
+            raise InputError(f"Laplacian.norm must be 'l1' or 'l2'; got {self.norm!r}")
+        return super().resolve(X, weights)
+
+    def _distances(self, X: Tensor) -> Tensor:
+        return torch.cdist(X, X, p=1.0) if self.norm == "l1" else super()._distances(X)
+
+    def _median_distance(self, X: Tensor) -> float:
+        return 0.0 if self.norm == "l1" else super()._median_distance(X)
+
+    def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
+        if self.norm == "l2":
+            return super()._gram(X, Y)
+        return torch.cdist(X, X if Y is None else Y, p=1.0).mul_(-self._gamma * LOG2E).exp2_()
+
+    def _profile_at(self, r: Tensor) -> Tensor:
+        return r.mul_(-self._gamma * LOG2E).exp2_()
+
+    def _slope_at(self, r: Tensor) -> Tensor:
+        E = (r * (-self._gamma * LOG2E)).exp2_()
+        return flat_where_infinite(E.mul_(-0.5 * self._gamma).div_(r))
+
+    def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
+        """As :meth:`Kernel.gram_and_pullback`."""
+        return super().gram_and_pullback(X) if self.norm == "l2" else Kernel.gram_and_pullback(self, X)
+
+    def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
+        if self.norm == "l2":
+            return super()._pullback(X, S, K)
+        G = torch.empty_like(X)
+        for start in range(0, X.shape[0], ROWS):
+            stop = min(start + ROWS, X.shape[0])
+            G[start:stop] = self._cross_pullback(X[start:stop], X, symmetric_rows(S, start, stop))
+        return G
+
+    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
+        """See :meth:`Stationary.bandwidth_gradient`."""
+        if self.norm == "l2":
+            return super().bandwidth_gradient(X, S, K)
+        total = 0.0
+        for start in range(0, X.shape[0], ROWS):
+            stop = min(start + ROWS, X.shape[0])
+            D = torch.cdist(X[start:stop], X, p=1.0)
+            total -= float((D * (D * (-self._gamma * LOG2E)).exp2_()).mul_(symmetric_rows(S, start, stop)).sum())
+        return 0.5 * total
+
+    def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
+        if self.norm == "l2":
+            return super()._cross_pullback(X, Y, S)
+        M = self._gram(X, Y).mul_(S)
+        columns = [(torch.sign(X[:, j, None] - Y[None, :, j]) * M).sum(1) for j in range(X.shape[1])]
+        return torch.stack(columns, 1).mul_(-self._gamma)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        return super()._jacobian(X, Y, C) if self.norm == "l2" else Kernel._jacobian(self, X, Y, C)
+
+    def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
+        if self.norm == "l2":
+            return super()._pair_pullback(X, Y, S, K)
+        return self._cross_pullback(X, Y, S), self._cross_pullback(Y, X, S.mT)

@@ -1,0 +1,135 @@
+"""Medians of the distances between rows: the bandwidths that the data choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.linalg import column_means
+from rkhs.kernels.vectors.distances import ROWS, rounding, squared_distances
+
+_SAMPLE = 1024  # rows whose pairs bracket the median
+_MARGIN = 0.05  # half of the share of pairs inside the bracket
+
+
+def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
+    """Median of all entries, weighted if weights of the same shape are given.
+
+    The weighted median is the smallest value at which the cumulative weight reaches one half, averaged with the next
+    value when it is reached exactly, so that integer weights and repeated entries give the same number.
+    """
+    flat = values.reshape(-1)
+    if weights is None:
+        return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
+    order = torch.argsort(flat)
+    ordered, w = flat[order], weights.reshape(-1)[order]
+    kept = w > 0
+    ordered, w = ordered[kept], w[kept]
+    cumulative = torch.cumsum(w, 0) / w.sum()
+    half = torch.tensor(0.5, dtype=cumulative.dtype, device=cumulative.device)
+    slack = 1e-12
+    lower = int(torch.searchsorted(cumulative, half - slack))
+    upper = int(torch.searchsorted(cumulative, half + slack))
+    last = len(ordered) - 1
+    return float((ordered[min(lower, last)] + ordered[min(upper, last)]) / 2)
+
+
+def pair_median(D: Tensor) -> float:
+    """Median of all entries of a symmetric matrix with a zero diagonal, from the entries above the diagonal alone."""
+    n = D.shape[0]
+    array = D.cpu().numpy()
+    pairs = np.empty(n * (n - 1) // 2, dtype=array.dtype)
+    done = 0
+    for i in range(n - 1):
+        pairs[done : done + n - 1 - i] = array[i, i + 1 :]
+        done += n - 1 - i
+    return float(np.mean(_middle(iter([pairs]), n)))
+
+
+def median_squared_distance(X: Tensor, weights: Tensor | None = None) -> float:
+    """Median squared distance of all ordered pairs of rows, weighted by ``w_i w_j``."""
+    if weights is not None:
+        return weighted_median(squared_distances(X), torch.outer(weights, weights))
+    return float(np.mean(middle_squared_distances(X)))
+
+
+def middle_squared_distances(X: Tensor) -> list[float]:
+    """The one or two middle values of the n^2 squared distances between rows, in order.
+
+    A sample brackets the middle; one sweep then counts the pairs below the bracket and keeps those inside, so that no
+    n x n matrix is held. Where the sample misled, all pairs are held and partitioned.
+    """
+    n = X.shape[0]
+    ranks = _pair_ranks(n)
+    if n <= _SAMPLE or not ranks:
+        return _middle(_upper_distances(X), n)
+    chosen = np.random.default_rng(0).choice(n, _SAMPLE, replace=False)  # any choice gives the same answer
+    sample = _joined(_upper_distances(X[torch.from_numpy(chosen).to(X.device)]))
+    share = ranks[0] / (n * (n - 1) / 2)
+    ends = [int(np.clip(q * len(sample), 0, len(sample) - 1)) for q in (share - _MARGIN, share + _MARGIN)]
+    sample.partition(ends)
+    low, high = sample[ends[0]], sample[ends[1]]
+    below, inside = 0, []
+    for values in _upper_distances(X):
+        below += int(np.count_nonzero(values < low))
+        inside.append(values[(values >= low) & (values <= high)])
+    kept = np.concatenate(inside)
+    found = [rank - below for rank in ranks]
+    if found[0] < 0 or found[-1] >= len(kept):
+        return _middle(_upper_distances(X), n)
+    kept.partition(found)
+    return [float(kept[k]) for k in found]
+
+
+def _upper_distances(X: Tensor) -> Iterator[np.ndarray]:
+    """Squared distances of the pairs ``i < j``, in blocks of rows."""
+    A = X - column_means(X)
+    norms = (A * A).sum(1)
+    lowered = norms - rounding(norms)  # equal points are at distance zero on every machine
+    for start in range(0, A.shape[0], ROWS):
+        rows = slice(start, min(start + ROWS, A.shape[0]))
+        block = torch.addmm(norms[None, start:], A[rows], A[start:].mT, alpha=-2.0).add_(lowered[rows, None])
+        array = block.clamp_min_(0.0).cpu().numpy()
+        count = array.shape[0]
+        yield array[:, :count][np.triu_indices(count, 1)]
+        yield array[:, count:]
+
+
+def _joined(blocks: Iterator[np.ndarray]) -> np.ndarray:
+    return np.concatenate([block.ravel() for block in blocks])
+
+
+def _middle(blocks: Iterator[np.ndarray], n: int) -> list[float]:
+    """The middle values of n zeros and every pair twice."""
+    pairs = _joined(blocks)
+    ranks = _pair_ranks(n)
+    if not ranks:
+        return [0.0]
+    pairs.partition(ranks)
+    middle = [float(pairs[k]) for k in ranks]
+    return middle if len(middle) == len(_middle_ranks(n)) else [0.0, *middle]
+
+
+def _middle_ranks(n: int) -> list[int]:
+    """Ranks of the middle among ``n^2`` values: one, or two."""
+    return sorted({(n * n - 1) // 2, n * n // 2})
+
+
+def _pair_ranks(n: int) -> list[int]:
+    """The same, among the ``n (n - 1) / 2`` pairs that stand twice after n zeros."""
+    return [(k - n) // 2 for k in _middle_ranks(n) if k >= n]
+
+
+def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
+    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
+
+    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
+    do, the answer is 1.
+    """
+    scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
+    if scale <= 0.0:
+        scale = float(D.mean() if weights is None else weights @ D @ weights)
+    return 1.0 if scale <= 0.0 else 1.0 / scale

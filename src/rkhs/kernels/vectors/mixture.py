@@ -1,0 +1,72 @@
+"""Several radial kernels in one pass over the distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from rkhs.kernels.vectors.radial import Radial, RadialDistance
+
+__all__ = ["Mixture"]
+
+
+class Mixture(Radial):
+    """``k = sum_t w_t f_t(D)`` of radial kernels with numbers for bandwidths: what a sum of them computes with.
+
+    The distances of a tile are computed once, while every term reads them from the cache; a sum of Gram matrices would
+    compute them once a term and pass over an n x n matrix again to add.
+
+    Parameters
+    ----------
+    weights : sequence of float
+    terms : sequence of Radial
+
+    References
+    ----------
+    Scholkopf and Smola (2002), proposition 13.1.
+    """
+
+    _power = 2
+
+    def __init__(self, weights: Sequence[float], terms: Sequence[Radial]) -> None:
+        self.weights = weights
+        self.terms = terms
+        plain = [term for term in terms if isinstance(term, RadialDistance)]
+        self._of_distances = plain if len(plain) == len(terms) else []
+        self.gamma = max(term._gamma ** (2 / term._power) for term in terms)  # where distances must keep their digits
+
+    def _profile(self, D: Tensor) -> Tensor:
+        if self._of_distances:
+            return self._total(D.sqrt_(), [term._profile_at for term in self._of_distances])
+        return self._total(D, [term._profile for term in self.terms])
+
+    def _slope(self, D: Tensor) -> Tensor:
+        if self._of_distances:
+            return self._total(D.sqrt_(), [term._slope_at for term in self._of_distances])
+        return self._total(D, [term._slope for term in self.terms])
+
+    def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
+        if self._of_distances:
+            r = D.sqrt_()
+            both = [term._both_at(r) for term in self._of_distances]
+        else:
+            both = [term._profile_and_slope(D.clone()) for term in self.terms]
+        (profile, slope), *rest = both
+        profile, slope = profile.mul_(self.weights[0]), slope.mul_(self.weights[0])
+        for weight, (more, steeper) in zip(self.weights[1:], rest, strict=True):
+            profile.add_(more, alpha=weight)
+            slope.add_(steeper, alpha=weight)
+        return profile, slope
+
+    def _total(self, given: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
+        *earlier, last = zip(self.weights, functions, strict=True)
+        parts = [(weight, function(given.clone())) for weight, function in earlier]
+        total = last[1](given).mul_(last[0])  # the last one may overwrite what is given
+        for weight, part in parts:
+            total.add_(part, alpha=weight)
+        return total
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return torch.full_like(X[:, 0], sum(self.weights))

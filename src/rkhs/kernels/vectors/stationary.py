@@ -1,0 +1,154 @@
+"""Kernels of the difference of two vectors, and the rules for their bandwidth."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.checks import check_number
+from rkhs._core.errors import InputError, shown
+from rkhs._core.linalg import Outer, column_means
+from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.vectors.distances import cancels, squared_distances
+from rkhs.kernels.vectors.medians import median_bandwidth, middle_squared_distances
+
+__all__ = ["Stationary"]
+
+
+def _read_rule(given: str, name: str) -> tuple[float, str]:
+    """Factor and rule of a bandwidth such as ``"median"`` or ``"4*median"``."""
+    factor, star, rule = given.rpartition("*")
+    try:
+        number = float(factor) if star else 1.0
+    except ValueError:
+        number = math.nan
+    if rule.strip() not in ("median", "scale", "1/d") or not 0.0 < number < math.inf:
+        raise InputError(
+            f"{name} must be > 0 or one of 'median', 'scale', '1/d', or a multiple of these such as '4*median'; "
+            f"got {shown(given)}"
+        )
+    return number, rule.strip()
+
+
+def _typical(X: Tensor) -> float:
+    """Squared distance of a typical row from the middle of the data."""
+    norms = ((X - X.median(dim=0).values) ** 2).sum(1)
+    apart = norms[norms > 0.0]
+    return float(norms.median()) or (float(apart.min()) if len(apart) else 1.0)
+
+
+class Stationary(VectorKernel):
+    """A kernel of the difference ``x - y`` with a bandwidth ``gamma`` that multiplies the distance.
+
+    References
+    ----------
+    ``gamma="median"``: Gretton et al. (2012), section 8; ``gamma="scale"``: scikit-learn's support vector machines.
+    """
+
+    gamma: float | str
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """Whether the kernel reads Euclidean distances only."""
+        return True
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
+        """Turn ``"median"``, ``"scale"`` and ``"1/d"`` into a number.
+
+        Parameters
+        ----------
+        X : Tensor of shape (n, d)
+        weights : Tensor of shape (n,), optional
+
+        Returns
+        -------
+        Stationary
+            The same kernel with a number for ``gamma``.
+
+        Raises
+        ------
+        InputError
+            If ``gamma`` is neither a positive number nor one of the three names, or so large that it would overflow.
+        """
+        name = f"{type(self).__name__}.gamma"
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            factor, rule = _read_rule(gamma, name)
+            gamma = factor * self._bandwidth(rule, X, weights)
+        else:
+            check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
+        if float(gamma) > 1e300 ** (self._power / 2):  # its square, or it, would overflow
+            raise InputError(
+                f"{name} must be at most {1e300 ** (self._power / 2):.0e}; got {gamma:.1e}. Rescale the data"
+            )
+        if gamma is self.gamma:
+            return self
+        return type(self)(**{**self.get_params(deep=False), "gamma": gamma})
+
+    def _bandwidth(self, rule: str, X: Tensor, weights: Tensor | None) -> float:
+        if rule == "1/d":
+            return 1.0 / X.shape[1]
+        if rule == "scale":
+            w = X.new_full((X.shape[0],), 1.0 / X.shape[0]) if weights is None else weights
+            centred = X - w @ X
+            spread = float((w @ (centred * centred)).mean()) * X.shape[1]
+            # The rule is for squared distances; kernels of the plain distance take its root.
+            return 1.0 if spread <= 0.0 else (1.0 / spread) ** (0.5 * self._power)
+        middle = self._median_distance(X) if weights is None else 0.0
+        return 1.0 / middle if middle > 0.0 else median_bandwidth(self._distances(X), weights)
+
+    _power = 1
+    """The distance that ``gamma`` multiplies is ``||x - y||^power``."""
+
+    def _distances(self, X: Tensor) -> Tensor:
+        D = squared_distances(X, rate=1.0 / _typical(X))
+        return D if self._power == 2 else D.sqrt_()
+
+    def _median_distance(self, X: Tensor) -> float:
+        """Median of ``||x - y||^power`` without a matrix of distances; zero where only that matrix keeps the digits."""
+        A = X - column_means(X)
+        if cancels(float((A * A).sum(1).max()) / _typical(X), X.dtype):
+            return 0.0
+        return float(np.mean(np.power(middle_squared_distances(X), self._power / 2)))
+
+    @property
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise InputError(f"{type(self).__name__}.gamma is {self.gamma!r}: call resolve(X) first")
+        return float(self.gamma)
+
+    @abstractmethod
+    def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
+        """Derivative with respect to ``gamma`` of a function of ``k(X, X)``: ``<S, dK/dgamma>`` with ``S = dJ/dK``.
+
+        Parameters
+        ----------
+        X : Tensor of shape (n, d)
+        S : Tensor of shape (n, n), or Outer
+        K : Tensor of shape (n, n), optional
+            The Gram matrix at ``X`` if it is at hand.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        InputError
+            If ``gamma`` is not resolved.
+
+        Notes
+        -----
+        In row blocks: O(n^2 d) work and O(n) memory beside ``S``.
+        """
+
+    def _diag(self, X: Tensor) -> Tensor:
+        return X.new_ones(X.shape[0])
+
+    def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
+        return torch.zeros_like(X)
