@@ -76,7 +76,7 @@ def to_onnx(
             f"to_onnx writes models of vectors; got one that reads {model.kernel_.domain}. Compute kernel values "
             "outside and multiply them by the stored coefficients"
         )
-    if not model._map.whole:
+    if not model.map_.whole:
         raise InputError(f"to_onnx writes models of all training items; got storage={model.storage!r}. Use 'dense'")
     onnx = import_onnx()
     helper, numpy_helper = onnx.helper, onnx.numpy_helper

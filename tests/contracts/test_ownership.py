@@ -92,7 +92,7 @@ def answers(model: Any, new: Any, folder: Path | None = None, **more: Any) -> di
             out["inverse_transform"] = model.inverse_transform(codes)
         if hasattr(model, "decode") and model.kernel_.domain == "gram":
             out["decode"] = model.decode(codes, new)
-        elif hasattr(model, "decode") and model._map.whole and _own_targets(model):
+        elif hasattr(model, "decode") and model.map_.whole and _own_targets(model):
             out["decode"] = model.decode(codes)
     if folder is not None:
         rkhs.save(model, folder / "model.rkhs")

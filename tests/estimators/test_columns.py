@@ -62,7 +62,7 @@ def test_codes_and_rows_are_those_of_standardised_data(cls: type, options: dict[
         np.testing.assert_allclose(scaled(back), twin.inverse_transform(twin.codes_[:7]), **close)
     if hasattr(model, "decode"):
         for given, theirs in ((None, None), (NEW, scaled(NEW))):
-            if given is None and not model._map.whole:
+            if given is None and not model.map_.whole:
                 continue
             found = model.decode(model.codes_[:5], given)
             expected = twin.decode(twin.codes_[:5], theirs)

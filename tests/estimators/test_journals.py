@@ -12,7 +12,7 @@ from rkhs import KernelPCA
 from rkhs._core.errors import InputError
 from rkhs.engines import Journal
 from rkhs.estimators.encode_files import encode_to_parquet
-from rkhs.estimators.long_fits import data_fingerprint, recorded
+from rkhs.estimators.run import data_fingerprint, recorded
 
 X = np.random.default_rng(0).normal(size=(9000, 4))
 

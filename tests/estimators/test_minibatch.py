@@ -152,7 +152,6 @@ def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
 
     settings = read_settings(model, model.kernel_, refined=False)
     source = open_source(model._options, model.storage, model.kernel_, torch.as_tensor(rows), None)
-    model._journal = None
     return _problem(model, settings, source, Serial())[0]
 
 

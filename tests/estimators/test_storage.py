@@ -92,7 +92,7 @@ def test_partial_fit_is_fit(X: np.ndarray) -> None:
                 parts.partial_fit(X[start : start + 100])
         else:
             parts.partial_fit(X)
-        assert parts._n_training == 240
+        assert parts.model_.n == 240
         np.testing.assert_allclose(np.abs(parts.transform(X)), np.abs(whole.transform(X)), atol=1e-9)
         np.testing.assert_allclose(parts.explained_variance_ratio_, whole.explained_variance_ratio_, rtol=1e-6)
     assert not hasattr(KernelPCA(), "partial_fit")

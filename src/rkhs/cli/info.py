@@ -169,7 +169,7 @@ def _diagnosis(model: Any) -> dict[str, Any]:
 
     if not hasattr(model, "codes_"):
         return {"diagnosis": f"none: a {type(model).__name__} has no codes"}
-    n = max(len(model.codes_), model._map.width)
+    n = max(len(model.codes_), model.map_.width)
     if n > _MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
     found = diagnose(model)

@@ -269,7 +269,7 @@ def _walker(model: KernelAutoencoder, rows: Rows, *, rough: bool) -> Any:
         "random_state": 0,
     }
     # One checkpoint belongs to one fit, and one engine serves all of them.
-    params.update(checkpoint=None, engine=getattr(model, "_engine", None), address=None)
+    params.update(checkpoint=None, engine=model._run.engine, address=None)
     walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
     if rough:
         walker._steps = ROUGH

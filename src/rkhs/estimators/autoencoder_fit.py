@@ -17,7 +17,7 @@ from rkhs._core.errors import CollapseWarning
 from rkhs._core.linalg import Factor, factorize, principal_axes
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.constrained_fit import solve_constrained
-from rkhs.estimators.long_fits import recorded
+from rkhs.estimators.run import recorded
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
@@ -301,7 +301,7 @@ def solve_autoencoder(
     )
     if estimator.solver in ("lbfgs", "adam"):
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
-        problem = recorded(problem, getattr(estimator, "_journal", None), repr(settings.loss))
+        problem = recorded(problem, estimator._run.journal, repr(settings.loss))
     rng = check_seed(estimator.random_state)
     best: Solution | None = None
     for attempt in range(estimator.n_init):

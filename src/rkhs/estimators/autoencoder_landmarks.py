@@ -17,8 +17,9 @@ from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Engine, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings, read_settings
-from rkhs.estimators.long_fits import recorded
-from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights, read_rows
+from rkhs.estimators.run import recorded
+from rkhs.estimators.storage import announce_features
+from rkhs.estimators.tiles import read_row_weights, read_rows
 from rkhs.estimators.training import Training, read_targets
 from rkhs.features import Storage
 from rkhs.features.base import sample_rows
@@ -62,10 +63,10 @@ def fit_landmarks(model: KernelAutoencoder, storage: Storage, X: Any, targets: A
         data, goal, weights = _noisy(model, Training(data, goal, targets is None, None, 1.0, None, n), weights)
     columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else storage.m
     outputs = storage.m if settings.features else columns if goal is None else goal.shape[1]
-    announce_features(model, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
+    announce_features(model._run, storage, n * model.n_copies, columns, outputs, settings.widths[0], layers=2)
     source = open_source(model._options, storage, kernel, data, weights, goal)
     settings.check_rows(source.n if weights is None else int((weights > 0.0).sum()), None)
-    engine = make_data_engine(model, source.blocks)
+    engine = model._run.engine_for(source.blocks)
     with thread_limit(None if model._options["device"].type != "cpu" else 1):  # the engine sets it once, not per pass
         solution, fitted, total = _descend(
             model, settings, source, data, engine, Pricing("power", weight), own=targets is None
@@ -146,7 +147,7 @@ def _problem(
 ) -> tuple[LandmarkAutoencoder, RKHS | Euclidean, float]:
     """The reduced objective on all rows, the space of the targets, and their total variance."""
     progress = _progress(model, len(source.blocks))
-    passes = Data(engine.place(source.rows), source.blocks, engine, progress, model._journal)
+    passes = Data(engine.place(source.rows), source.blocks, engine, progress, model._run.journal)
     sweep = replace(source.sweep(model._options), kernel=settings.decoder_kernels[0])
     anchors = _anchors(model, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
@@ -225,7 +226,7 @@ def _solve(
         first = first.with_safe_ridge(V)
         if small is not None or model.n_init > 1:
             label = f"{type(model).__name__}, {first.sweep.n} rows, start {attempt + 1}/{model.n_init}"
-            kept = recorded(first, model._journal, "sample")
+            kept = recorded(first, model._run.journal, "sample")
             found = LBFGS(model.max_iter, model.tol).solve(kept, V, Monitor(verbose=model.verbose, label=label))
             history += [{**row, "rows": first.sweep.n} for row in found.history]
             evaluations += found.n_evaluations
@@ -238,7 +239,7 @@ def _solve(
     whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(best[1])
     whole = replace(whole, curvature=best[2])
     monitor = Monitor(verbose=model.verbose, label=f"{type(model).__name__}, {problem.sweep.n} rows")
-    solution = LBFGS(model.max_iter, model.tol).solve(recorded(whole, model._journal), best[1], monitor)
+    solution = LBFGS(model.max_iter, model.tol).solve(recorded(whole, model._run.journal), best[1], monitor)
     history += [{**row, "rows": problem.sweep.n} for row in solution.history]
     solution = replace(solution, history=tuple(history), n_evaluations=solution.n_evaluations + evaluations)
     return solution, solution.point.reshape(best[1].shape)
@@ -264,7 +265,7 @@ def _step(
         V = _start(model, first, settings.widths[0], rng, random=random) if V is None else V
         safe = replace(problem, factor=first.with_safe_ridge(V).factor)
         batches = Batches(problem.data.rows, model.batch_size, int(rng.randint(2**31)), source.weights)
-        journal = model._journal if attempt == 0 else None
+        journal = model._run.journal if attempt == 0 else None
         label = f"{type(model).__name__}, batches of {model.batch_size}, start {attempt + 1}/{model.n_init}"
         monitor = Monitor(verbose=model.verbose, label=label)
         seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, part=part, journal=journal)
@@ -290,7 +291,7 @@ def _sampled_problem(
     weights = None if source.weights is None else source.weights[chosen] / source.weights[chosen].sum()
     blocks = row_blocks(size, BLOCK)
     rows = problem.data.engine.place(ArrayRows(gather_rows(source.rows, chosen)))
-    data = Data(rows, blocks, problem.data.engine, journal=model._journal)
+    data = Data(rows, blocks, problem.data.engine, journal=model._run.journal)
     return replace(problem, data=data, sweep=replace(problem.sweep, n=size, weights=weights))
 
 

@@ -19,7 +19,7 @@ from rkhs.estimators.row_choice import best_stage
 from rkhs.estimators.row_model import previous_codes, row_model
 from rkhs.estimators.row_stages import RowStages
 from rkhs.estimators.staged_rows import announce_rows, row_outputs, staged_rows, strips
-from rkhs.estimators.storage import make_data_engine, read_row_weights, read_rows
+from rkhs.estimators.tiles import read_row_weights, read_rows
 from rkhs.estimators.training import read_targets
 from rkhs.features import Storage
 from rkhs.spaces import open_source
@@ -47,7 +47,7 @@ def fit_rows(model: KernelAutoencoder, storage: Storage, X: Any, targets: Any, s
     output, T = row_outputs(goal, p, w, center=bool(model.center), scale=bool(model.scale))
     own = bool(model.refine) and targets is None
     rows, axes = staged_rows(data.to(torch.float64), T, source.kernel, source.features, p, w, weight, own=own)
-    engine = make_data_engine(model, strips(len(data)))
+    engine = model._run.engine_for(strips(len(data)))
     if not isinstance(engine, (Serial, Threads)):
         raise InputError("linear_part='free' needs one machine; use linear_part='kernel' with this engine")
     stages = RowStages(
@@ -60,7 +60,7 @@ def fit_rows(model: KernelAutoencoder, storage: Storage, X: Any, targets: Any, s
         model.tol,
         model.verbose,
         type(model).__name__,
-        model._journal,
+        model._run.journal,
     )
     with thread_limit(1 if data.device.type == "cpu" else None):
         stage, compared = best_stage(model, settings, stages, previous_codes(model, stages))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,22 +29,22 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import constant_value, positive_part
-from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own, unshared
-from rkhs.estimators.given import new_matrix, training_matrix
-from rkhs.estimators.parameters import check_parameters
-from rkhs.features import FeatureMap, WholeMap
+from rkhs.estimators.given import new_matrix, read_diagonal, training_matrix
+from rkhs.estimators.run import Run, check_dense, check_parameters, open_run
+from rkhs.estimators.tiles import is_stream, read_stream
+from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, on_grid
-from rkhs.spaces.digits import check_digits, warn_of_rounding
+from rkhs.spaces import training_gram
+from rkhs.spaces.digits import warn_of_rounding
 
 if TYPE_CHECKING:
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
 
-__all__ = ["KernelEstimator", "take"]
+__all__ = ["KernelEstimator"]
 
 
 class KernelEstimator(BaseEstimator):
@@ -78,7 +79,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""
-        check_parameters(self)
+        check_parameters(self.get_params(deep=False))
 
     def _input_kernel(self) -> Kernel:
         """The kernel that the user asked for, not yet resolved."""
@@ -87,6 +88,21 @@ class KernelEstimator(BaseEstimator):
     def _kernel_for(self, X: Any) -> Kernel:
         """The kernel that the user asked for, on the grid of the curves if X holds such; not yet resolved."""
         return on_grid(self._input_kernel(), X)
+
+    @contextmanager
+    def _running(self, *data: Any) -> Iterator[Run]:
+        """What a fit is computed with; ``data`` is what it depends on besides the parameters."""
+        with open_run(type(self).__name__, self.get_params(deep=False), *data) as run:
+            yield run
+            if run.announced_bytes:
+                self.announced_bytes_ = run.announced_bytes
+
+    @property
+    def _run(self) -> Run:
+        """The fit that is under way; without one, the precision alone."""
+        verbose = getattr(self, "verbose", 0)
+        alone = Run(type(self).__name__, self._options, self.psd, verbose)
+        return vars(self).get("_under_way", alone)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -106,14 +122,14 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
-            self._check_room(len(items))
+            check_dense(type(self).__name__, self.get_params(deep=False), len(items), self._matrices)
             return items
         X = training_matrix(self, X, kernel)
         array = self._check_array(X, reset=True, at_least=at_least)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
-        self._check_room(len(array))
+        check_dense(type(self).__name__, self.get_params(deep=False), len(array), self._matrices)
         return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
 
     def _check_columns(self, domain: str) -> None:
@@ -149,27 +165,6 @@ class KernelEstimator(BaseEstimator):
         """Decoded rows in the units of the user's columns."""
         rows = self._to_output(result)
         return rows if self._scaling is None else self._scaling.undo(rows)
-
-    def _check_room(self, n: int) -> None:
-        """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
-        storage = getattr(self, "storage", "dense")
-        if not (isinstance(storage, str) and storage == "dense"):
-            return
-        asked = getattr(self, "n_components", None)
-        widths = [
-            w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)
-        ]
-        columns = min(sum(max(int(w), 0) for w in widths), 10**15)
-        size = 8 if self.dtype == "float64" else 4
-        what, advice = f"{type(self).__name__} on n={n} rows", "Use storage=Nystroem(1000) of rkhs.features"
-        if hasattr(self, "storage"):
-            what += " with storage='dense'"
-        else:
-            advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
-        parts = f"{self._matrices:g} matrices of n x n at least"
-        if columns > n:
-            parts, advice = f"{parts}, codes of {columns} columns", "Use fewer components (n_components)"
-        check_memory(Estimate(what, int(size * n * (self._matrices * n + 4 * columns)), parts), advice)
 
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
@@ -226,6 +221,37 @@ class KernelEstimator(BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
+    def _training(
+        self,
+        X: Any,
+        kernel: Kernel | OperatorKernel,
+        sample_weight: Any = None,
+        *,
+        at_least: int = 2,
+        drop: bool = True,
+        stream: bool = False,
+    ) -> Training:
+        """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file.
+
+        ``stream`` leaves a file where it is.
+        """
+        if stream and kernel.domain == "vectors" and is_stream(X):
+            items: Any = read_stream(self, X)
+            n, drop = int(items.shape[0]), False
+        else:
+            items = self._read_training(X, kernel, at_least=at_least)
+            n = len(items)
+        kept, weights, total = self._read_weights(sample_weight, n)
+        if kept is not None and not drop:
+            every = torch.zeros(n, **self._options)
+            every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
+            weights = every
+        rows: np.ndarray | None = kept if drop else None
+        self._kept_rows, self._n_training = rows, n
+        gram = kernel.domain == "gram"
+        items = cut(items, rows, rows if gram else None)
+        return Training(items, items, True, weights, total, rows, n, gram, gram)
+
     def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
         """Rows to keep (None: all), their weights, summing to one (None: equal), and the sum that they had."""
         if sample_weight is None:
@@ -235,50 +261,16 @@ class KernelEstimator(BaseEstimator):
             w = _check_sample_weight(w if w.ndim else float(w), np.empty((n, 1)), dtype=np.float64)
         if (w < 0.0).any():
             raise InputError(f"sample_weight must not be negative; got a smallest weight of {w.min():g}")
-        if not w.max() > 0.0:
-            raise InputError("sample_weight must have a positive sum; got zeros only")
-        kept = np.flatnonzero(w > 0.0)
-        largest = float(w.max())
-        w = w[kept] / largest  # so that the sum neither overflows nor vanishes
-        total = largest * float(w.sum())
-        weights = torch.as_tensor(w / w.sum(), **self._options)
-        equal = bool(np.ptp(w) == 0.0)
-        return (None if len(kept) == n else kept), (None if equal else weights), total
+        kept, shares, total = normal_weights(w)
+        return kept, None if shares is None else torch.as_tensor(shares, **self._options), total
 
     def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
         """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
-        self._check_room(len(items))
-        K = kernel._gram(items).to(**self._options)  # objects give float64
-        if not bool(torch.isfinite(K.sum())):
-            raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
-        largest = float(K.diagonal().abs().max())
-        if 0.0 < largest < 1e-150 * (1.0 if K.dtype == torch.float64 else 1e130):  # its inverse would overflow
-            raise InputError(
-                f"the kernel {kernel!r} gives values of at most {largest:.1e} on these data, too small to work with; "
-                "multiply it by a number"
-            )
-        check_digits(kernel, K, items)
-        if not kernel.known_psd:
-            K = positive_part(K, psd=self.psd, name="the Gram matrix of the kernel")
-        return K
+        return training_gram(kernel, items, self._options, self.psd)
 
     def _cross_gram(self, items: Any) -> Tensor:
         """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""
-        return self._map.raw(items).to(**self._options)
-
-    @property
-    def _map(self) -> FeatureMap:
-        """What new items are read through."""
-        features: FeatureMap | None = getattr(self, "map_", None)
-        if features is not None:
-            return features
-        items = self.support_items_
-        return WholeMap(self.kernel_, items, self._n_kept if items is None else len(items))
-
-    @property
-    def _n_kept(self) -> int:
-        """Number of training items of positive weight."""
-        return int(self._n_training if self._kept_rows is None else len(self._kept_rows))
+        return self.map_.raw(items).to(**self._options)
 
     def _support(self) -> Any:
         """The training items in the form that the kernel reads."""
@@ -289,13 +281,9 @@ class KernelEstimator(BaseEstimator):
 
     def _own_items(self) -> Any:
         """The training items as candidates."""
-        if not self._map.whole:
+        if not self.map_.whole:
             raise InputError("candidates must be given: a model in finite features keeps no training items")
         return self._support()
-
-    def _store_support(self, items: Any) -> None:
-        # A Gram matrix is its own support: new rows arrive as kernel values with the training items.
-        self.support_items_ = None if self.kernel_.domain == "gram" else as_numpy(items)
 
     def _read_codes(self, codes: Any) -> Tensor:
         check_is_fitted(self)
@@ -312,25 +300,7 @@ class KernelEstimator(BaseEstimator):
 
     def _gram_diagonal(self, diag: Any, K: Tensor) -> Tensor:
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
-        m = len(K)
-        if diag is not None:
-            values = real_array(diag, "diag")
-            if values.shape not in ((), (m,)):
-                raise InputError(f"diag must be one number or {m} numbers, one an item; got shape {values.shape}")
-            values = np.broadcast_to(values, (m,))
-            if not np.isfinite(values).all() or (values < 0).any():
-                raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
-            return to_tensor(values, **self._options)
-        constant = constant_value(self.train_diag_)
-        if constant is not None:
-            return K.new_full((m,), constant)
-        warnings.warn(
-            "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
-            "comparing settings only; pass diag=",
-            UserWarning,
-            stacklevel=3,
-        )
-        return K.new_zeros(m)
+        return read_diagonal(diag, K, self.train_diag_)
 
     def _to_output(self, result: Tensor) -> np.ndarray:
         """A result as an array of the dtype of the training data."""
@@ -369,13 +339,3 @@ class KernelEstimator(BaseEstimator):
 
 def _scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
-
-
-def take(items: Any, rows: np.ndarray | None, *, square: bool = False) -> Any:
-    """Rows of a tensor, an array or a list of items, if there is one; of a Gram matrix (``square``) columns too."""
-    if rows is None or items is None:
-        return items
-    if isinstance(items, list):
-        return [items[i] for i in rows]
-    index = row_index(rows, items) if isinstance(items, Tensor) else rows
-    return items[index][:, index] if square else items[index]

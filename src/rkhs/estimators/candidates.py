@@ -99,7 +99,7 @@ def rank_by_codes(
         own = to_tensor(model.codes_, **model._options)
     else:
         items = _read_candidates(model, candidates)
-        step = tile_rows(model._map.width)
+        step = tile_rows(model.map_.width)
         own = torch.cat([encode(items[tile]) for tile in tiles(len(items), step)]).to(Z)
     return rank(torch.cdist(Z, own, compute_mode="donot_use_mm_for_euclid_dist").square_(), n_best)
 

@@ -14,7 +14,7 @@ from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.estimators.contrastive_pairs import PairBuilder
-from rkhs.estimators.storage import announce, build_features, item_features
+from rkhs.estimators.storage import build_features, item_features
 from rkhs.features import FeatureMap, Storage, WholeMap
 from rkhs.features.base import most_features
 from rkhs.kernels.base import Kernel
@@ -81,7 +81,9 @@ def announce_points(model: KernelContrastive, storage: Storage, builder: PairBui
     size = 8 if model.dtype == "float64" else 4
     n_bytes = 4 * size * builder.n_points * m + 40 * m**2 + 2**28
     what = f"{type(model).__name__} on n={builder.n} rows with storage={storage!r}"
-    announce(model, Estimate(what, int(n_bytes), "features of all points"), "Use fewer landmarks or features, or rows")
+    run = model._run
+    run.announce(Estimate(what, int(n_bytes), "features of all points"), "Use fewer landmarks or features, or rows")
+    model.announced_bytes_ = run.announced_bytes
 
 
 def open_points(model: KernelContrastive, storage: Storage | str, kernel: Kernel, items: Any) -> Points:

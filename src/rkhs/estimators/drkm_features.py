@@ -11,9 +11,9 @@ from torch import Tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
-from rkhs.estimators.base import take
 from rkhs.estimators.drkm_encoders import Encoder, layer_moments, quality_of
-from rkhs.estimators.storage import announce, item_features
+from rkhs.estimators.storage import item_features
+from rkhs.estimators.training import cut
 from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import sample_rows
 from rkhs.kernels.base import Kernel
@@ -45,7 +45,9 @@ def check_storage(model: DeepRKM, storage: Storage, n: int) -> None:
     size, widths = 8 if model.dtype == "float64" else 4, np.sum(model.n_components)
     n_bytes = size * n * (5 * storage.m + 60 * (int(widths) + 8)) + 40 * storage.m**2 + 2**29
     what = f"DeepRKM on n={n} rows with storage={storage!r}"
-    announce(model, Estimate(what, int(n_bytes), "features, bases and tiles"), "Use fewer landmarks or features")
+    run = model._run
+    run.announce(Estimate(what, int(n_bytes), "features, bases and tiles"), "Use fewer landmarks or features")
+    model.announced_bytes_ = run.announced_bytes
 
 
 def feature_encoders(
@@ -61,7 +63,7 @@ def feature_encoders(
     for layer, block in enumerate(problem.split(H)):
         if layer:
             codes = problem.scale * encoders[-1].support
-            sample = take(codes, sample_rows(len(codes), storage.sample_size(len(codes)), rng))
+            sample = cut(codes, sample_rows(len(codes), storage.sample_size(len(codes)), rng))
             maps.append(storage.build(problem.kernels[layer - 1], sample, rng))
             F = item_features(problem.kernels[layer - 1], maps[-1], codes)
         mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
@@ -116,7 +118,7 @@ def feature_model(
     found, maps = feature_encoders(storage, features, problem, F, H, ridge)
     kept: Any = features.kept
     if not storage.keeps_items:
-        kept = take(items, sample_rows(len(items), storage.m, np.random.RandomState(0))).cpu().numpy()
+        kept = cut(items, sample_rows(len(items), storage.m, np.random.RandomState(0))).cpu().numpy()
     return DeepRKMModel(
         kernel,
         Expansion(features, found[0].dual.cpu().numpy(), found[0].shift.cpu().numpy()),

@@ -12,7 +12,7 @@ from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import as_path, atomic_path
 from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
-from rkhs.estimators.long_fits import data_fingerprint
+from rkhs.estimators.run import data_fingerprint
 
 __all__ = ["encode_to_parquet"]
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, shown
+from rkhs._core.linalg import constant_value
 from rkhs.estimators.gram_views import join_new_views, join_training_views
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.objects.molecules import fingerprint_rows
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 
-__all__ = ["new_matrix", "training_matrix"]
+__all__ = ["new_matrix", "read_diagonal", "training_matrix"]
 
 _RADIUS, _BITS = 2, 2048
 _NAMED = 5
@@ -105,3 +109,26 @@ def _fingerprints(model: Any, molecules: list[Any], name: str) -> np.ndarray:
             'on_error="skip").kept says which can be read'
         )
     return np.stack(rows).astype(np.float64)
+
+
+def read_diagonal(diag: Any, K: Tensor, train_diagonal: np.ndarray) -> Tensor:
+    """``k(z, z)`` of the items whose kernel values are the rows of ``K``; that of training items if it is constant."""
+    m = len(K)
+    if diag is not None:
+        values = real_array(diag, "diag")
+        if values.shape not in ((), (m,)):
+            raise InputError(f"diag must be one number or {m} numbers, one an item; got shape {values.shape}")
+        values = np.broadcast_to(values, (m,))
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise InputError("diag must be finite and not negative: k(z, z) of each item, or one number")
+        return to_tensor(values, K.dtype, K.device)
+    constant = constant_value(train_diagonal)
+    if constant is not None:
+        return K.new_full((m,), constant)
+    warnings.warn(
+        "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
+        "comparing settings only; pass diag=",
+        UserWarning,
+        stacklevel=4,
+    )
+    return K.new_zeros(m)

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from rkhs._core.arrays import give_back
+from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
-from rkhs.kernels.base import Kernel
+from rkhs.estimators.fitted import Fitted
+from rkhs.features import WholeMap
+from rkhs.kernels import Kernel
+from rkhs.models import GramModel
 
 __all__ = ["GramTransformer"]
 
@@ -67,7 +70,12 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     _matrices = 1.0
 
-    kernel_: Kernel
+    model_: GramModel
+    _model_class = GramModel
+
+    kernel_ = Fitted[Kernel]("map.kernel")
+    map_ = Fitted[WholeMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)
 
     def __init__(
         self, kernel: Any = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"
@@ -84,7 +92,7 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     @property
     def _n_features_out(self) -> int:
-        return self._n_training
+        return self.map_.width
 
     def fit(self, X: Any, y: Any = None) -> GramTransformer:
         """Keep the training items and fix the kernel on them.
@@ -107,12 +115,10 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     def _fit(self, X: Any) -> np.ndarray:
         self._check_parameters()
-        kernel = self._kernel_for(X)
-        items = self._read_training(X, kernel, at_least=1)
-        self.kernel_ = kernel.resolve(items)
-        K = self._training_gram(self.kernel_, items)
-        self._kept_rows, self._n_training = None, len(items)
-        self._store_support(items)
+        training = self._training(X, kernel := self._kernel_for(X), at_least=1)
+        kernel, items = kernel.resolve(training.items), training.items
+        K = self._training_gram(kernel, items)
+        self.model_ = GramModel(WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items)))
         return self._to_output(K)
 
     def transform(self, X: Any) -> Any:

@@ -25,14 +25,12 @@ from rkhs.estimators.autoencoder_fit import (
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, form, read_settings
-from rkhs.estimators.base import take
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
-from rkhs.estimators.long_fits import long_fit
 from rkhs.estimators.loss_choice import settle_layers
 from rkhs.estimators.storage import announce_dense, as_storage
 from rkhs.estimators.tiles import is_stream
-from rkhs.estimators.training import Training, read_targets
+from rkhs.estimators.training import Training, cut, read_targets
 from rkhs.features import Storage, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Squared
@@ -336,8 +334,11 @@ class KernelAutoencoder(FittedAutoencoder):
         self
         """
         self._check_parameters()
-        with long_fit(self, X, targets, sample_weight):
-            return self._fit(X, targets, sample_weight)
+        with self._running(X, targets, sample_weight) as self._under_way:
+            try:
+                return self._fit(X, targets, sample_weight)
+            finally:
+                del self._under_way
 
     def _fit(self, X: Any, targets: Any, sample_weight: Any) -> KernelAutoencoder:
         """Fit within what the engine and the checkpoint need."""
@@ -401,9 +402,10 @@ class KernelAutoencoder(FittedAutoencoder):
         n, square = len(items), kernel.domain == "gram"
         goal = read_targets(self, targets, items, kernel, settings)
         kept, weights, total = self._read_weights(sample_weight, n)
-        items, goal = take(items, kept, square=square), take(goal, kept, square=square and settings.features)
+        items = cut(items, kept, kept if square else None)
+        goal = cut(goal, kept, kept if square and settings.features else None)
         settings.check_rows(len(items), None if settings.features else goal.shape[1])
-        announce_dense(self, len(items) * self.n_copies, 4.5)
+        announce_dense(self._run, len(items) * self.n_copies, 4.5)
         return Training(items, goal, targets is None, weights, total, kept, n)
 
     def _resolved_gram(self, kernel: Kernel, training: Training) -> tuple[Kernel, Tensor]:

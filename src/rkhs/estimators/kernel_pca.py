@@ -6,39 +6,47 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
+from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
+from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
-from rkhs.engines import Engine, Journal, Threads
-from rkhs.estimators.base import take
+from rkhs.engines import Rows
+from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.fitted_pca import FittedPCA
-from rkhs.estimators.long_fits import long_fit
-from rkhs.estimators.pca_features import add_rows, open_features, takes_more_rows
+from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.partial_pca import RowSums, add_rows, components_of
+from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import robust_components
-from rkhs.estimators.storage import announce_dense, as_storage, check_blocked
-from rkhs.features import Storage
-from rkhs.features.base import resolve_thinned
-from rkhs.grams import Blocked, Dense
-from rkhs.kernels.base import Kernel
-from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.vectors.dot_product import Linear
-from rkhs.kernels.vectors.radial import Matern
+from rkhs.estimators.run import Run
+from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, as_storage, open_space
+from rkhs.estimators.tiles import encode_tiles
+from rkhs.estimators.training import Training
+from rkhs.features import FeatureMap, Storage
+from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
-from rkhs.models import CodeRegression, ComponentsModel
+from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
+from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
-from rkhs.spaces import Components, Space, WholeSpace
-from rkhs.spaces.digits import check_row_digits
+from rkhs.spaces import Components, Space, WholeSpace, open_source
 
 __all__ = ["KernelPCA"]
 
 _REGS = tuple(10.0 ** (k / 2) for k in range(-16, 1))  # of reg="auto"
 
 
-class KernelPCA(FittedPCA):
+def _takes_more_rows(model: KernelPCA) -> bool:
+    """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
+    if not isinstance(model.storage, Storage):
+        raise AttributeError("partial_fit needs storage=Nystroem(m) or storage=RandomFeatures(m)")
+    if model.__sklearn_tags__().input_tags.pairwise:
+        raise AttributeError("partial_fit needs inputs of fixed width; a Gram matrix grows with its rows. Use fit")
+    return True
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
@@ -146,13 +154,29 @@ class KernelPCA(FittedPCA):
     True
     """
 
-    loss_: Loss
-    support_: np.ndarray
-    stationarity_: float
-    at_edge_: dict[str, str] | None
-    moments_: tuple[np.ndarray, np.ndarray, float] | None  # of the features of all rows, by partial_fit
-    _engine: Engine | None  # of a fit that is under way
-    _journal: Journal | None
+    model_: ComponentsModel
+    _model_class = ComponentsModel
+
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)
+    codes_ = Fitted[np.ndarray]("codes")
+    n_components_ = Fitted[int]("width")
+    explained_variance_ = Fitted[np.ndarray]("variances")
+    explained_variance_ratio_ = Fitted[np.ndarray]("shares")
+    eigenvalues_ = Fitted[np.ndarray]("eigenvalues")
+    dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
+    intercept_ = Fitted[np.ndarray]("encoder.shift")
+    train_diag_ = Fitted[np.ndarray]("diagonal")
+    decoder_kernel_ = Fitted[Kernel]("back.kernel")
+    decoder_coef_ = Fitted[np.ndarray]("back.coefficients", optional=True)
+    output_ = Fitted[Euclidean]("back.output", optional=True)
+    reg_ = Fitted[float]("back.reg")
+    moments_ = Fitted[RowSums]("moments", optional=True)
+    at_edge_ = Fitted[dict[str, str]]("open_ends", optional=True)
+    loss_ = Fitted[Loss]("robust.loss")
+    support_ = Fitted[np.ndarray]("robust.support")
+    stationarity_ = Fitted[float]("robust.stationarity")
 
     def __init__(
         self,
@@ -193,6 +217,15 @@ class KernelPCA(FittedPCA):
         self.device = device
         self.dtype = dtype
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
         """Find the components.
 
@@ -210,81 +243,67 @@ class KernelPCA(FittedPCA):
         self
         """
         self._check_parameters()
-        with long_fit(self, X, sample_weight):
-            return self._fit(X, sample_weight)
-
-    def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
-        """Fit within what the engine and the checkpoint need."""
-        self.moments_ = self.at_edge_ = None
-        space = self._open(X, sample_weight)
-        found = space.principal(self.n_components, center=self.center)
-        found = self._with_loss(space, found)
-        self.model_ = self._model(space, found)
+        with self._running(X, sample_weight) as run:
+            kernel, stream = self._kernel_for(X), isinstance(self.storage, Storage)
+            training = self._training(X, kernel, sample_weight, at_least=1, stream=stream)
+            self._announce(run, kernel, training)
+            space = open_space(run, self.storage, kernel, training)
+            found, robust = self._components(space)
+            self.model_ = self._model(space, found, robust)
         warn_of_edges(self)
         return self
 
-    def _open(self, X: Any, sample_weight: Any) -> Space:
-        """The space of the storage that was asked for, on the training items."""
-        kernel = self._kernel_for(X)
-        storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
-        if isinstance(storage, Storage):
-            return open_features(self, storage, kernel, X, sample_weight)
-        items = self._read_training(X, kernel, at_least=1)
-        self._n_training = len(items)
-        self._kept_rows, weights, _ = self._read_weights(sample_weight, self._n_training)
-        items = take(items, self._kept_rows, square=kernel.domain == "gram")
-        n = len(items)
-        if not isinstance(self.n_components, float) and self.n_components is not None:
-            check_count(self.n_components, "n_components", at_most=n, why=" (the number of samples)")
-        if storage == "blocked":
-            check_blocked(self, kernel, n)
-            resolved = resolve_thinned(kernel, items, weights)
-            check_row_digits(resolved, items)
-            return WholeSpace(self._blocked(resolved, items), resolved, items, weights)
-        announce_dense(self, n, 2.6)
-        resolved = kernel.resolve(items, weights)
-        return WholeSpace(Dense(self._training_gram(resolved, items)), resolved, items, weights)
+    def _announce(self, run: Run, kernel: Kernel, training: Training, *, parts: bool = False) -> None:
+        """Say what the fit will take, and refuse what it cannot do with so many rows."""
+        n, count, data = len(training), self.n_components, training.items
+        if isinstance(self.storage, Storage):
+            columns = data.shape[1] if isinstance(data, (Rows, Tensor)) else 0
+            codes, layers = count if isinstance(count, int) else self.storage.m, 2 - (parts or self.preimage != "ridge")
+            return announce_features(run, self.storage, n, columns, columns, codes, layers=layers)
+        if not isinstance(count, float) and count is not None:
+            check_count(count, "n_components", at_most=n, why=" (the number of samples)")
+        return announce_blocked(run, kernel, n) if self.storage == "blocked" else announce_dense(run, n, 2.6)
 
-    def _with_loss(self, space: Space, found: Components) -> Components:
-        """The components of the loss; those of the squared one are found."""
-        loss = as_loss(self.loss)
+    def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
+        """The components of the loss, and what is known of those of another than the square."""
+        found, loss = space.principal(self.n_components, center=self.center), as_loss(self.loss)
         self.n_iter_ = 1
         if isinstance(loss, Squared):
             self._warn_of_rounding(space.size, found.coefficients, float(found.variances[0]) ** 0.5)
-            return found
+            return found, None
         assert isinstance(space, WholeSpace)
-        result = robust_components(
-            space, found, loss, center=self.center, n_init=self.n_init, random_state=self.random_state
-        )
-        self.loss_, self.support_ = result.loss, result.support.cpu().numpy()
-        self.stationarity_ = result.stationarity
-        self._record(result.solution)
-        return result.found
+        starts: dict[str, Any] = {"n_init": self.n_init, "random_state": self.random_state}
+        found, robust, solution = robust_components(space, found, loss, center=self.center, **starts)
+        self._record(solution)
+        return found, robust
 
-    def _model(self, space: Space, found: Components) -> ComponentsModel:
+    def _model(self, space: Space, found: Components, robust: RobustFacts | None) -> ComponentsModel:
         """What is kept of a space and its components."""
-        diagonal = space.diagonal()
-        codes = self._to_output(found.scores)
-        model = ComponentsModel.of(space.kernel, space.map, found, codes, space.n, diagonal)
-        if space.kernel.domain != "vectors" or self.preimage != "ridge":
-            return model
-        return replace(model, back=self._way_back(space, found, codes))
+        diagonal, codes = space.diagonal(), self._to_output(found.scores)
+        held = None if diagonal is None else diagonal.cpu().numpy().copy()
+        back, ends = None, None
+        if space.kernel.domain == "vectors" and self.preimage == "ridge":
+            back, ends = self._way_back(space, found, codes)
+        parts: dict[str, Any] = {"diagonal": held, "back": back, "open_ends": ends, "robust": robust}
+        return ComponentsModel.of(space.kernel, space.map, found, codes, space.n, **parts)
 
-    def _way_back(self, space: Space, found: Components, codes: np.ndarray) -> CodeRegression:
-        """Kernel ridge regression from the codes, as they are kept, to the inputs."""
+    def _way_back(
+        self, space: Space, found: Components, codes: np.ndarray
+    ) -> tuple[CodeRegression, dict[str, str] | None]:
+        """Kernel ridge regression from the codes, as they are kept, to the inputs; and ends of a path it lies at."""
         found = replace(found, scores=to_tensor(codes, **self._options))
         with naming("decoder_kernel"):
             kernel = space.resolve_on_codes(self._decoder_kernel(), found)
-        targets, reg = space.targets(), self.reg
+        targets, reg, ends = space.targets(), self.reg, None
         if isinstance(reg, str):
             assert targets.coordinates is not None
             path = ridge_path(kernel._gram(found.scores), targets.coordinates, _REGS, space.weights)
-            reg, self.at_edge_ = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
+            reg, ends = path.best(), open_ends(path.leave_one_out, 1.0, ends=("weakest", "strongest"))
         anchors, coefficients = space.regress(kernel, found, targets, float(reg))
         kept = codes if anchors is found.scores else anchors.cpu().numpy()
-        return CodeRegression(kernel, kept, coefficients.cpu().numpy(), targets.output, float(reg))
+        return CodeRegression(kernel, kept, coefficients.cpu().numpy(), targets.output, float(reg)), ends
 
-    @available_if(takes_more_rows)
+    @available_if(_takes_more_rows)
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 
@@ -302,14 +321,33 @@ class KernelPCA(FittedPCA):
         self
         """
         self._check_parameters()
-        storage = as_storage(self.storage, "KernelPCA.partial_fit", ("Nystroem", "RandomFeatures"))
-        assert isinstance(storage, Storage)
-        self.model_ = add_rows(self, storage, X)
+        assert isinstance(self.storage, Storage)
+        run, before = self._run, getattr(self, "moments_", None)
+        if before is None:
+            training = self._training(X, kernel := self._kernel_for(X), at_least=1)
+            self._announce(run, kernel, training, parts=True)
+            self.announced_bytes_ = run.announced_bytes
+            source = open_source(run.options, self.storage, kernel, training.items, None)
+            kernel, features, rows, n = source.kernel, source.features, training.items, 0
+        else:
+            kernel, features, rows, n = self.kernel_, self.map_, self._read_new(X), self.model_.n
+        sums, n = add_rows(run.options, kernel, features, rows, before), n + len(rows)
+        found = components_of(features, sums, n, rows, self.n_components, center=self.center)
+        self._warn_of_rounding(sums[2] / n, found.coefficients, float(found.variances[0]) ** 0.5)
+        self.model_ = ComponentsModel.of(kernel, features, found, self._to_output(found.scores), n, moments=sums)
         self.n_iter_ = 1
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
+        if storage != "dense" and not (isinstance(self.loss, str) and self.loss == "squared"):
+            raise InputError(f"loss={self.loss!r} needs storage='dense'; use loss='squared' with {storage!r}")
+        if isinstance(storage, Storage) and self.preimage != "ridge" and not storage.keeps_items:
+            raise InputError(
+                f"preimage={self.preimage!r} needs training items to return to, which random features do not keep; use "
+                "preimage='ridge', or storage=Nystroem(m)"
+            )
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         check_count(self.n_init, "n_init")
         if isinstance(self.reg, str):
@@ -325,13 +363,6 @@ class KernelPCA(FittedPCA):
         if self.n_components is not None and not isinstance(self.n_components, float):
             check_count(self.n_components, "n_components")
 
-    def _blocked(self, kernel: Kernel, items: Any) -> Blocked:
-        """The Gram matrix by tiles, computed by whom the parameters ask for."""
-        engine = self._engine
-        if engine is None and self._options["device"].type == "cpu":
-            engine = Threads(torch.get_num_threads())
-        return Blocked(kernel, items, engine=engine, journal=self._journal)
-
     def _decoder_kernel(self) -> Kernel:
         given = self.decoder_kernel
         if isinstance(given, str) and given == "auto":
@@ -340,3 +371,124 @@ class KernelPCA(FittedPCA):
         if kernel.domain != "vectors":
             raise InputError(f"decoder_kernel must be a kernel on vectors; got {kernel!r}")
         return kernel
+
+    def transform(self, X: Any) -> Any:
+        """Encode items.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
+
+        Returns
+        -------
+        ndarray of shape (m, p)
+            A tensor if ``X`` is one.
+        """
+        return give_back(encode_tiles(self, X, lambda items: self.model_.encode(items)), X)
+
+    def _feature_weights(self, codes: Tensor) -> Tensor:
+        return self.model_.weights(codes)
+
+    def inverse_transform(self, codes: Any) -> Any:
+        """Return to the input space.
+
+        Parameters
+        ----------
+        codes : array of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+            Vectors; for Gram and object inputs weights ``b`` of shape (m, n) on the training items, with which the
+            projection is ``sum_i b_i phi(x_i)``.
+        """
+        Z = self._read_codes(codes)
+        if self.kernel_.domain == "vectors":
+            return give_back(self._to_rows(self._vectors(Z)), codes)
+        return give_back(self._to_output(self.model_.weights(Z)), codes)
+
+    def _vectors(self, Z: Tensor) -> Tensor:
+        """Vectors of codes, by the way that ``preimage`` names."""
+        if self.preimage != "ridge":
+            return self.model_.nearest_features(Z, descend=self.preimage == "fixed_point")
+        if self.model_.back is None:
+            raise InputError(
+                "this model has no ridge pre-image: partial_fit keeps no training items to fit it on, and no other "
+                "preimage= needs one; use preimage='nearest' or 'fixed_point', or fit with preimage='ridge'"
+            )
+        return self.model_.back.targets(Z)
+
+    def decode(
+        self, codes: Any, candidates: Any = None, *, by: str = "auto", diag: Any = None, n_best: int | None = None
+    ) -> Ranking:
+        """Rank candidates by the distance of their features to the projections with the given codes, or by codes.
+
+        Parameters
+        ----------
+        codes : array of shape (m, p)
+        candidates : items, default=None
+            Vectors (c, d), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
+            the training items themselves (not for ``kernel="precomputed"`` by features).
+        by : {"auto", "codes", "features"}, default="auto"
+            ``"features"``: distances in the space of the outputs, in which training items come before all others.
+            ``"codes"``: distances to the codes that the candidates have themselves. ``"auto"``: codes, unless
+            ``diag`` is given.
+        diag : float or array of shape (c,), optional
+            ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
+            matrix if it is constant.
+        n_best : int, optional
+            Number of candidates to return for each code; default all.
+
+        Returns
+        -------
+        Ranking
+            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
+        """
+        if ranks_by_codes(by, diag, encodes=True, features=True):
+            return rank_by_codes(self, codes, candidates, n_best, lambda items: self.model_.encode(items))
+        Z = self._read_codes(codes)
+        if self.kernel_.domain == "gram":
+            if candidates is None:
+                raise InputError(
+                    "candidates must be kernel values (c, n) with the training items for kernel='precomputed'"
+                )
+            K = self._cross_gram(self._check_rows(candidates))
+            diagonal = self._gram_diagonal(diag, K)
+        else:
+            items = self._own_items() if candidates is None else self._read_new(candidates)
+            K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
+        return rank(self.model_.distances(Z, K, diagonal), n_best)
+
+    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
+        """Squared reconstruction error of each item.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        space : {"auto", "input", "feature"}, default="auto"
+            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
+            of ``phi(x)`` from its projection; ``"auto"``: input for vectors, feature otherwise.
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        check_choice(space, "space", ("auto", "input", "feature"))
+        items = self._read_new(X)
+        vectors = self.kernel_.domain == "vectors"
+        if space == "input" and not vectors:
+            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
+        raw = self._cross_gram(items)
+        if vectors and space != "feature":
+            errors = ((items - self._vectors(self.model_.encoder.of(raw))) ** 2).sum(1)
+        else:
+            gram = self.kernel_.domain == "gram"
+            diagonal = self._gram_diagonal(diag, raw) if gram else self.kernel_._diag(items)
+            errors = self.model_.errors(raw, diagonal)
+        return self._finite(errors)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
+        return -float(self.reconstruction_error(X).mean())

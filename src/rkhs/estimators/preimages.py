@@ -91,7 +91,7 @@ class PreimageMixin(KernelEstimator):
                 f"preimages makes vectors; the features of this model are of {kernel.domain}. Use decode, which ranks "
                 "candidates"
             )
-        if not self._map.whole:
+        if not self.map_.whole:
             raise InputError(
                 "preimages needs all training items, which this storage does not keep; use storage='dense'"
             )

@@ -12,7 +12,8 @@ from torch import Tensor
 from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.machine_options import read_operator_kernel
-from rkhs.estimators.storage import announce_features, make_data_engine, read_row_weights
+from rkhs.estimators.storage import announce_features
+from rkhs.estimators.tiles import read_row_weights
 from rkhs.features import Storage
 from rkhs.kernels.operator_valued import Separable
 from rkhs.losses import Squared, as_loss
@@ -41,9 +42,9 @@ def fit_ridge(
     kernel = _scalar_kernel(model, storage)
     data, Y, weights, _ = read_row_weights(model, sample_weight, X, kernel, Y)
     n, columns = len(data), data.shape[1] if isinstance(data, Tensor) else storage.m
-    announce_features(model, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
+    announce_features(model._run, storage, n, columns, Y.shape[1], Y.shape[1], layers=1)
     source = open_source(model._options, storage, kernel, data, weights, Y)
-    passes = Data(source.rows, source.blocks, make_data_engine(model, source.blocks))
+    passes = Data(source.rows, source.blocks, model._run.engine_for(source.blocks))
     output = fit_euclidean(passes, source, center=bool(model.center), scale=False)
     sweep: Sweep = replace(source.sweep(model._options), space=output)
     M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))

@@ -3,55 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.estimators.loss_choice import typical_norm
 from rkhs.losses import Loss, MaximumMargin
+from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
 from rkhs.protocols import Solution
 from rkhs.solvers.linearised import Linearised
 from rkhs.spaces import Components, WholeSpace
 
-__all__ = ["RobustComponents", "robust_components"]
-
-
-@dataclass(frozen=True, eq=False)
-class RobustComponents:
-    """Components of a loss, and what its solver says.
-
-    Parameters
-    ----------
-    found : Components
-    loss : Loss
-        With numbers for its parameters.
-    support : Tensor of integers
-        Rows with a non-zero dual variable.
-    stationarity : float
-        Zero at a stationary point.
-    solution : Solution
-
-    References
-    ----------
-    Toland (1979); see :class:`~rkhs.problems.robust_pca.RobustPCA`.
-    """
-
-    found: Components
-    loss: Loss
-    support: Tensor
-    stationarity: float
-    solution: Solution
+__all__ = ["robust_components"]
 
 
 def robust_components(
     space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Any
-) -> RobustComponents:
+) -> tuple[Components, RobustFacts, Solution]:
     """Maximise the mean loss of the scores in place of their variance.
 
     Parameters
@@ -68,7 +41,7 @@ def robust_components(
 
     Returns
     -------
-    RobustComponents
+    Components, RobustFacts, Solution
 
     Raises
     ------
@@ -113,4 +86,4 @@ def robust_components(
     support = (A != 0.0).any(1).nonzero()[:, 0]
     if not len(support) and total > 0.0:
         warnings.warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning, stacklevel=3)
-    return RobustComponents(found, loss, support, problem.step(best.point)[1], best)
+    return found, RobustFacts(loss, support.cpu().numpy(), problem.step(best.point)[1]), best

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Journal
-from rkhs.estimators.long_fits import recorded
+from rkhs.estimators.run import recorded
 from rkhs.estimators.staged_rows import TILE, StagedRows
 from rkhs.kernels.base import Kernel
 from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from rkhs._core.memory import Estimate
 from rkhs.engines import Block, row_blocks
-from rkhs.estimators.storage import announce
 from rkhs.features import FeatureMap, Storage
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
@@ -173,7 +172,7 @@ def announce_rows(estimator: KernelAutoencoder, storage: Storage, n: int, column
     n_bytes = int(8 * (held + tiles + squares)) + 2**25
     what = f"{type(estimator).__name__} on n={n} rows with storage={storage!r}"
     estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
-    announce(estimator, estimate, "Use fewer landmarks or features, or linear_part='kernel'")
+    estimator._run.announce(estimate, "Use fewer landmarks or features, or linear_part='kernel'")
 
 
 def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:

@@ -6,20 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from rkhs._core.arrays import check_items, to_tensor
+from rkhs._core.arrays import check_items, row_index, to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
 from rkhs.augment import GaussianNoise, augmented
-from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.engines import Rows
 from rkhs.kernels.base import Kernel
 
 if TYPE_CHECKING:
+    from rkhs.estimators.autoencoder_settings import Settings
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
-__all__ = ["Training", "read_targets"]
+__all__ = ["Training", "cut", "normal_weights", "read_targets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +30,21 @@ class Training:
 
     Parameters
     ----------
-    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+    items : Tensor (n, d), Gram matrix (n, n), list of n objects, or Rows
     goal : same kinds
         The targets; the items themselves if they are their own.
     own : bool
         Whether they are.
     weights : Tensor of shape (n,) or None
-        Sum to one; None: equal.
+        Sum to one; None: equal. Some are zero where the items are Rows.
     total : float
         Sum of the weights as they were given; without weights the number of items.
     kept : ndarray of shape (n,) or None
         Numbers of these items among those that were given; None: all.
     n_given : int
         How many were given.
+    gram, goal_gram : bool, default=False
+        Whether the items, the targets, are a Gram matrix.
     """
 
     items: Any
@@ -50,9 +54,37 @@ class Training:
     total: float
     kept: np.ndarray | None
     n_given: int
+    gram: bool = False
+    goal_gram: bool = False
 
     def __len__(self) -> int:
-        return len(self.items)
+        return self.items.shape[0] if isinstance(self.items, Rows) else len(self.items)
+
+    @property
+    def row_weights(self) -> np.ndarray | None:
+        """The weights in double precision."""
+        return None if self.weights is None else self.weights.to("cpu", torch.float64).numpy()
+
+    def part(self, rows: np.ndarray) -> Training:
+        """Those of some items that have positive weight."""
+        weights, total = None, float(len(rows))
+        if self.weights is not None:
+            kept, w, total = normal_weights(self.weights.cpu().numpy()[rows] * self.total)
+            rows = rows if kept is None else rows[kept]
+            weights = None if w is None else torch.as_tensor(w).to(self.weights)
+        items = cut(self.items, rows, rows if self.gram else None)
+        goal = items if self.own else cut(self.goal, rows, rows if self.goal_gram else None)
+        return replace(self, items=items, goal=goal, weights=weights, total=total, kept=rows)
+
+    def weights_of(self, rows: np.ndarray) -> np.ndarray:
+        """Weights of held-out rows; they sum to one."""
+        w = np.ones(len(rows)) if self.weights is None else self.weights.cpu().numpy()[rows]
+        if not w.any():
+            raise InputError(
+                f"sample_weight is zero on all {len(rows)} rows of a held-out part, so nothing can be measured there; "
+                "leave such rows out of X, or use fewer folds (cv)"
+            )
+        return w / w.sum()
 
     def noisy(self, std: float, copies: int, seed: int) -> Training:
         """Noisy copies of the items, with the same targets; a copy depends on seed and number alone.
@@ -64,6 +96,26 @@ class Training:
         weights = None if self.weights is None else self.weights.repeat(copies) / copies
         items = to_tensor(stacked, self.items.dtype, self.items.device)
         return replace(self, items=items, goal=self.goal.repeat(copies, 1), weights=weights)
+
+
+def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Any:
+    """Some rows of a tensor or a list of items, and some columns of a matrix; None: all."""
+    if rows is None or items is None:
+        return items
+    if isinstance(items, list):
+        return [items[i] for i in rows]
+    index = row_index(rows, items)
+    return items[index] if columns is None else items[index[:, None], row_index(columns, items)]
+
+
+def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:
+    """Rows of positive weight (None: all), their weights, summing to one (None: equal), and the sum that they had."""
+    kept, largest = np.flatnonzero(w > 0.0), float(w.max())
+    if not largest > 0.0:
+        raise InputError("sample_weight must have a positive sum; got zeros only")
+    part = w[kept].astype(np.float64) / largest  # so that the sum neither overflows nor vanishes
+    total = largest * float(part.sum())
+    return (None if len(kept) == len(w) else kept), (None if np.ptp(part) == 0.0 else part / part.sum()), total
 
 
 def read_targets(model: KernelAutoencoder, targets: Any, items: Any, kernel: Kernel, settings: Settings) -> Any:

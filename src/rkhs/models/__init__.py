@@ -1,10 +1,11 @@
 """Fitted things as values: frozen objects of arrays that encode, decode, rank and measure, and know no scikit-learn."""
 
 from rkhs.models.autoencoder import AutoencoderModel, Compared
-from rkhs.models.components import ComponentsModel
+from rkhs.models.components import ComponentsModel, RobustFacts
 from rkhs.models.contrastive import ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
+from rkhs.models.gram import GramModel
 from rkhs.models.machine import Certificates, MachineModel
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
@@ -23,9 +24,11 @@ __all__ = [
     "DeepRKMQuality",
     "Expansion",
     "Goal",
+    "GramModel",
     "Layer",
     "LinearPart",
     "MachineModel",
     "Pricing",
     "Rebuilt",
+    "RobustFacts",
 ]

@@ -11,12 +11,36 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
+from rkhs.losses import Loss
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.spaces import Components
 
-__all__ = ["ComponentsModel"]
+__all__ = ["ComponentsModel", "RobustFacts"]
+
+
+@dataclass(frozen=True, eq=False)
+class RobustFacts:
+    """What is known of components of another loss than the square.
+
+    Parameters
+    ----------
+    loss : Loss
+        With numbers for its parameters.
+    support : ndarray of shape (n_support,)
+        Rows with a non-zero dual variable.
+    stationarity : float
+        Zero at a stationary point.
+
+    References
+    ----------
+    Toland (1979); see :class:`~rkhs.problems.robust_pca.RobustPCA`.
+    """
+
+    loss: Loss
+    support: np.ndarray
+    stationarity: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +67,12 @@ class ComponentsModel:
         ``k(x, x)`` of the training items, where new ones have none.
     back : CodeRegression or None
         From codes to vectors.
+    open_ends : dict or None
+        Where the regulariser of ``back`` lies at an end of those that were compared.
+    robust : RobustFacts or None
+        What is known of components of another loss than the square.
+    moments : tuple of ndarray of shapes (w,) and (w, w), and float, or None
+        Sums over rows that came in parts: raw features, their products, ``k(x, x)``.
 
     References
     ----------
@@ -57,8 +87,11 @@ class ComponentsModel:
     n: int
     mean: np.ndarray | None
     mean_norm: float
-    diagonal: np.ndarray | None
+    diagonal: np.ndarray | None = None
     back: CodeRegression | None = None
+    open_ends: dict[str, str] | None = None
+    robust: RobustFacts | None = None
+    moments: tuple[np.ndarray, np.ndarray, float] | None = None
 
     @property
     def map(self) -> FeatureMap:
@@ -113,15 +146,9 @@ class ComponentsModel:
 
     @classmethod
     def of(
-        cls,
-        kernel: Kernel,
-        features: FeatureMap,
-        found: Components,
-        codes: np.ndarray,
-        n: int,
-        diagonal: Tensor | None = None,
+        cls, kernel: Kernel, features: FeatureMap, found: Components, codes: np.ndarray, n: int, **rest: Any
     ) -> Self:
-        """The model of components that were found, without a way back to vectors.
+        """The model of components that were found.
 
         Parameters
         ----------
@@ -133,7 +160,8 @@ class ComponentsModel:
             Scores in the dtype of the training data.
         n : int
             Number of training items.
-        diagonal : Tensor of shape (n,), optional
+        **rest
+            Other parts of the model, if there are such.
 
         Returns
         -------
@@ -148,13 +176,13 @@ class ComponentsModel:
             n,
             None if found.mean is None else found.mean.cpu().numpy(),
             found.mean_norm,
-            None if diagonal is None else diagonal.cpu().numpy().copy(),
+            **rest,
         )
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""
-        back = self.back
-        return {
+        back, robust = self.back, self.robust
+        held = {
             "kernel_": self.kernel,
             **self.encoder.state(),
             "codes_": self.codes,
@@ -170,7 +198,12 @@ class ComponentsModel:
             "output_": None if back is None else back.output,
             "reg_": None if back is None else back.reg,
             "n_components_": self.width,
+            "at_edge_": self.open_ends,
+            "moments_": self.moments,
         }
+        if robust is None:
+            return held
+        return held | {"loss_": robust.loss, "support_": robust.support, "stationarity_": robust.stationarity}
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
@@ -187,6 +220,7 @@ class ComponentsModel:
         back = None
         if coefficients is not None:
             back = CodeRegression(decoder, codes if anchors is None else anchors, coefficients, output, reg)
+        robust = tuple(state.pop(name, None) for name in ("loss_", "support_", "stationarity_"))
         return cls(
             kernel,
             encoder,
@@ -198,4 +232,7 @@ class ComponentsModel:
             float(np.mean(state.pop("total_"))),
             state.pop("train_diag_"),
             back,
+            state.pop("at_edge_", None),
+            None if robust[0] is None else RobustFacts(*robust),
+            state.pop("moments_", None),
         )

@@ -4,7 +4,7 @@ from rkhs.spaces.base import Components, Space, Targets
 from rkhs.spaces.mapped import MappedSpace, fit_euclidean
 from rkhs.spaces.passes import Data, FeatureMoments
 from rkhs.spaces.source import BLOCK, Source, gather_rows, open_source, positive_rows
-from rkhs.spaces.whole import WholeSpace
+from rkhs.spaces.whole import WholeSpace, training_gram
 
 __all__ = [
     "BLOCK",
@@ -20,4 +20,5 @@ __all__ = [
     "gather_rows",
     "open_source",
     "positive_rows",
+    "training_gram",
 ]

@@ -8,14 +8,52 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.linalg import divisor, fix_signs
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import divisor, fix_signs, positive_part
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.grams import Gram
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
+from rkhs.spaces.digits import check_digits
+from rkhs.spaces.source import Options
 
-__all__ = ["WholeSpace"]
+__all__ = ["WholeSpace", "training_gram"]
+
+
+def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Tensor:
+    """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+    options : dict
+        ``dtype`` and ``device``.
+    psd : {"clip", "raise"}
+        What becomes of negative eigenvalues.
+
+    Returns
+    -------
+    Tensor of shape (n, n)
+
+    Raises
+    ------
+    InputError
+        For values that are not finite, too small to work with, or the same for all items but for rounding.
+    """
+    K = kernel._gram(items).to(**options)  # objects give float64
+    if not bool(torch.isfinite(K.sum())):
+        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
+    largest = float(K.diagonal().abs().max())
+    if 0.0 < largest < 1e-150 * (1.0 if K.dtype == torch.float64 else 1e130):  # its inverse would overflow
+        raise InputError(
+            f"the kernel {kernel!r} gives values of at most {largest:.1e} on these data, too small to work with; "
+            "multiply it by a number"
+        )
+    check_digits(kernel, K, items)
+    return K if kernel.known_psd else positive_part(K, psd=psd, name="the Gram matrix of the kernel")
 
 
 class WholeSpace(Space):

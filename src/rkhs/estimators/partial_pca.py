@@ -1,0 +1,60 @@
+"""Kernel PCA of rows that come in parts: sums over their features are kept, and components follow from these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from rkhs.engines import row_blocks
+from rkhs.features import FeatureMap
+from rkhs.features.base import EvaluatedMap
+from rkhs.kernels.base import Kernel
+from rkhs.spaces import BLOCK, Components
+from rkhs.spaces.mapped import feature_components, with_signs
+from rkhs.spaces.passes import feature_moments
+from rkhs.spaces.source import Options
+from rkhs.spaces.sums import Sweep, block_moments
+
+__all__ = ["RowSums", "add_rows", "components_of"]
+
+RowSums = tuple[np.ndarray, np.ndarray, float]
+"""Sums of raw features of shape (w,), of their products of shape (w, w), and of ``k(x, x)``."""
+
+
+def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Any, before: RowSums | None) -> RowSums:
+    """The sums with those of more rows, in blocks of a fixed size."""
+    sweep = Sweep(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
+    first, second, diag = before or (np.zeros(features.width), np.zeros((features.width,) * 2), 0.0)
+    for block in row_blocks(len(rows), BLOCK):
+        tile = rows[block.start : block.stop]
+        parts = block_moments(features.raw(tile), block, sweep)
+        first, second = first + parts[0], second + parts[1]
+        diag += float(kernel._diag(tile).sum())
+    return first, second, diag
+
+
+def components_of(
+    features: FeatureMap, sums: RowSums, n: int, rows: Any, count: int | float | None, *, center: bool
+) -> Components:
+    """Components of ``n`` rows from their sums, with the scores of some of them.
+
+    Parameters
+    ----------
+    features : FeatureMap
+    sums : RowSums
+    n : int
+    rows : Tensor (m, d), or list of m objects
+    count : int, float or None
+        See :meth:`rkhs.spaces.Space.principal`.
+    center : bool
+
+    Returns
+    -------
+    Components
+    """
+    moments = feature_moments(features, sums[0] / n, sums[1] / n, center=center)
+    found = feature_components(features, moments, sums[2] / n, n, count, center=center)
+    raw: Tensor = features.raw(rows)
+    return with_signs(found, raw @ found.coefficients.to(raw) + found.shift.to(raw))

@@ -1,0 +1,332 @@
+"""What a fit is computed with: precision, engine, journal, and the memory that it announces."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import numbers
+import os
+import pickle
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy, resolve_device, resolve_dtype
+from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
+from rkhs._core.codec import encode
+from rkhs._core.errors import InputError, shown
+from rkhs._core.memory import Estimate, check_memory, readable
+from rkhs.engines import (
+    Block,
+    Checkpoint,
+    Engine,
+    Journal,
+    Rows,
+    Serial,
+    Threads,
+    as_rows,
+    count_threads,
+    fingerprint,
+    make_engine,
+    thread_limit,
+)
+from rkhs.spaces.source import Options
+
+__all__ = ["Run", "check_dense", "check_parameters", "data_fingerprint", "open_run", "recorded"]
+
+_FREE = ("address", "checkpoint", "engine", "n_jobs", "verbose")  # parameters that change no bit of a model
+_SAMPLED = 1024  # rows of a file that its fingerprint reads
+
+_FLAGS = ("canonical", "center", "refine", "renormalize", "scale", "strict", "warm_start")
+_LISTS = (
+    *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "input_times", "kappas", "kernels"),
+    *("multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
+)
+
+P = TypeVar("P")
+
+
+@dataclass(eq=False)
+class Run:
+    """What one fit is computed with.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for messages.
+    options : dict
+        ``dtype`` and ``device``, as torch takes them.
+    psd : {"clip", "raise"}
+        What becomes of Gram matrices with negative eigenvalues.
+    verbose : int
+    engine : Engine or None
+        None unless one was asked for.
+    journal : Journal or None
+        None without a checkpoint.
+    announced_bytes : int
+        Memory that the fit said it would take.
+    """
+
+    name: str
+    options: Options
+    psd: str
+    verbose: int
+    engine: Engine | None = None
+    journal: Journal | None = None
+    announced_bytes: int = 0
+
+    def announce(self, estimate: Estimate, advice: str) -> None:
+        """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is.
+
+        Parameters
+        ----------
+        estimate : Estimate
+        advice : str
+            What to do instead.
+        """
+        self.announced_bytes = int(estimate.n_bytes)
+        check_memory(estimate, advice)
+        if self.verbose:
+            sys.stderr.write(f"{estimate.what}: about {readable(estimate.n_bytes)} ({estimate.parts})\n")
+
+    def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
+        """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""
+        if self.engine is not None:
+            return self.engine
+        return (
+            Serial() if len(blocks) == 1 or self.options["device"].type != "cpu" else Threads(torch.get_num_threads())
+        )
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse values of the wrong kind for parameters that several estimators have.
+
+    Flags are True or False; a parameter that is one value is no array, which compares entry by entry; ``dtype``,
+    ``device``, ``psd``, ``verbose``, ``random_state``, ``n_jobs`` and ``checkpoint`` mean the same everywhere. What
+    only one estimator knows, and ranges, it checks itself.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of an estimator, by their names.
+
+    Raises
+    ------
+    InputError
+        Naming the parameter.
+    """
+    for name, value in parameters.items():
+        if name in _FLAGS:
+            check_flag(value, name)
+        elif isinstance(value, (np.ndarray, Tensor)) and (name not in _LISTS or value.ndim == 0):
+            raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
+        elif name == "columns":
+            check_choice(value, "columns", ("raw", "scaled"))
+        elif name == "dtype":
+            resolve_dtype(value)
+        elif name == "device":
+            resolve_device(value)
+        elif name == "psd":
+            check_choice(value, "psd", ("clip", "raise"))
+        elif name == "verbose" and not isinstance(value, (bool, np.bool_)):
+            check_count(value, "verbose", at_least=0)
+        elif name == "random_state":
+            check_seed(value)
+        elif name == "n_jobs":
+            count_threads(value)
+        elif name == "checkpoint" and not (value is None or isinstance(value, (str, os.PathLike, Checkpoint))):
+            raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(value)}")
+
+
+def check_dense(name: str, parameters: Mapping[str, Any], n: int, matrices: float) -> None:
+    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
+    storage, asked = parameters.get("storage", "dense"), parameters.get("n_components")
+    if not (isinstance(storage, str) and storage == "dense"):
+        return
+    widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
+    columns = min(sum(max(int(w), 0) for w in widths), 10**15)
+    size = 8 if parameters["dtype"] == "float64" else 4
+    what, advice = f"{name} on n={n} rows", "Use storage=Nystroem(1000) of rkhs.features"
+    if "storage" in parameters:
+        what += " with storage='dense'"
+    else:
+        advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
+    parts = f"{matrices:g} matrices of n x n at least"
+    if columns > n:
+        parts, advice = f"{parts}, codes of {columns} columns", "Use fewer components (n_components)"
+    check_memory(Estimate(what, int(size * n * (matrices * n + 4 * columns)), parts), advice)
+
+
+@contextmanager
+def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[Run]:
+    """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for.
+
+    A fit that ends well deletes its checkpoint, unless it is a ``Checkpoint``, which its owner deletes; one that is cut
+    off leaves it.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    parameters : mapping
+        Of the estimator: ``dtype``, ``device``, ``psd``, and where it has them ``verbose``, ``storage``, ``engine``,
+        ``address``, ``n_jobs`` and ``checkpoint``.
+    *data : Rows, Tensor, array, list or None
+        What the fit depends on besides the parameters.
+
+    Yields
+    ------
+    Run
+
+    Raises
+    ------
+    InputError
+        For an engine that does not exist.
+    ClusterError
+        If the cluster cannot be reached.
+    CheckpointError
+        If the checkpoint belongs to another fit, or cannot be written.
+    """
+    checkpoint, wanted = parameters.get("checkpoint"), parameters.get("engine")
+    options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
+    run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)))
+    with ExitStack() as stack:
+        if "n_jobs" in parameters:
+            # An engine has threads of its own; what is left for this process does not depend on its cores.
+            stack.enter_context(thread_limit(parameters["n_jobs"] if wanted is None else 1))
+            run.journal = None if checkpoint is None else _open_journal(name, parameters, data)
+            if run.journal is not None:
+                stack.callback(run.journal.close)
+            run.engine = _open_engine(parameters, stack)
+        yield run
+        if run.journal is not None and not isinstance(checkpoint, Checkpoint):
+            run.journal.remove()
+
+
+def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
+    wanted, address, storage = (parameters[key] for key in ("engine", "address", "storage"))
+    if wanted is None:
+        if address is not None:
+            raise InputError(f"address is for engine='dask'; got engine=None and address={address!r}")
+        return None
+    if isinstance(storage, str) and storage == "dense":
+        raise InputError(
+            f"engine={shown(wanted)} computes blocks of rows, and storage='dense' has none: use another storage, "
+            "such as Nystroem(1000) of rkhs.features, or engine=None"
+        )
+    engine = make_engine(wanted, address=address, n_jobs=parameters["n_jobs"])
+    if engine is not wanted:  # what the user made, the user ends
+        stack.callback(engine.close)
+    return engine
+
+
+def _open_journal(name: str, given: Mapping[str, Any], data: tuple[Any, ...]) -> Journal:
+    parameters = {key: value for key, value in given.items() if key not in _FREE}
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        described = encode(parameters, arrays)
+    except InputError:  # functions of the user: their text has to do
+        described = {key: repr(value) for key, value in parameters.items()}
+    parts = [part for key in sorted(arrays) for part in (key, arrays[key])]
+    task = fingerprint(name, _version(), described, *parts, *map(data_fingerprint, data))
+    return Journal(given["checkpoint"], task)
+
+
+def _version() -> str:
+    """Version of the library; the root package cannot be imported from here."""
+    try:
+        return metadata.version("rkhs")
+    except metadata.PackageNotFoundError:  # run from its sources
+        return "sources"
+
+
+def data_fingerprint(X: Any) -> str:
+    """Fingerprint of data: of all numbers in memory; of the shape and 1024 rows of a file.
+
+    Parameters
+    ----------
+    X : Rows, array, tensor, frame, list or None
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(X, (np.memmap, Rows)) or type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        rows = as_rows(X)
+        n = rows.shape[0]
+        chosen = np.unique(np.linspace(0, n - 1, min(n, _SAMPLED)).astype(np.int64))
+        runs = np.array_split(chosen, min(len(chosen), 16))
+        # Sixteen stretches: a file is opened a few times, not a thousand.
+        return fingerprint(
+            [n, rows.shape[1]], *(rows.read(int(run[0]), min(int(run[0]) + len(run), n)) for run in runs)
+        )
+    try:
+        array = np.asarray(as_numpy(X))
+    except ValueError:  # lists of different lengths
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biufUS":
+        return fingerprint(array)
+    return fingerprint(hashlib.sha256(pickle.dumps(X)).hexdigest())
+
+
+def recorded(problem: P, journal: Journal | None, stage: str = "evaluation") -> P:
+    """Return a problem whose evaluations are kept in a journal: a solver that runs again meets the same numbers.
+
+    A deterministic solver then takes the same steps, so a fit that was cut off goes on where it was, with the same
+    bits, whatever the solver keeps in its memory.
+
+    Parameters
+    ----------
+    problem : HasValueAndGrad
+    journal : Journal or None
+        None: the problem itself is returned.
+    stage : str, default="evaluation"
+        Keeps problems of one fit apart.
+
+    Returns
+    -------
+    HasValueAndGrad
+    """
+    if journal is None:
+        return problem
+    inner: Any = problem
+    kept: Any = copy.copy(problem)
+
+    def key(what: str, point: Tensor) -> str:
+        array = point.detach().cpu().contiguous().numpy()
+        return f"{stage} {what} {hashlib.sha256(array.tobytes()).hexdigest()}"
+
+    def value(point: Tensor) -> float:
+        name = key("value", point)
+        entry = journal.last(name)
+        if entry is None:
+            result = float(inner.value(point))
+            journal.add(name, {}, {"value": np.array(result)})
+            return result
+        return float(entry[1]["value"])
+
+    def value_and_grad(point: Tensor) -> tuple[float, Tensor]:
+        name = key("gradient", point)
+        entry = journal.last(name)
+        if entry is None:
+            result, grad = inner.value_and_grad(point)
+            arrays = {"value": np.array(float(result)), "grad": grad.detach().cpu().contiguous().numpy()}
+            journal.add(name, {"strides": list(grad.stride())}, arrays)
+            return float(result), grad
+        # The order of the numbers in memory is part of the answer: sums over them are rounded in that order.
+        kept_grad = torch.from_numpy(entry[1]["grad"])
+        again = torch.empty_strided(kept_grad.shape, entry[0]["strides"], dtype=point.dtype, device=point.device)
+        return float(entry[1]["value"]), again.copy_(kept_grad)
+
+    # Methods of this one object: it stays an instance of its class, with all else that solvers ask of it.
+    for name, function in (("value", value), ("value_and_grad", value_and_grad)):
+        if hasattr(problem, name):
+            object.__setattr__(kept, name, function)
+    return kept
