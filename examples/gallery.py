@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("Agg")
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for the networks and figures of ``studies``
 import matplotlib.pyplot as plt
 
 CIRCLE_RADII = (1.0, 2.0, 3.0)

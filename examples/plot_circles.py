@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import KernelAutoencoder
 from rkhs.kernels import Gaussian
-from rkhs.reproduce.baselines import NetworkAutoencoder
+from studies.networks import NetworkAutoencoder
 
 GAMMA = 3.0
 

@@ -16,7 +16,7 @@ from gallery import save
 
 from rkhs import DeepRKM
 from rkhs.kernels import Gaussian
-from rkhs.reproduce.shapes import SHAPES, sample_shape
+from studies.papers.shapes import SHAPES, sample_shape
 
 
 def main(n: int = 300, noise: float = 0.1) -> dict[str, float]:

@@ -4,7 +4,7 @@
 The Huber loss against the squared loss, in the manner of the lip data.
 
 Smooth input curves stand for muscle activity, a smoothed and delayed copy for the movement. Some training outputs are
-reversed and stretched. ``benchmarks/lip.py`` draws the published figure from the recorded data.
+reversed and stretched. ``studies/bench/lip.py`` draws the published figure from the recorded data.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Is a new checkout slower than an old one? Runs commands in both, in turns, and compares processor times.
 
-    python tools/compare_checkouts.py OLD NEW --runs 9 -- benchmarks/kae.py
-    python tools/compare_checkouts.py OLD NEW -- benchmarks/digits.py --rows 300
+    python tools/compare_checkouts.py OLD NEW --runs 9 -- -m studies.bench.kae
+    python tools/compare_checkouts.py OLD NEW -- -m studies.bench.digits --rows 300
 
-The command is a script of the checkout and its arguments; each checkout runs its own copy, with its own ``src`` first
-on the path. Printed: median, least and largest processor time (user and system) of each, and the ratio of the medians.
-The exit status is 1 if the ratio is above ``--at-most``.
+The command is a script of the new checkout and its arguments. Both runs take this script, each with the ``src`` of its
+checkout, so that the library alone differs. Printed: median, least and largest processor time (user and system) of
+each, and the ratio of the medians. The exit status is 1 if the ratio is above ``--at-most``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import sys
 from pathlib import Path
 
 
-def seconds(checkout: Path, command: list[str]) -> float:
-    """Processor time of one run of a script of the checkout."""
+def seconds(checkout: Path, scripts: Path, command: list[str]) -> float:
+    """Processor time of one run of a script on the library of a checkout."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
-    done = subprocess.run([sys.executable, *command], cwd=checkout, env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, *command], cwd=scripts, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed in {checkout}:\n{done.stderr[-2000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -41,13 +41,13 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
-        parser.error("name a script after --, such as benchmarks/kae.py")
+        parser.error("name a script after --, such as -m studies.bench.kae")
     checkouts = {"old": args.old.resolve(), "new": args.new.resolve()}
     times: dict[str, list[float]] = {name: [] for name in checkouts}
     for run in range(args.runs):
         order = list(checkouts) if run % 2 == 0 else list(checkouts)[::-1]
         for name in order:
-            times[name].append(seconds(checkouts[name], command))
+            times[name].append(seconds(checkouts[name], checkouts["new"], command))
     for name, found in times.items():
         print(
             f"{name}: median {statistics.median(found):.2f} s ({min(found):.2f} to {max(found):.2f}, {len(found)} runs)"

@@ -1,6 +1,6 @@
 """Make the molecules bundled with the library from the MassBank compounds of the benchmark data.
 
-Usage: RKHS_DATA=<folder with massbank_pos/> python tools/make_molecules.py
+Usage: RKHS_DATA=<folder with massbank_pos/> python -m tools.make_molecules
 
 Rule: all compounds whose every record is CC0, then compounds whose every record is CC BY, drawn without replacement by
 ``numpy.random.default_rng(0)``, up to 500; the order of the source file (first InChIKey block) is kept. RDKit must
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from rkhs.data.fingerprints import N_BITS, RADIUS, morgan_fingerprints
-from rkhs.reproduce.scripts import data_folder, run_script
+from studies.harness.scripts import data_folder, run_script
 
 N_MOLECULES = 500
 SEED = 0

@@ -53,7 +53,7 @@ print(f"samples where the loss is linear: {len(model.saturated_)} of {len(X)}")
 #
 # Problems and solvers do not know each other. A deep restricted kernel machine is a problem with orthogonality
 # constraints; four solvers start from the same random point. :doc:`/gallery/plot_algorithms` draws the costs of five
-# over time, and ``benchmarks/drkm.py`` measures Table 1 of the paper.
+# over time, and ``studies/bench/drkm.py`` measures Table 1 of the paper.
 
 import torch
 
@@ -113,13 +113,14 @@ KernelAutoencoder(3, kernel=RationalQuadratic(), reg=1e-4).fit(images[:200]).rec
 # * :doc:`/papers/representation_learning`
 # * :doc:`/papers/duality_robust_losses`
 #
-# The runs are commands. :doc:`/results/papers` lists them all: which model, which data, which verdict. Those on
-# benchmark data need the folder ``RKHS_DATA``. A run with ``--cells FILE`` can be stopped and goes on.
+# The runs are commands in a checkout of the repository. :doc:`/results/papers` lists them all: which model, which data,
+# which verdict. Those on benchmark data need the folder ``RKHS_DATA``. A run with ``--cells FILE`` can be stopped and
+# goes on.
 #
 # .. code-block:: sh
 #
-#    python benchmarks/drkm.py --table-only --processor             # Table 1 of the deep machine paper
-#    python -m rkhs.reproduce.drkm_table2 --reduced --cells t2       # its Table 2; no data needed
-#    python -m rkhs.reproduce.nci_tables --parts table1 --cells t1  # Table 1 of the kernel autoencoder paper
-#    python -m rkhs.reproduce.few_labels_figures 1 --cells f1        # Figure 1 of the representation-learning paper
-#    python -m rkhs.reproduce.yeast                                 # yeast, of the duality paper
+#    ./dev bench drkm --table-only --processor               # Table 1 of the deep machine paper
+#    ./dev reproduce drkm_table2 --reduced --cells t2        # its Table 2; no data needed
+#    ./dev reproduce nci_tables --parts table1 --cells t1    # Table 1 of the kernel autoencoder paper
+#    ./dev reproduce few_labels_figures 1 --cells f1         # Figure 1 of the representation-learning paper
+#    ./dev reproduce yeast                                   # yeast, of the duality paper

@@ -103,7 +103,7 @@ _PEERS = (
 _DATA = ("data/test_bad_files.py", "test_hostile_files.py")
 _OUTPUTS = ("cli/test_outputs.py", "core/test_safe_writing.py")
 _SAME = ("engines/test_plan.py", "estimators/test_long_fits.py", "engines/test_cluster.py")
-_GUARD = "benchmarks/memory_guard.py"
+_GUARD = ("-m", "studies.bench.memory_guard")
 
 SCRIPTS = (
     Script(
@@ -218,8 +218,8 @@ SCRIPTS = (
                 ),
             ),
         ),
-        (_GUARD, "--asks", "10", "--largest", "1e6", "--seconds", "20"),
-        (_GUARD,),
+        (*_GUARD, "--asks", "10", "--largest", "1e6", "--seconds", "20"),
+        _GUARD,
     ),
     Script(
         (Goal("R12", "8 threads on transform, predict and save, 1,000 calls an estimator: equal answers", passing()),),

@@ -1,6 +1,6 @@
 """What the columns of a table look like: whether they share a unit, and which of them say nothing of an item.
 
-The rules and their thresholds were set on public sets; ``benchmarks/columns.py`` checks them on others.
+The rules and their thresholds were set on public sets; ``studies/bench/columns.py`` checks them on others.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = ["ADMM"]
 
 _RELAX = 1.7
 # The classical rho, the root of the extreme curvatures, is for the worst non-smooth part; row norms are kinder. On the
-# grids of benchmarks/yeast_grid.py 0.25 to 0.35 needs half of the iterations of 1.0.
+# grids of studies/bench/yeast_grid.py 0.25 to 0.35 needs half of the iterations of 1.0.
 _RHO = 0.3
 _START = 1e-3  # floor of the relative curvature of the ridge start, for losses without curvature
 

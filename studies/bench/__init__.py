@@ -1,0 +1,1 @@
+"""Benchmarks, one file or folder each; ``./dev bench NAME`` runs one."""

@@ -1,0 +1,138 @@
+"""The lip figure: leave-one-out error of functional Huber regression against kappa, for five basis sizes.
+
+Lip acceleration from EMG, 32 records and 4 outliers (copies of four records with outputs times -1.2), all 36 counted in
+the error. For each basis size the regulariser is the one of the best leave-one-out ridge machine (closed form); then 36
+folds times 50 kappas are solved in one batch. Run with RKHS_DATA naming the folder of data sets:
+
+    RKHS_DATA=... ./dev bench lip [--repeats 5] [--out lip.npz] [--figures FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rkhs.kernels import FunctionalLaplacian
+from rkhs.losses import Huber, Squared
+from rkhs.outputs import Functional
+from rkhs.problems.dual import dual_problem
+from rkhs.solvers import ADMM, FISTA, GapSolver, leave_one_out_residuals
+from studies.harness.figures import curve_figure
+from studies.harness.scripts import data_folder, run_script
+from studies.harness.timing import describe, interleaved, ratio, verdict
+
+SIZES = (4, 5, 6, 7, 15)
+KAPPAS = np.linspace(0.05, 2.0, 50)
+REGS = np.logspace(-7, 2, 37)
+
+
+def curves() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """EMG, lip acceleration with the outliers appended, and times on [0, 1]."""
+    data = np.load(data_folder("emg_lip") / "emg_lip" / "emg_lip.npz", allow_pickle=False)
+    bad = data["outlier_idx"]
+    X = np.concatenate([data["emg"], data["emg"][bad]])
+    Y = np.concatenate([data["lip"], -1.2 * data["lip"][bad]])
+    t = data["t"]
+    return X, Y, (t - t[0]) / (t[-1] - t[0])
+
+
+def figure(solver: GapSolver, convention: str, *, center: bool = False) -> dict[str, Any]:
+    """Errors (sizes, kappas), ridge errors (sizes,), regs, iterations and the largest relative gap.
+
+    ``center`` subtracts the mean curve of each fold; the published figure does not.
+    """
+    X, Y, t = curves()
+    reference = convention == "reference"
+    rule = "mean" if reference else "trapezoid"
+    K = torch.from_numpy(FunctionalLaplacian(7.0, None if reference else t, rule)(X))
+    T = torch.from_numpy(Y)
+    n = len(T)
+    others = torch.tensor([[j for j in range(n) if j != i] for i in range(n)])
+    grams = K[others[:, :, None], others[:, None, :]]
+    cross = K[torch.arange(n)[:, None], others]
+    out: dict[str, Any] = {"errors": [], "ridge": [], "regs": [], "iterations": [], "gap": 0.0}
+    for size in SIZES:
+        basis = "cosine_sine" if reference else "fourier"
+        space, R = Functional.fit(T, basis=basis, n_basis=size, times=t, rule=rule, center=False)
+        a = torch.from_numpy(space.eigenvalues)
+        # Each fold has its own mean curve; without centring it is zero.
+        means = (T.sum(0) - T) / (n - 1) if center else torch.zeros_like(T)
+        centred = R[others] - (means @ torch.from_numpy(space.functions * space.weights).mT)[:, None]
+
+        def error(h: torch.Tensor, space: Functional = space, means: torch.Tensor = means) -> torch.Tensor:
+            """Mean squared L2 error of predictions in coordinates, one a curve; h of shape (n, S, m)."""
+            difference = space.decode(h.reshape(-1, h.shape[-1])).view(n, h.shape[1], -1) + (means - T)[:, None]
+            return (difference**2 @ torch.from_numpy(space.weights)).mean(0)
+
+        shifted = R - R.mean(0) if center else R
+        whole = dual_problem([(K, a)], shifted, Squared(), list(REGS))
+        fitted = shifted - leave_one_out_residuals(whole)[0]
+        ridge = error(fitted.transpose(0, 1))
+        reg = float(REGS[int(ridge.argmin())])
+        problem = dual_problem([(grams, a)], centred, [Huber(float(k)) for k in KAPPAS], reg)
+        batch = solver.solve_batch(problem)
+        h = torch.bmm(cross[:, None], problem.coefficients(batch.points).permute(0, 2, 1, 3).flatten(2))
+        out["errors"].append(error(h.view(n, len(KAPPAS), -1) * a).numpy())
+        out["ridge"].append(float(ridge.min()))
+        out["regs"].append(reg)
+        out["iterations"].append(float(batch.n_iter.double().mean()))
+        out["gap"] = max(out["gap"], float((batch.gaps / problem.null_value()).max()))
+    return out
+
+
+def main() -> None:
+    """Time both conventions against batched FISTA, and print the figure's main numbers."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--out", help="write the errors to this npz file")
+    parser.add_argument("--center", action="store_true", help="subtract the mean curve of each fold")
+    parser.add_argument("--figures", type=Path, help="write one PNG a convention to this folder")
+    options = parser.parse_args()
+    admm, fista = ADMM(tol=1e-6), FISTA(tol=1e-6)
+    center = options.center
+    _, Y, t = curves()
+    left = (Y - (Y.sum(0) - Y) / (len(Y) - 1)) ** 2
+    print(f"mean curve of the other 35 as prediction: {np.trapezoid(left, t, axis=1).mean():.4f}")
+    for convention in ("reference", "orthonormal"):
+        found = figure(admm, convention, center=center)
+        print(f"{convention}: largest gap {found['gap']:.1e} P(0), iterations a fit", end=" ")
+        print(", ".join(f"{i:.1f}" for i in found["iterations"]))
+        for size, reg, ridge, errors in zip(SIZES, found["regs"], found["ridge"], found["errors"], strict=True):
+            best = int(errors.argmin())
+            print(
+                f"  m={size:2d} reg {reg:.1e}: ridge {ridge:.4f}, Huber best {errors[best]:.4f} at kappa "
+                f"{KAPPAS[best]:.2f}, at kappa 2: {errors[-1]:.4f}"
+            )
+        if options.out:
+            np.savez(f"{options.out.removesuffix('.npz')}_{convention}.npz", kappas=KAPPAS, errors=found["errors"])
+        if options.figures:
+            names = [f"m = {size}" for size in SIZES]
+            path = curve_figure(
+                KAPPAS,
+                dict(zip(names, found["errors"], strict=True)),
+                dict(zip(names, found["ridge"], strict=True)),
+                (f"lip acceleration, {convention} convention (ridge dashed)", "kappa", "leave-one-out error"),
+                options.figures / f"lip_{convention}.png",
+            )
+            print(f"  figure: {path}")
+        times = interleaved(
+            {
+                "default": partial(figure, admm, convention, center=center),
+                "FISTA": partial(figure, fista, convention, center=center),
+            },
+            options.repeats,
+        )
+        print("  default:", describe(times["default"]), "| FISTA:", describe(times["FISTA"]))
+        print(" ", verdict("lip figure, seconds", statistics.median(times["default"]), 3.0, 0.7))
+        gain = ratio(times["FISTA"], times["default"])
+        print(" ", verdict("batched FISTA / default", statistics.median(gain), 3.0, 6.0, smaller=False))
+
+
+if __name__ == "__main__":
+    run_script(main)

@@ -1,0 +1,1 @@
+"""Which codes are useful: every method on every set; ``./dev bench usefulness``."""

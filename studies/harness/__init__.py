@@ -1,0 +1,1 @@
+"""What all studies share: data by ``RKHS_DATA``, timing in turns, cells of long runs, and figures."""
