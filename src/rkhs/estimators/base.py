@@ -316,9 +316,9 @@ class KernelEstimator(BaseEstimator):
             )
         return array
 
-    def _warn_of_rounding(self, largest: float, coefs: Any, results: Tensor | float) -> None:
+    def _warn_of_rounding(self, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float) -> None:
         """Warn where rounding takes digits of results; see :func:`~rkhs.spaces.digits.warn_of_rounding`."""
-        warn_of_rounding(self, largest, coefs, results)
+        warn_of_rounding(type(self).__name__, self._options["dtype"], largest, coefs, results)
 
     def _record(self, solution: Solution) -> None:
         """Store what the solver said, and warn if it did not converge."""

@@ -10,7 +10,7 @@ import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, naming
-from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
+from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import read_operator_kernel
 from rkhs.estimators.regression import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
@@ -136,9 +136,8 @@ class FunctionalKernelRegressor(DualRegressor):
                 with naming(name):
                     quadrature_weights(given, rows.shape[1])
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
-        items = self._read_training(curves, kernel, at_least=1)
-        Y, one_output = read_targets(self, targets, len(items))
-        weights, total = all_weights(self, sample_weight, len(items))
+        training, one_output = self._with_targets(curves, targets, kernel, sample_weight)
+        Y, weights = training.goal, training.weights
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
         output, U = Functional.fit(
             Y,
@@ -149,8 +148,8 @@ class FunctionalKernelRegressor(DualRegressor):
             rule=rule,
             center=self.center and not reference,
         )
-        resolved = kernel.resolve(items, weights).with_operators([np.diag(output.eigenvalues)])
-        return self._regression(resolved, items, output, U, (weights, total), one_output=one_output)
+        resolved, operator = kernel.resolve(training.items, weights), torch.diag(torch.as_tensor(output.eigenvalues))
+        return Regression.of(self._run, resolved, training, output, U, [operator], one_output)
 
     def _curve_kernel(self, times: Any, rule: str) -> Any:
         named = {"functional_laplacian": FunctionalLaplacian, "functional_gaussian": FunctionalGaussian}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -10,21 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_gram, check_number, real_array
+from rkhs._core.checks import check_choice, check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import positive_part
 from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.machine import KernelMachine, all_weights, whole_map
-from rkhs.estimators.machine_options import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.machine import KernelMachine
+from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
-from rkhs.protocols import Monitor
 
 __all__ = ["InputOutputKernelRegressor"]
 
@@ -146,7 +145,7 @@ class InputOutputKernelRegressor(KernelMachine):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> InputOutputKernelRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -164,29 +163,17 @@ class InputOutputKernelRegressor(KernelMachine):
         self._check_parameters()
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
-        items = self._read_training(X, kernel, at_least=1)
-        n = len(items)
-        weights, total = all_weights(self, sample_weight, n)
-        outputs = self._read_outputs(y, as_kernel(self.output_kernel), n)
+        training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
+        weights = training.weights
+        outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
         output, U = RKHS.fit(self._output_gram(outputs), weights, center=self.center, scale=False)
         if not U.shape[1] and not isinstance(loss, Canonical):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
-        resolved = kernel.resolve(items, weights)
-        operators = operators_in_coordinates(resolved, U, weights, U.shape[1], None, explicit=False)
-        resolved = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-        grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
-        regression = Regression(resolved, whole_map(resolved, items), grams, output, U, weights, total)
-        reg = check_number(self.reg, "reg", above=0.0)
-        (loss,), regression = regression.settled([loss], reg, center=self.center)
-        problem = regression.problem(loss, reg)
-        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
-        solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
-        self._record(solution)
-        self.model_ = regression.machine(problem, solution, loss)
-        self._warn_of_rounding(regression.largest, self.dual_coef_, float(torch.linalg.vector_norm(U, dim=1).max()))
-        return self
+        resolved = kernel.resolve(training.items, weights)
+        operators = operators_in_coordinates(resolved, output, U, weights)
+        return self._solve(Regression.of(self._run, resolved, training, output, U, operators))
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
         """Bring outputs or candidates to the form that the output kernel reads."""

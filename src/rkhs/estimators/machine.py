@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-import torch
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
@@ -18,18 +18,19 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.machine_options import choose_solver, settings_of
+from rkhs.estimators.machine_options import MachineOptions, settings_of
 from rkhs.estimators.regression import Regression
 from rkhs.estimators.regression_path import RegressionPath
-from rkhs.features import FeatureMap, WholeMap
-from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.estimators.training import Training, cut
+from rkhs.features import FeatureMap
+from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss
 from rkhs.models import MachineModel
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
-from rkhs.protocols import Monitor
+from rkhs.solvers import GapSolver
 
-__all__ = ["DualRegressor", "KernelMachine", "all_weights", "read_targets", "whole_map"]
+__all__ = ["DualRegressor", "KernelMachine"]
 
 
 class KernelMachine(KernelEstimator):
@@ -53,6 +54,49 @@ class KernelMachine(KernelEstimator):
     support_ = Fitted[np.ndarray]("certificates.support")
     saturated_ = Fitted[np.ndarray]("certificates.saturated")
 
+    loss: str | Loss
+    reg: float
+    center: bool
+    solver: str | GapSolver
+    tol: float
+    max_iter: int | None
+    verbose: int
+
+    def _read_options(self) -> MachineOptions:
+        """How the machine is fitted."""
+        loss, reg = as_loss(self.loss), check_number(self.reg, "reg", above=0.0)
+        return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
+
+    def _solve(self, regression: Regression) -> Self:
+        """Fit the machine of what was read."""
+        self.model_, solution = regression.solve(self._read_options())
+        self._record(solution)
+        bound = self.model_.certificates.output_bound
+        assert bound is not None
+        self._warn_of_rounding(regression.largest, self.dual_coef_, bound)
+        return self
+
+    def _with_targets(
+        self, X: Any, y: Any, kernel: OperatorKernel, sample_weight: Any, *, at_least: int = 1, drop: bool = False
+    ) -> tuple[Training, bool]:
+        """Items, weights and the matrix of targets, and whether these came as a vector."""
+        training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop)
+        Y, one_output = self._read_targets(y, training.n_given)
+        return replace(training, goal=cut(Y, training.kept), own=False), one_output
+
+    def _read_targets(self, y: Any, n: int) -> tuple[Tensor, bool]:
+        """Targets as a matrix of shape (n, q), and whether they came as a vector."""
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        y = as_numpy(y, "y")
+        with reading(y, "y"):
+            values = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+        if values.ndim not in (1, 2):
+            raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
+        check_consistent_length(np.empty(n), values)
+        matrix = self._check_size(values.reshape(n, -1), "y")
+        return to_tensor(matrix, **self._options), values.ndim == 1
+
     def _coordinates(self, X: Any) -> Tensor:
         """Coordinates of the predicted outputs, shape (m, r)."""
         items = self._read_new(X)
@@ -69,14 +113,6 @@ class DualRegressor(RegressorMixin, KernelMachine):
     Laforgue et al. (2020), problem (1).
     """
 
-    loss: Any
-    reg: float
-    center: bool
-    solver: Any
-    tol: float
-    max_iter: Any
-    verbose: int
-
     certificates_ = Fitted[np.ndarray]("certificates.shares")
     kkt_residuals_ = Fitted[np.ndarray]("certificates.residuals")
     training_loss_ = Fitted[float]("certificates.training_loss")
@@ -89,7 +125,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DualRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -104,15 +140,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         self
         """
         self._check_parameters()
-        regression, reg = self._prepare(X, y, sample_weight), check_number(self.reg, "reg", above=0.0)
-        (loss,), regression = regression.settled([as_loss(self.loss)], reg, center=self.center)
-        problem = regression.problem(loss, reg)
-        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
-        solution = solver.solve(problem, monitor=Monitor(verbose=self.verbose, label="fit"))
-        self._record(solution)
-        self.model_ = regression.machine(problem, solution, loss)
-        self._warn_of_rounding(regression.largest, self.dual_coef_, self.output_bound_)
-        return self
+        return self._solve(self._prepare(X, y, sample_weight))
 
     def path(
         self, X: Any, y: Any, *, regs: Any = None, losses: Any = None, sample_weight: Any = None
@@ -137,13 +165,13 @@ class DualRegressor(RegressorMixin, KernelMachine):
             Its ``predict(X)`` has shape (settings, m, q); settings are ordered with the losses fastest.
         """
         self._check_parameters()
-        settings = settings_of(regs, losses, self.reg, as_loss(self.loss))
+        options = self._read_options()
+        settings = settings_of(regs, losses, options.reg, options.loss)
         reader = copy.copy(self)  # data are read without a trace in a machine that is fitted
-        regression, reg = reader._prepare(X, y, sample_weight), check_number(self.reg, "reg", above=0.0)
-        losses, regression = regression.settled([s.loss for s in settings], reg, center=self.center)
+        regression = reader._prepare(X, y, sample_weight)
+        losses, regression = regression.settled([s.loss for s in settings], options.reg, center=options.center)
         problem = regression.problem(losses, [s.reg for s in settings])
-        solver = choose_solver(self.solver, problem, self.tol, self.max_iter)
-        batch = solver.solve_batch(problem, monitor=Monitor(verbose=self.verbose, label="path"))
+        batch = options.solver_for(problem).solve_batch(problem, monitor=options.monitor("path"))
         report = sample_report(problem, batch.points)
         reader.model_ = regression.unsolved()
         return RegressionPath(
@@ -161,23 +189,6 @@ class DualRegressor(RegressorMixin, KernelMachine):
     @abstractmethod
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
         """Read the data, resolve the kernel, and put the targets in coordinates."""
-
-    def _regression(
-        self,
-        kernel: OperatorKernel,
-        items: Any,
-        output: OutputSpace,
-        U: Tensor,
-        weights: tuple[Tensor | None, float],
-        *,
-        one_output: bool,
-    ) -> Regression:
-        """What was read, with the Gram matrices of a resolved kernel; equal kernels share one."""
-        grams: list[Tensor] = []
-        for index, term in enumerate(kernel.pairs):
-            same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
-            grams.append(self._training_gram(term.kernel, items) if same is None else grams[same])
-        return Regression(kernel, whole_map(kernel, items), grams, output, U, *weights, one_output)
 
     def predict(self, X: Any) -> Any:
         """Predict the outputs of new items.
@@ -197,75 +208,5 @@ class DualRegressor(RegressorMixin, KernelMachine):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
-        given = read_targets(self, y, len(predicted))[0].cpu().numpy()
+        given = self._read_targets(y, len(predicted))[0].cpu().numpy()
         return float(r2_score(given, predicted.reshape(len(predicted), -1), sample_weight=sample_weight))
-
-
-def read_targets(estimator: KernelEstimator, y: Any, n: int) -> tuple[Tensor, bool]:
-    """Targets as a matrix, and whether they came as a vector.
-
-    Parameters
-    ----------
-    estimator : KernelEstimator
-        Knows dtype and device.
-    y : array of shape (n,) or (n, q)
-    n : int
-        Number of training items.
-
-    Returns
-    -------
-    Y : Tensor of shape (n, q)
-    one_output : bool
-
-    Raises
-    ------
-    InputError
-        If there are no targets or they have more axes; ValueError for other lengths, NaN or infinity.
-    """
-    if y is None:
-        raise InputError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    y = as_numpy(y, "y")
-    with reading(y, "y"):
-        values = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
-    if values.ndim not in (1, 2):
-        raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
-    check_consistent_length(np.empty(n), values)
-    matrix = estimator._check_size(values.reshape(n, -1), "y")
-    return to_tensor(matrix, **estimator._options), values.ndim == 1
-
-
-def whole_map(kernel: OperatorKernel, items: Any) -> WholeMap:
-    """What new items are read through: all training items, and nothing of a Gram matrix, which is its own support."""
-    return WholeMap(kernel.pairs[0].kernel, None if kernel.domain == "gram" else as_numpy(items), len(items))
-
-
-def all_weights(estimator: KernelEstimator, sample_weight: Any, n: int) -> tuple[Tensor | None, float]:
-    """Weights of all rows, summing to one; rows of weight zero stay, and get zero coefficients.
-
-    Parameters
-    ----------
-    estimator : KernelEstimator
-        Knows dtype and device.
-    sample_weight : array of shape (n,) or None
-    n : int
-        Number of training items.
-
-    Returns
-    -------
-    weights : Tensor of shape (n,) or None
-        None: equal weights.
-    total : float
-        Their sum as they were given.
-
-    Raises
-    ------
-    InputError
-        For weights that are negative or all zero.
-    """
-    estimator._kept_rows = None
-    kept, weights, total = estimator._read_weights(sample_weight, n)
-    if kept is None:
-        return weights, total
-    full = torch.zeros(n, **estimator._options)
-    full[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-    return full, total

@@ -16,11 +16,13 @@ from rkhs._core.ownership import own
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss
+from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import covariance_operator, restricted_operator
 from rkhs.problems.dual import DualProblem
+from rkhs.protocols import Monitor
 from rkhs.solvers import ADMM, FISTA, BlockCoordinate, Direct, GapSolver, ProximalGradient
 
-__all__ = ["choose_solver", "operators_in_coordinates", "read_operator_kernel", "settings_of"]
+__all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel", "settings_of"]
 
 _SOLVERS: dict[str, type[GapSolver]] = {
     "admm": ADMM,
@@ -77,23 +79,19 @@ def read_operator_kernel(kernel: Any, operator: Any) -> OperatorKernel:
 
 
 def operators_in_coordinates(
-    kernel: OperatorKernel, U: Tensor, weights: Tensor | None, size: int, basis: Tensor | None, *, explicit: bool = True
+    kernel: OperatorKernel, output: OutputSpace, U: Tensor, weights: Tensor | None
 ) -> list[Tensor | None]:
     """Output operators of every term in the coordinates of the targets.
 
     Parameters
     ----------
     kernel : OperatorKernel
+    output : OutputSpace
+        Vectors, on which matrices act; targets that are features have none.
     U : Tensor of shape (n, r)
         Coordinates of the training targets.
     weights : Tensor of shape (n,), optional
         Sample weights that sum to one.
-    size : int
-        Number of outputs, for explicit operators.
-    basis : Tensor of shape (r, q), optional
-        Orthonormal rows of the coordinates, if they are not the coordinate axes.
-    explicit : bool, default=True
-        Whether a matrix acts on the outputs themselves; False: targets are features and have no matrix.
 
     Returns
     -------
@@ -115,51 +113,70 @@ def operators_in_coordinates(
             operators.append(None)
         elif isinstance(term.operator, str):
             operators.append(covariance_operator(U, weights))
-        elif not explicit:
+        elif not isinstance(output, Euclidean):
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:
-            A = torch.as_tensor(check_operator(term.operator, "operator", size)).to(U)
+            A = torch.as_tensor(check_operator(term.operator, "operator", len(output.mean))).to(U)
+            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
             operators.append(restricted_operator(A, basis))
     return operators
 
 
-def choose_solver(solver: Any, problem: DualProblem, tol: Any, max_iter: Any) -> GapSolver:
-    """The solver that a name means for a problem.
+@dataclass(frozen=True)
+class MachineOptions:
+    """How a machine is fitted.
 
     Parameters
     ----------
+    loss : Loss
+    reg : float
+    center : bool
+        Around the mean of the targets.
     solver : str or GapSolver
         ``"auto"``: the closed form (for sums conjugate gradients) for the squared loss, ADMM in the eigenbasis for one
         kernel, FISTA for sums.
-    problem : DualProblem
-    tol, max_iter : float and int or None
-        Relative gap and largest number of iterations; None: the solver's own.
-
-    Returns
-    -------
-    GapSolver
+    tol : float
+        Relative gap.
+    max_iter : int or None
+        Largest number of iterations; None: the solver's own.
+    verbose : int
 
     Raises
     ------
     InputError
-        For another name, or numbers out of range.
+        For another solver, or numbers out of range.
 
     References
     ----------
     Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
     """
-    if isinstance(solver, GapSolver):
-        return solver
-    name = solver
-    if isinstance(solver, str) and solver == "auto":
-        name = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
-    if not isinstance(name, str) or name not in _SOLVERS:
-        known = ", ".join(repr(word) for word in ("auto", *_SOLVERS))
-        raise InputError(f"solver must be one of {known}, or a solver object; got {solver!r}")
-    made = _SOLVERS[name](tol=check_number(tol, "tol", at_least=0.0))
-    if max_iter is not None:
-        made.set_params(max_iter=check_count(max_iter, "max_iter"))
-    return made
+
+    loss: Loss
+    reg: float
+    center: bool
+    solver: str | GapSolver
+    tol: float
+    max_iter: int | None
+    verbose: int = 0
+
+    def monitor(self, label: str) -> Monitor:
+        """Shows progress."""
+        return Monitor(verbose=self.verbose, label=label)
+
+    def solver_for(self, problem: DualProblem) -> GapSolver:
+        """The solver that a name means for a problem."""
+        if isinstance(self.solver, GapSolver):
+            return self.solver
+        name = self.solver
+        if isinstance(self.solver, str) and self.solver == "auto":
+            name = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
+        if not isinstance(name, str) or name not in _SOLVERS:
+            known = ", ".join(repr(word) for word in ("auto", *_SOLVERS))
+            raise InputError(f"solver must be one of {known}, or a solver object; got {self.solver!r}")
+        made = _SOLVERS[name](tol=check_number(self.tol, "tol", at_least=0.0))
+        if self.max_iter is not None:
+            made.set_params(max_iter=check_count(self.max_iter, "max_iter"))
+        return made
 
 
 @dataclass(frozen=True)

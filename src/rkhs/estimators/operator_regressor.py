@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
-import torch
-
-from rkhs.estimators.machine import DualRegressor, all_weights, read_targets
+from rkhs._core.errors import InputError
+from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
-from rkhs.estimators.ridge_features import fit_ridge
+from rkhs.estimators.ridge_in_features import fit_in_features
 from rkhs.estimators.storage import as_storage
 from rkhs.features import Storage
+from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
 
 __all__ = ["OperatorKernelRegressor"]
@@ -143,7 +143,7 @@ class OperatorKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -158,25 +158,35 @@ class OperatorKernelRegressor(DualRegressor):
         self
         """
         self._check_parameters()
-        storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
-        if isinstance(storage, Storage):
-            items = self._read_training(X, read_operator_kernel(self.kernel, self.operator), at_least=1)
-            Y, one_output = read_targets(self, y, len(items))
-            model, solution = fit_ridge(self, storage, items, Y, sample_weight)
-            self._record(solution)
-            self.model_ = replace(model, one_output=one_output)
-            return self
-        super().fit(X, y, sample_weight)
+        if not isinstance(self.storage, Storage):
+            return super().fit(X, y, sample_weight)
+        kernel = read_operator_kernel(self.kernel, self.operator)
+        with self._running() as run:
+            training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=True)
+            options, scalar = self._read_options(), kernel.pairs[0].kernel
+            model, solution = fit_in_features(run, self.storage, scalar, training, options)
+        self.model_ = replace(model, one_output=one_output)
+        self._record(solution)
         return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
+        if storage == "dense":
+            return
+        if not isinstance(as_loss(self.loss), Squared):
+            raise InputError(f"loss={self.loss!r} needs storage='dense'; use loss='squared' with storage={storage!r}")
+        pairs = read_operator_kernel(self.kernel, self.operator).pairs
+        if len(pairs) != 1 or pairs[0].operator is not None:
+            raise InputError(
+                f"operators need storage='dense'; use one kernel and operator=None with storage={storage!r}"
+            )
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator)
-        items = self._read_training(X, kernel, at_least=1)
-        Y, one_output = read_targets(self, y, len(items))
-        weights, total = all_weights(self, sample_weight, len(items))
-        resolved = kernel.resolve(items, weights, Y.shape[1])
+        training, one_output = self._with_targets(X, y, kernel, sample_weight)
+        Y, weights = training.goal, training.weights
+        resolved = kernel.resolve(training.items, weights, Y.shape[1])
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False)
-        basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
-        operators = operators_in_coordinates(resolved, U, weights, Y.shape[1], basis)
-        resolved = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-        return self._regression(resolved, items, output, U, (weights, total), one_output=one_output)
+        operators = operators_in_coordinates(resolved, output, U, weights)
+        return Regression.of(self._run, resolved, training, output, U, operators, one_output)

@@ -15,11 +15,12 @@ from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.machine import KernelMachine, all_weights, read_targets
-from rkhs.estimators.machine_options import choose_solver, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.machine import KernelMachine
+from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
+from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem
 
@@ -175,9 +176,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         check_choice(self.criterion, "criterion", ("squared", "norm"))
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         kernels = self._kernels()
-        items = self._read_training(X, kernels[0], at_least=2)
-        Y, _ = read_targets(self, y, len(items))
-        weights, _ = all_weights(self, sample_weight, len(items))
+        training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
+        items, Y, weights = training.items, training.goal, training.weights
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
         self.losses_ = self._losses(Y, full)
         folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
@@ -251,24 +251,21 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
         resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
         grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
+        options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
         out = np.empty((len(regs), len(self.losses_), len(folds)))
         all_regs = [reg for reg in regs for _ in self.losses_]
         for f, (train, test) in enumerate(folds):
             a, b = torch.as_tensor(np.array(train)), torch.as_tensor(np.array(test))
             share = weights[a] / weights[a].sum()
             output, U = Euclidean.fit(Y[a], share, center=self.center, scale=False)
-            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
-            operators = operators_in_coordinates(resolved, U, share, Y.shape[1], basis)
+            operators = operators_in_coordinates(resolved, output, U, share)
             terms = [(K[a][:, a], A) for K, A in zip(grams, operators, strict=True)]
             problem = dual_problem(terms, U, self.losses_ * len(regs), all_regs, weights[a])
-            batch = choose_solver(self.solver, problem, self.tol, self.max_iter).solve_batch(problem)
+            batch = options.solver_for(problem).solve_batch(problem)
             coefs = problem.coefficients(batch.points)[0]
-            S, n, r = coefs.shape
-            side = coefs.permute(1, 0, 2).reshape(n, S * r)
-            values = torch.zeros(len(b), S, r, **self._options)
-            for K, A in zip(grams, operators, strict=True):
-                part = (K[b][:, a] @ side).view(-1, S, r)
-                values += part if A is None else part @ A
+            fitted = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+            values = path_values(fitted, [K[b][:, a] for K in grams], coefs)
+            S, r = values.shape[1:]
             residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]
             squares = (residuals**2).sum(-1)
             held = squares if self.criterion == "squared" else squares.sqrt()

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs.estimators.loss_choice import effective_gram, typical_residual
+from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
-from rkhs.kernels.operator_valued import OperatorKernel
+from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
-from rkhs.protocols import Solution
+from rkhs.spaces import training_gram
+
+if TYPE_CHECKING:
+    from rkhs.estimators.machine_options import MachineOptions
+    from rkhs.estimators.run import Run
+    from rkhs.protocols import Solution
 
 __all__ = ["Regression"]
 
@@ -31,28 +38,47 @@ class Regression:
     ----------
     kernel : OperatorKernel
         Resolved, with operators in the coordinates.
-    map : WholeMap
-        Of the training items.
+    training : Training
     grams : list of Tensor of shape (n, n)
     output : OutputSpace
     targets : Tensor of shape (n, r)
         Coordinates.
-    weights : Tensor of shape (n,) or None
-        Of the items; sum to one.
-    total : float
-        Sum of the weights as they were given.
     one_output : bool
         Whether targets were numbers, not rows.
     """
 
     kernel: OperatorKernel
-    map: WholeMap
+    training: Training
     grams: list[Tensor]
     output: OutputSpace
     targets: Tensor
-    weights: Tensor | None
-    total: float
     one_output: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        kernel: OperatorKernel,
+        training: Training,
+        output: OutputSpace,
+        targets: Tensor,
+        operators: Sequence[Tensor | None],
+        one_output: bool = False,
+    ) -> Self:
+        """With the Gram matrices of a resolved kernel, of which equal terms share one, and operators in coordinates."""
+        kernel = kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        grams: list[Tensor] = []
+        for index, term in enumerate(kernel.pairs):
+            same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
+            K = grams[same] if same is not None else training_gram(term.kernel, training.items, run.options, run.psd)
+            grams.append(K)
+        return cls(kernel, training, grams, output, targets, one_output)
+
+    @property
+    def map(self) -> WholeMap:
+        """What new items are read through: all training items; a Gram matrix is its own support."""
+        items = None if self.kernel.domain == "gram" else as_numpy(self.training.items)
+        return WholeMap(self.kernel.pairs[0].kernel, items, len(self.training))
 
     @property
     def operators(self) -> list[Tensor | None]:
@@ -71,16 +97,23 @@ class Regression:
             return losses, self
         U = self.targets
         K = effective_gram(self.grams, self.operators, U)
-        size, shift = typical_residual(K, U, reg, self.weights, self.total)
+        size, shift = typical_residual(K, U, reg, self.training.weights, self.training.total)
         found = self
         if center and isinstance(self.output, Euclidean):
             found = replace(self, output=self.output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
-    def problem(self, losses: Any, regs: Any) -> DualProblem:
+    def problem(self, losses: Loss | list[Loss], regs: float | list[float]) -> DualProblem:
         """The dual problem, or a batch of them."""
-        terms, U = list(zip(self.grams, self.operators, strict=True)), self.targets
-        return dual_problem(terms, U, losses, regs, None if self.weights is None else self.weights * len(U))
+        terms, U, weights = list(zip(self.grams, self.operators, strict=True)), self.targets, self.training.weights
+        return dual_problem(terms, U, losses, regs, None if weights is None else weights * len(U))
+
+    def solve(self, options: MachineOptions) -> tuple[MachineModel, Solution]:
+        """The machine of a loss and a regulariser."""
+        (loss,), found = self.settled([options.loss], options.reg, center=options.center)
+        problem = found.problem(loss, options.reg)
+        solution = options.solver_for(problem).solve(problem, monitor=options.monitor("fit"))
+        return found.machine(problem, solution, loss), solution
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with what its dual says of it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rkhs._core.arrays import to_tensor
 from rkhs.losses import Loss
+from rkhs.models import path_values
 
 if TYPE_CHECKING:
     from rkhs.estimators.machine import DualRegressor
@@ -68,7 +69,9 @@ class RegressionPath:
             If the items do not fit the training data.
         """
         reader = self.estimator
-        values = reader.model_.path_values(reader._read_new(X), to_tensor(self.dual_coefs, **reader._options))
+        values = path_values(
+            reader.kernel_, reader.model_.raw(reader._read_new(X)), to_tensor(self.dual_coefs, **reader._options)
+        )
         return np.stack([reader._to_output(reader.model_.outputs(values[:, s])) for s in range(len(self))])
 
     def mean_squared_errors(self, X: Any, Y: Any) -> np.ndarray:

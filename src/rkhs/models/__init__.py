@@ -6,7 +6,7 @@ from rkhs.models.contrastive import ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
-from rkhs.models.machine import Certificates, MachineModel
+from rkhs.models.machine import Certificates, MachineModel, path_values
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
 
@@ -31,4 +31,5 @@ __all__ = [
     "Pricing",
     "Rebuilt",
     "RobustFacts",
+    "path_values",
 ]

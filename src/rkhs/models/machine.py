@@ -14,7 +14,7 @@ from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss
 from rkhs.outputs import Euclidean, Functional, OutputSpace
 
-__all__ = ["Certificates", "MachineModel"]
+__all__ = ["Certificates", "MachineModel", "path_values"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +93,6 @@ class MachineModel:
         """Coordinates (m, r) for coefficients of shape (n, r)."""
         return self.kernel.apply(self.raw(items), C)
 
-    def path_values(self, items: Any, C: Tensor) -> Tensor:
-        """Coordinates (m, S, r) for the coefficients of S machines, shape (S, n, r)."""
-        S, n, r = C.shape
-        raw, side = self.raw(items), C.permute(1, 0, 2).reshape(n, S * r)
-        values = torch.zeros(len(raw[0]), S, r, dtype=C.dtype, device=C.device)
-        for K, term in zip(raw, self.kernel.pairs, strict=True):
-            values += term._times((K.to(C) @ side).view(-1, r)).view(-1, S, r)
-        return values
-
     def outputs(self, U: Tensor) -> Tensor:
         """Outputs (m, q) at coordinates of shape (m, r), shape (m,) where targets were numbers."""
         assert isinstance(self.output, (Euclidean, Functional))
@@ -156,3 +147,30 @@ class MachineModel:
             state.pop("loss_", None),
             state.pop("_one_output", False),
         )
+
+
+def path_values(kernel: OperatorKernel, raw: list[Tensor], C: Tensor) -> Tensor:
+    """Coordinates (m, S, r) at items for the coefficients of S machines.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+        Resolved, with operators in these coordinates.
+    raw : list of Tensor of shape (m, n)
+        Raw features of the items, one a term.
+    C : Tensor of shape (S, n, r)
+
+    Returns
+    -------
+    Tensor of shape (m, S, r)
+
+    References
+    ----------
+    Laforgue et al. (2020), theorem 3.
+    """
+    S, n, r = C.shape
+    side = C.permute(1, 0, 2).reshape(n, S * r)
+    values = torch.zeros(len(raw[0]), S, r, dtype=C.dtype, device=C.device)
+    for K, term in zip(raw, kernel.pairs, strict=True):
+        values += term._times((K.to(C) @ side).view(-1, r)).view(-1, S, r)
+    return values

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -66,7 +67,9 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
     )
 
 
-def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | float) -> None:
+def warn_of_rounding(
+    name: str, dtype: torch.dtype, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float
+) -> None:
     """Warn where results ``k(x, X) B`` are small beside the rounding of their terms; refuse where they are below it.
 
     The terms of one result have errors of about ``eps k(x, x)`` each, so that it has one of
@@ -74,8 +77,10 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
 
     Parameters
     ----------
-    model : estimator
-        With ``kernel_`` and ``dtype``.
+    name : str
+        Of the estimator.
+    dtype : torch.dtype
+        Of the computation.
     largest : float
         Of ``k(x, x)``.
     coefs : Tensor or ndarray of shape (n, p)
@@ -91,7 +96,7 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     if 0 in coefs.shape:
         return
     size = results if isinstance(results, float) else float((results - results.mean(0)).square().mean(0).max()) ** 0.5
-    eps = float(torch.finfo(torch.float64 if model.dtype == "float64" else torch.float32).eps)
+    eps = float(torch.finfo(dtype).eps)
     norm = float(torch.as_tensor(coefs).norm(dim=0).max())
     lost = eps * largest * norm
     if size <= 0.0 or lost <= max(_FEW, 1e3 * eps) * size:
@@ -102,7 +107,7 @@ def warn_of_rounding(model: Any, largest: float, coefs: Any, results: Tensor | f
     if lost >= size and isinstance(results, float):
         raise InputError(f"{said} no digit. {_CENTER}")
     digits = max(0.0, -math.log10(lost / size))
-    warnings.warn(f"{type(model).__name__}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning, stacklevel=4)
+    warnings.warn(f"{name}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning, stacklevel=4)
 
 
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:
