@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.augment import augmented
 from rkhs.estimators.tiles import TILE_BYTES, tiles
 from rkhs.problems.pairs import Groups, Links, Pairs
+from rkhs.spaces import HeldItems
 
 __all__ = ["PairBuilder"]
 
@@ -106,11 +106,16 @@ class PairBuilder:
             )
         return array.reshape(self.n, -1)
 
-    def neighbors(self, rows: Callable[[slice], Tensor], diagonal: Tensor, n_neighbors: int) -> np.ndarray:
+    def neighbors(self, held: HeldItems, n_neighbors: int) -> np.ndarray:
         """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number.
 
-        ``rows`` gives rows of the Gram matrix, of which a tile is held at one time.
+        By exact kernel values unless they are slow; a tile of their rows is held at one time.
         """
+        rows, diagonal, items, kernel = held.rows, held.diagonal, self.items, held.kernel
+        if held.factored and self.domain == "gram":
+            rows, diagonal = items.__getitem__, items.diagonal()
+        elif held.factored and self.domain == "vectors":
+            rows, diagonal = (lambda tile: kernel._gram(items[tile], items)), kernel._diag(items)
         count, found = min(n_neighbors, self.n - 1), []
         digits = 10.0 ** (10 if diagonal.dtype == torch.float64 else 5)
         unit = digits / max(float(diagonal.abs().max()), 1e-300)

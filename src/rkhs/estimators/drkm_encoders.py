@@ -10,19 +10,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.checks import check_seed
 from rkhs._core.linalg import center_gram
-from rkhs.estimators.drkm_parts import Settings
-from rkhs.features import WholeMap
+from rkhs.estimators.drkm_machine import Settings
+from rkhs.features import FeatureMap, Storage
+from rkhs.features.base import pick, sample_rows
 from rkhs.models import CodeEncoder, DeepRKMModel, DeepRKMQuality, Expansion
-from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs
+from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
+from rkhs.spaces import HeldItems
+from rkhs.spaces.held import item_features
 
-__all__ = ["Encoder", "fit_encoders", "layer_moments", "quality_of", "whole_model"]
+__all__ = ["Encoder", "fit_encoders", "machine_model"]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Codes of one layer from kernel rows: ``k(x, support) dual + shift``; and what it does to the training items."""
+    """Codes of one layer: ``rows dual + shift``; and what it does to the training items.
+
+    Rows are kernel values with ``support``, or raw features of ``map``.
+    """
 
     dual: Tensor
     shift: Tensor
@@ -30,25 +37,26 @@ class Encoder:
     ridge: float
     error: float
     defect: float
+    map: FeatureMap | None = None
 
 
-def fit_encoders(
-    problem: ConstrainedDRKM, settings: Settings, K: Tensor, H: Tensor, mode: str, ridge: float | str
-) -> list[Encoder]:
+def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Encoder]:
     """Encoders of all layers, from the bottom.
 
     A ridge encoder is fitted on what the encoder below gives for the training items, not on their exact codes: new
     items arrive with the same errors.
     """
+    if isinstance(settings.storage, Storage):
+        return _feature_encoders(settings.storage, held, problem, H, settings.ridge)
     encoders: list[Encoder] = []
-    blocks = problem.split(H)
-    fitted, rows = K, K  # the uncentred Gram matrix that a layer is fitted on, and the rows of the encoded items
+    blocks, mode = problem.split(H), settings.out_of_sample
+    fitted = rows = held.values  # the uncentred Gram matrix that a layer is fitted on, and the rows of encoded items
     for layer, block in enumerate(blocks):
         gram = center_gram(fitted) if problem.center else fitted
         noise = len(fitted) * torch.finfo(fitted.dtype).eps * float(fitted.diagonal().mean())
         chosen, error = math.nan, math.nan
         if mode == "ridge":
-            dual, chosen, error = ridge_coefs(gram, block, ridge, problem.center, noise)
+            dual, chosen, error = ridge_coefs(gram, block, settings.ridge, problem.center, noise)
         else:
             dual = encoder_coefs(gram, block, mode, settings.multiplier[layer] * settings.eta[layer], noise)
         mean = fitted.mean(dim=0) if problem.center else fitted.new_zeros(len(fitted))
@@ -56,7 +64,7 @@ def fit_encoders(
         shift = -(mean @ dual)
         found = rows @ dual + shift
         support = found if mode == "ridge" else block
-        encoders.append(Encoder(dual, shift, support, chosen, error, float((found - block).norm() / block.norm())))
+        encoders.append(Encoder(dual, shift, support, chosen, error, _defect(found, block)))
         if layer + 1 < len(blocks):
             kernel, scale = problem.kernels[layer], problem.scale
             fitted = kernel._gram(scale * support)
@@ -64,58 +72,81 @@ def fit_encoders(
     return encoders
 
 
-def quality_of(problem: ConstrainedDRKM, H: Tensor, found: list[Encoder]) -> DeepRKMQuality:
-    """How well the encoders do."""
-    return DeepRKMQuality(
-        np.array([one.defect for one in found]),
-        np.array([one.ridge for one in found]),
-        np.array([one.error for one in found]),
-        problem.constraint.violation(H),
-    )
-
-
-def whole_model(
-    features: WholeMap,
-    problem: ConstrainedDRKM,
-    K: Tensor,
-    H: Tensor,
-    codes: np.ndarray,
-    found: list[Encoder],
-) -> DeepRKMModel:
-    """The model of a solved machine on the Gram matrix ``K``; ``codes`` are those of ``H`` as users see them."""
-    blocks, products, means = problem.split(H), [], []
-    for layer, block in enumerate(blocks):
+def _feature_encoders(
+    storage: Storage, held: HeldItems, problem: ConstrainedDRKM, H: Tensor, ridge: float | str
+) -> list[Encoder]:
+    """In features; the kernels of codes get features of their own, with landmarks among the codes."""
+    rng, features, F = check_seed(storage.random_state), held.map, held.values
+    encoders: list[Encoder] = []
+    for layer, block in enumerate(problem.split(H)):
         if layer:
-            below = problem.scale * blocks[layer - 1]
-            gram = problem.kernels[layer - 1]._gram(below, below.clone())
-        else:
-            gram = K
-        means.append(gram.mean(dim=0).cpu().numpy() if problem.center else None)
-        products.append((center_gram(gram) if problem.center else gram) @ block)
-    moments, values = layer_moments(blocks, products)
+            kernel, codes = problem.kernels[layer - 1], problem.scale * encoders[-1].support
+            features = storage.build(
+                kernel, pick(codes, sample_rows(len(codes), storage.sample_size(len(H)), rng)), rng
+            )
+            F = item_features(kernel, features, codes)
+        mean = F.mean(dim=0) if problem.center else F.new_zeros(F.shape[1])
+        noise = torch.finfo(F.dtype).eps * float((F * F).sum())
+        w, chosen, error = ridge_features(F - mean, block, ridge, problem.center, noise)
+        shift = -(mean @ w)
+        found = F @ w + shift
+        encoders.append(Encoder(features.whiten(w), shift, found, chosen, error, _defect(found, block), features))
+    return encoders
+
+
+def _defect(found: Tensor, block: Tensor) -> float:
+    return float((found - block).norm() / block.norm())
+
+
+def machine_model(
+    held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor, codes: np.ndarray
+) -> DeepRKMModel:
+    """The model of a solved machine on its items; ``codes`` are those of ``H`` as users see them."""
+    blocks, found = problem.split(H), fit_encoders(held, problem, settings, H)
+    mean = held.values.mean(dim=0)
+    directions, mean_weights, kept = None, None, held.map.kept
+    if isinstance(settings.storage, Storage):
+        mean = mean if problem.center else torch.zeros_like(mean)
+        directions = held.map.whiten((held.values - mean).mT @ blocks[0]).cpu().numpy()
+        mean_weights = held.map.whiten(mean[:, None])[:, 0].cpu().numpy()
+        mean = held.map.raw_of(mean[None])[0]
+        if not settings.storage.keeps_items:
+            rows = sample_rows(len(held.items), settings.storage.m, np.random.RandomState(0))
+            kept = pick(held.items, rows).cpu().numpy()
+    means: list[np.ndarray | None] = [mean.cpu().numpy()]
+    for layer in range(1, len(blocks)):
+        sums = problem.inner(layer, blocks[layer - 1]).times(torch.ones_like(blocks[layer][:, :1]))[:, 0]
+        means.append((sums / len(H)).cpu().numpy())
+    moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
+    upper = [
+        CodeEncoder(
+            one.dual.cpu().numpy(),
+            one.shift.cpu().numpy(),
+            below.support.cpu().numpy() if one.map is None else None,
+            one.map,
+        )
+        for below, one in pairwise(found)
+    ]
+    diagonal = held.kernel._diag(held.items) if held.factored else held.diagonal
     return DeepRKMModel(
-        features.kernel,
-        Expansion(features, found[0].dual.cpu().numpy(), found[0].shift.cpu().numpy()),
-        tuple(
-            CodeEncoder(one.dual.cpu().numpy(), one.shift.cpu().numpy(), below.support.cpu().numpy(), None)
-            for below, one in pairwise(found)
-        ),
+        held.kernel,
+        Expansion(held.map, found[0].dual.cpu().numpy(), found[0].shift.cpu().numpy()),
+        tuple(upper),
         problem.kernels,
         problem.scale,
         codes,
         [np.ascontiguousarray(block.cpu().numpy()) for block in blocks],
-        moments,
-        values,
-        means,
-        None,
-        None,
-        features.kept,
-        K.diagonal().cpu().numpy().copy(),
-        quality_of(problem, H, found),
+        [M.cpu().numpy() for M in moments],
+        [torch.diagonal(M).cpu().numpy().copy() for M in moments],
+        means if problem.center else [None] * len(blocks),
+        directions,
+        mean_weights,
+        kept,
+        diagonal.cpu().numpy().copy(),
+        DeepRKMQuality(
+            np.array([one.defect for one in found]),
+            np.array([one.ridge for one in found]),
+            np.array([one.error for one in found]),
+            problem.constraint.violation(H),
+        ),
     )
-
-
-def layer_moments(blocks: list[Tensor], products: list[Tensor]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Moments ``H_l^T K_(l-1) H_l`` of every layer and their diagonals, from the products ``K_(l-1) H_l``."""
-    moments = [block.mT @ product for block, product in zip(blocks, products, strict=True)]
-    return [M.cpu().numpy() for M in moments], [torch.diagonal(M).cpu().numpy().copy() for M in moments]

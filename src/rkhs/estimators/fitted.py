@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["Fitted"]
+from rkhs.features import FeatureMap
+from rkhs.kernels import Kernel
+
+__all__ = ["Fitted", "FittedKernel"]
 
 T = TypeVar("T")
 
@@ -60,3 +63,16 @@ class Fitted(Generic[T]):
     def __set__(self, estimator: Any, value: Any) -> None:
         """Refuse: a model is a value."""
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
+
+
+class FittedKernel:
+    """The fitted attributes of every model of one kernel on items.
+
+    References
+    ----------
+    ``docs/design.md``, the way of the data.
+    """
+
+    kernel_ = Fitted[Kernel]("kernel")
+    map_ = Fitted[FeatureMap]("map")
+    support_items_ = Fitted[Any]("map.kept", optional=True)

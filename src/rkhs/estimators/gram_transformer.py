@@ -9,15 +9,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.fitted import FittedKernel
 from rkhs.features import WholeMap
-from rkhs.kernels import Kernel
 from rkhs.models import GramModel
 
 __all__ = ["GramTransformer"]
 
 
-class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class GramTransformer(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Gram matrix of a kernel as a step of a Pipeline, before any estimator with ``kernel="precomputed"``.
 
     ``fit_transform(X)`` gives ``k(x_i, x_j)``, and ``transform(X_new)`` gives ``k(z_i, x_j)``. Support vector machines,
@@ -72,10 +71,6 @@ class GramTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelE
 
     model_: GramModel
     _model_class = GramModel
-
-    kernel_ = Fitted[Kernel]("map.kernel")
-    map_ = Fitted[WholeMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
 
     def __init__(
         self, kernel: Any = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"

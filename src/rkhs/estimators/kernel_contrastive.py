@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import give_back
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.contrastive_fits import Contrast, fit_loss
-from rkhs.estimators.contrastive_points import open_points, with_pairs
-from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.storage import as_storage
+from rkhs.estimators.contrastive_losses import ContrastOptions, fit_contrast
+from rkhs.estimators.contrastive_pairs import PairBuilder
+from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.storage import announce_points, as_storage
 from rkhs.estimators.tiles import encode_tiles
-from rkhs.features import FeatureMap, Storage
-from rkhs.kernels.base import Kernel
 from rkhs.models import ContrastiveModel
+from rkhs.spaces import HeldItems
+
+if TYPE_CHECKING:
+    from rkhs.problems.pairs import Pairs
 
 __all__ = ["KernelContrastive"]
 
 
-class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Codes ``z(x) = W* phi(x)``, learned from pairs of similar and of different items.
 
     ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``: ``-2 z_i . z_i^+ +
@@ -142,17 +144,14 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
     model_: ContrastiveModel
     _model_class = ContrastiveModel
 
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
     codes_ = Fitted[np.ndarray]("codes")
     dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")
     map_norm_ = Fitted[float]("norm")
-    n_components_: int
-    eigenvalues_: np.ndarray | None
-    lambda_bounds_: tuple[float, float] | None
-    reg_: float | None
-    representer_holds_: bool
+    n_components_ = Fitted[int]("facts.n_components")
+    eigenvalues_ = Fitted[np.ndarray | None]("facts.eigenvalues", optional=True)
+    lambda_bounds_ = Fitted[tuple[float, float] | None]("facts.bounds", optional=True)
+    reg_ = Fitted[float | None]("facts.reg", optional=True)
+    representer_holds_ = Fitted[bool]("facts.representer_holds")
 
     def __init__(
         self,
@@ -209,6 +208,9 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        storage = as_storage(self.storage, "KernelContrastive", ("dense", "Nystroem", "RandomFeatures"))
+        if storage != "dense" and self.strict:
+            raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
         check_count(self.n_components, "n_components")
         check_choice(self.loss, "loss", ("simple", "spectral"))
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))
@@ -238,23 +240,44 @@ class KernelContrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Kerne
         self
         """
         self._check_parameters()
-        storage = as_storage(self.storage, "KernelContrastive", ("dense", "Nystroem", "RandomFeatures"))
-        if isinstance(storage, Storage) and self.strict:
-            raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
-        kernel = self._input_kernel()
-        items = self._read_training(X, kernel)
-        points = open_points(self, storage, kernel, items)
-        points, pairs = with_pairs(self, storage, points, y, positives, negatives)
-        self.reg_: float | None = None
-        self.lambda_bounds_: tuple[float, float] | None = None
-        self.eigenvalues_ = None
-        coefficients, solution = fit_loss(self, Contrast(points.values, pairs.to(points.values), points.factored))
-        fitted = points.values @ coefficients
-        self._kept_rows, self._n_training = None, len(items)
-        self.model_ = points.model(coefficients, self._to_output(fitted[: len(items)]))
-        self._warn_of_rounding(float(points.diagonal.max()), self.dual_coef_, fitted)
-        self._record(solution)
+        kernel, n = self._input_kernel(), self.n_components
+        with self._running() as run:
+            training = self._training(X, kernel)
+            builder = PairBuilder(training.items, kernel.domain, int(check_seed(self.random_state).randint(2**31)))
+            announce_points(run, self.storage, builder.items, builder.n, None)
+            held = HeldItems.open(run.options, run.psd, self.storage, kernel, training.items)
+            pairs = self._pairs(builder, held, y, positives, negatives)
+            if builder.extra:
+                announce_points(run, self.storage, builder.items, builder.n_points, held.map.width)
+                held = held.of(builder.points, run.options, run.psd)
+        options = ContrastOptions(self.loss, n, self.reg, self.strict, self.max_iter, self.tol, self.verbose)
+        found = fit_contrast(held.values, pairs.to(held.values), options, factored=held.factored)
+        fitted = held.values @ found.coefficients
+        codes = self._to_output(fitted[: builder.n])
+        self.model_ = ContrastiveModel.of(held, found.coefficients, fitted, codes, found.facts)
+        self._warn_of_rounding(float(held.diagonal.max()), self.dual_coef_, fitted)
+        self._record(found.solution)
         return self
+
+    def _pairs(self, builder: PairBuilder, held: HeldItems, y: Any, positives: Any, negatives: Any) -> Pairs:
+        """Pairs of the kind that was asked for, and points of their own where they need such."""
+        anchors = None
+        if positives is not None:
+            alike: Any = builder.given(positives, "positives")
+        elif self.pairs == "class":
+            anchors, alike = builder.classes(y)
+        elif self.pairs == "augment":
+            if self.augment is None:
+                raise InputError("augment must be given for pairs='augment': a name, an augmentation or f(X, rng)")
+            alike = builder.views(self.augment, self.n_views)
+        else:
+            alike = builder.neighbors(held, self.n_neighbors)
+        unlike = None
+        if negatives is not None:
+            unlike = builder.given(negatives, "negatives")
+        elif self.negatives in ("given", "permutation"):
+            unlike = builder.permuted()
+        return builder.pairs(anchors, alike, unlike)
 
     def transform(self, X: Any) -> Any:
         """Encode items.

@@ -16,7 +16,7 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Rows
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.partial_pca import RowSums, add_rows, components_of
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import robust_components
@@ -24,7 +24,7 @@ from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, as_storage, open_space
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.estimators.training import Training
-from rkhs.features import FeatureMap, Storage
+from rkhs.features import Storage
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
@@ -46,7 +46,7 @@ def _takes_more_rows(model: KernelPCA) -> bool:
     return True
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
+class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
@@ -157,9 +157,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin
     model_: ComponentsModel
     _model_class = ComponentsModel
 
-    kernel_ = Fitted[Kernel]("kernel")
-    map_ = Fitted[FeatureMap]("map")
-    support_items_ = Fitted[Any]("map.kept", optional=True)
     codes_ = Fitted[np.ndarray]("codes")
     n_components_ = Fitted[int]("width")
     explained_variance_ = Fitted[np.ndarray]("variances")

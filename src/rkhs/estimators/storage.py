@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from rkhs._core.checks import check_seed
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, readable
 from rkhs.engines import Threads
 from rkhs.estimators.run import Run
-from rkhs.estimators.training import Training, cut
-from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import check_room, resolve_thinned, sample_rows
+from rkhs.estimators.training import Training
+from rkhs.features import Storage
+from rkhs.features.base import most_features, resolve_thinned
 from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Data, MappedSpace, Space, WholeSpace, open_source, training_gram
@@ -24,9 +23,9 @@ __all__ = [
     "announce_blocked",
     "announce_dense",
     "announce_features",
+    "announce_layers",
+    "announce_points",
     "as_storage",
-    "build_features",
-    "item_features",
     "open_space",
 ]
 
@@ -57,25 +56,6 @@ def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "")
     elif isinstance(storage, str) and storage in allowed:
         return storage
     raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{why}")
-
-
-def build_features(storage: Storage, kernel: Kernel, items: Any) -> tuple[Kernel, FeatureMap]:
-    """Resolve a kernel and choose the features of a storage; landmarks are training items."""
-    check_room(storage, items)
-    rng, n = check_seed(storage.random_state), len(items)
-    sampled = None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng)
-    sample = cut(items, sampled)
-    resolved = resolve_thinned(kernel, sample, None)
-    check_row_digits(resolved, sample, squared=True)
-    return resolved, storage.build(resolved, sample, rng)
-
-
-def item_features(kernel: Kernel, features: FeatureMap, items: Any) -> Tensor:
-    """Features of all items, shape (n, r)."""
-    F = torch.cat([features.features(items[i : i + BLOCK]) for i in range(0, len(items), BLOCK)])
-    if not bool(torch.isfinite(F.sum())):
-        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
-    return F
 
 
 def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Training) -> Space:
@@ -161,3 +141,27 @@ def announce_features(
     what = f"{run.name} on n={n} rows with storage={storage!r}"
     advice = "Use fewer landmarks or features, or fewer components"
     run.announce(Estimate(what, int(n_bytes), "tiles, m x m matrices and codes"), advice)
+
+
+def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, width: int | None) -> None:
+    """Announce codes of ``n`` points that pairs are made of, of which ``items`` are the first.
+
+    As features, four matrices of those that are there (``width``) or that may be drawn.
+    """
+    if not isinstance(storage, Storage):
+        return announce_dense(run, n, 3.0) if n > len(items) else None
+    m = most_features(storage, items) if width is None else width
+    n_bytes = 4 * (8 if run.options["dtype"] == torch.float64 else 4) * n * m + 40 * m**2 + 2**28
+    estimate = Estimate(
+        f"{run.name} on n={len(items)} rows with storage={storage!r}", n_bytes, "features of all points"
+    )
+    return run.announce(estimate, "Use fewer landmarks or features, or rows")
+
+
+def announce_layers(run: Run, storage: Storage | str, n: int, codes: int) -> None:
+    """Announce layers of so many codes in all on finite features."""
+    if isinstance(storage, Storage):
+        size, m = 8 if run.options["dtype"] == torch.float64 else 4, storage.m
+        n_bytes = size * n * (5 * m + 60 * (codes + 8)) + 40 * m**2 + 2**29
+        estimate = Estimate(f"{run.name} on n={n} rows with storage={storage!r}", n_bytes, "features, bases and tiles")
+        run.announce(estimate, "Use fewer landmarks or features")

@@ -2,7 +2,7 @@
 
 from rkhs.models.autoencoder import AutoencoderModel, Compared
 from rkhs.models.components import ComponentsModel, RobustFacts
-from rkhs.models.contrastive import ContrastiveModel
+from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
@@ -19,6 +19,7 @@ __all__ = [
     "CodeRegression",
     "Compared",
     "ComponentsModel",
+    "ContrastFacts",
     "ContrastiveModel",
     "DeepRKMModel",
     "DeepRKMQuality",

@@ -11,8 +11,38 @@ from torch import Tensor
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
+from rkhs.spaces import HeldItems
 
-__all__ = ["ContrastiveModel"]
+__all__ = ["ContrastFacts", "ContrastiveModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastFacts:
+    """What is known of codes that minimise a contrastive loss.
+
+    Parameters
+    ----------
+    n_components : int
+        Components that are not zero.
+    representer_holds : bool
+        Whether every optimum lies in the span of the data.
+    eigenvalues : ndarray of shape (h,) or None
+        Of the closed form.
+    bounds : tuple of float, or None
+        Values of ``reg`` below which the spectral loss is unbounded, and from which on zero is its minimum.
+    reg : float or None
+        The regulariser that was used.
+
+    References
+    ----------
+    Esser, Fleissner and Ghoshdastidar (2024), theorems 1 to 4.
+    """
+
+    n_components: int
+    representer_holds: bool
+    eigenvalues: np.ndarray | None = None
+    bounds: tuple[float, float] | None = None
+    reg: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +59,7 @@ class ContrastiveModel:
         Of the training items.
     norm : float
         Hilbert-Schmidt norm of ``W``.
+    facts : ContrastFacts
 
     References
     ----------
@@ -39,6 +70,7 @@ class ContrastiveModel:
     encoder: Expansion
     codes: np.ndarray
     norm: float
+    facts: ContrastFacts
 
     @property
     def map(self) -> FeatureMap:
@@ -49,12 +81,35 @@ class ContrastiveModel:
         """Codes of items, shape (m, p)."""
         return self.encoder.of(self.map.raw(items))
 
+    @classmethod
+    def of(cls, held: HeldItems, coefficients: Tensor, fitted: Tensor, codes: np.ndarray, facts: ContrastFacts) -> Self:
+        """The model of coefficients on points or on their features, of which ``fitted`` are all values.
+
+        ``codes`` are those of the training items as users see them.
+        """
+        inner = coefficients if held.factored else fitted
+        norm = float((coefficients * inner).sum().clamp_min(0.0).sqrt())
+        return cls(held.kernel, Expansion(held.map, held.map.whiten(coefficients).cpu().numpy()), codes, norm, facts)
+
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""
-        return {"kernel_": self.kernel, **self.encoder.state(), "codes_": self.codes, "map_norm_": self.norm}
+        facts = self.facts
+        return {
+            "kernel_": self.kernel,
+            **self.encoder.state(),
+            "codes_": self.codes,
+            "map_norm_": self.norm,
+            "n_components_": facts.n_components,
+            "representer_holds_": facts.representer_holds,
+            "eigenvalues_": facts.eigenvalues,
+            "lambda_bounds_": facts.bounds,
+            "reg_": facts.reg,
+        }
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
         """The model of a file; takes what it needs out of ``state``."""
         kernel = state.pop("kernel_")
-        return cls(kernel, Expansion.take_state(kernel, state), state.pop("codes_"), float(state.pop("map_norm_")))
+        encoder, codes, norm = Expansion.take_state(kernel, state), state.pop("codes_"), state.pop("map_norm_")
+        names = ("n_components_", "representer_holds_", "eigenvalues_", "lambda_bounds_", "reg_")
+        return cls(kernel, encoder, codes, float(norm), ContrastFacts(*(state.pop(name) for name in names)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
@@ -13,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
-from rkhs.problems.code_ridge import solve_psd
+from rkhs.problems.code_ridge import decoded_by_ridge, solve_psd
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages
 
@@ -212,6 +213,22 @@ class DeepRKMModel:
         problem = Preimage(self.kernels[layer - 1], train, weights)
         first = problem.X[problem.nearest()] if start is None else self.scale * start
         return preimages(problem, first) / self.scale
+
+    def regressed(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
+        """Vectors of codes of a layer, from 1, or of all: kernel ridge regression, the ridge by leave-one-out.
+
+        From codes as new items have them; in finite features on the items that are kept: the landmarks, or as many
+        training items as random features. ``kept`` are the components of the layer that ``Z`` holds.
+        """
+        X = tensor_like(self.items, Z)
+        codes = self.encode(self.map.raw(X).to(Z))
+        train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
+        return decoded_by_ridge(train if kept is None else train[:, kept], X, Z)
+
+    def vectors(self, weights: Tensor, start: Tensor | None = None) -> Tensor:
+        """Vectors whose feature is nearest to a combination of those of the kept items, sought from ``start``."""
+        problem = Preimage(self.kernel, tensor_like(self.items, weights), weights)
+        return preimages(problem, problem.X[problem.nearest()] if start is None else start)
 
     def descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
         """Weights on the training items from codes of a layer, through the pre-images of every layer below.

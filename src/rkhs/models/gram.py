@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rkhs.features import WholeMap
+from rkhs.kernels import Kernel
 
 __all__ = ["GramModel"]
 
@@ -25,6 +26,11 @@ class GramModel:
     """
 
     map: WholeMap
+
+    @property
+    def kernel(self) -> Kernel:
+        """Resolved."""
+        return self.map.kernel
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""

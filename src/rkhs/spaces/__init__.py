@@ -1,6 +1,7 @@
 """Where functions of a kernel live: what a fit asks of its data, the same whatever the storage."""
 
 from rkhs.spaces.base import Components, Space, Targets
+from rkhs.spaces.held import HeldItems
 from rkhs.spaces.mapped import MappedSpace, fit_euclidean
 from rkhs.spaces.passes import Data, FeatureMoments
 from rkhs.spaces.source import BLOCK, Source, gather_rows, open_source, positive_rows
@@ -11,6 +12,7 @@ __all__ = [
     "Components",
     "Data",
     "FeatureMoments",
+    "HeldItems",
     "MappedSpace",
     "Source",
     "Space",

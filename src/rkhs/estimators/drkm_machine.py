@@ -1,13 +1,14 @@
-"""What fitting a deep restricted kernel machine is made of: settings, solvers by name, starts, bandwidths."""
+"""A deep restricted kernel machine that is solved: its settings, solvers by name, starts, bandwidths."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import scipy.optimize
 import torch
 from torch import Tensor
@@ -16,10 +17,10 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_see
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
-from rkhs.estimators.storage import resolve_thinned
-from rkhs.kernels.base import Kernel
-from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.vectors.stationary import Stationary
+from rkhs.estimators.storage import as_storage
+from rkhs.features import Storage
+from rkhs.features.base import resolve_thinned
+from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import (
@@ -31,10 +32,7 @@ from rkhs.solvers import (
     Solver,
     Subspace,
 )
-from rkhs.spaces.digits import refuse_identical
-
-if TYPE_CHECKING:
-    from rkhs.estimators.deep_rkm import DeepRKM
+from rkhs.spaces import HeldItems
 
 SOLVERS = (
     "subspace",
@@ -45,53 +43,90 @@ SOLVERS = (
     "penalty_lbfgs",
     "penalty_adam",
 )
+_CHOICES = {
+    "constraint": ("joint", "per_layer"),
+    "code_scale": ("unit", "sqrt_n"),
+    "out_of_sample": ("ridge", "block", "paper"),
+    "preimage": ("ridge", "fixed_point"),
+    "bandwidths": ("fixed", "joint"),
+    "init": ("kpca", "random"),
+}
+_TAKEN = (  # as they were given
+    *("center", "code_scale", "out_of_sample", "ridge", "bandwidths", "tol", "init", "n_init", "random_state"),
+    "verbose",
+)
 _BOX = 10.0  # bandwidths stay within this factor of where they start
 _ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked parameters, one entry a layer."""
+    """Checked parameters; of ``widths``, ``eta``, ``multiplier`` and ``kernels`` one entry a layer."""
 
     widths: tuple[int, ...]
     eta: tuple[float, ...]
     multiplier: tuple[float, ...]
     kernels: tuple[Kernel, ...]
     constraint: Stiefel
+    center: bool
+    code_scale: str
+    out_of_sample: str
+    ridge: float | str
+    bandwidths: str
+    solver: Solver
+    tol: float
+    init: str
+    n_init: int
+    random_state: int | np.random.RandomState | None
+    storage: Storage | str
+    verbose: int
 
 
-def read_settings(estimator: DeepRKM) -> Settings:
-    """Check the parameters of the estimator before any data are touched."""
-    given = estimator.n_components
-    widths = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+def read_settings(given: Mapping[str, Any]) -> Settings:
+    """Check the parameters of a machine, by their names, before any data are touched."""
+    widths = given["n_components"]
+    widths = tuple(widths) if isinstance(widths, (tuple, list)) else (widths,)
     if not widths:
         raise InputError("n_components must be an integer or a non-empty tuple of integers, one a layer; got ()")
     widths = tuple(check_count(width, "n_components") for width in widths)
-    inner = estimator.decoder_kernel
+    inner = given["decoder_kernel"]
     kernels = tuple(inner) if isinstance(inner, (tuple, list)) else (inner,) * (len(widths) - 1)
     if len(kernels) != len(widths) - 1:
         raise InputError(
             f"decoder_kernel must be one kernel or a tuple of {len(widths) - 1}, one for each layer above the first; "
             f"got {len(kernels)}"
         )
-    check_choice(estimator.constraint, "constraint", ("joint", "per_layer"))
-    check_choice(estimator.code_scale, "code_scale", ("unit", "sqrt_n"))
-    check_choice(estimator.out_of_sample, "out_of_sample", ("ridge", "block", "paper"))
-    check_choice(estimator.preimage, "preimage", ("ridge", "fixed_point"))
-    check_choice(estimator.bandwidths, "bandwidths", ("fixed", "joint"))
-    check_choice(estimator.init, "init", ("kpca", "random"))
-    if not (isinstance(estimator.ridge, str) and estimator.ridge == "loo"):
-        check_number(estimator.ridge, "ridge", above=0.0, names=("loo",))
-    check_count(estimator.n_init, "n_init")
-    check_count(estimator.max_iter, "max_iter")
-    check_number(estimator.tol, "tol", at_least=0.0)
-    return Settings(
+    for name, choices in _CHOICES.items():
+        check_choice(given[name], name, choices)
+    if not (isinstance(given["ridge"], str) and given["ridge"] == "loo"):
+        check_number(given["ridge"], "ridge", above=0.0, names=("loo",))
+    check_count(given["n_init"], "n_init")
+    max_iter, tol = check_count(given["max_iter"], "max_iter"), check_number(given["tol"], "tol", at_least=0.0)
+    settings = Settings(
         widths,
-        _per_layer(estimator.eta, "eta", len(widths)),
-        _per_layer(estimator.multiplier, "multiplier", len(widths)),
+        _per_layer(given["eta"], "eta", len(widths)),
+        _per_layer(given["multiplier"], "multiplier", len(widths)),
         tuple(as_kernel(kernel) for kernel in kernels),
-        Stiefel(blocks=widths if estimator.constraint == "per_layer" else None),
+        Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
+        solver=make_solver(given["solver"], max_iter, tol),
+        storage=as_storage(given["storage"], "DeepRKM", ("dense", "Nystroem", "RandomFeatures")),
+        **{name: given[name] for name in _TAKEN},
     )
+    if isinstance(settings.storage, Storage):
+        _check_features(settings.storage, given)
+    return settings
+
+
+def _check_features(storage: Storage, given: Mapping[str, Any]) -> None:
+    """Refuse what needs a Gram matrix."""
+    for name, instead in (("out_of_sample", "ridge"), ("bandwidths", "fixed")):
+        if given[name] != instead:
+            raise InputError(f"{name}={given[name]!r} needs storage='dense'; use {name}={instead!r} with {storage!r}")
+    if given["preimage"] != "ridge" and not storage.keeps_items:
+        raise InputError(
+            f"preimage={given['preimage']!r} needs training items to return to, which random features do not keep; use "
+            "preimage='ridge', or storage=Nystroem(m)"
+        )
 
 
 def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
@@ -119,12 +154,12 @@ def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
     return makers[given](max_iter=max_iter, tol=tol)
 
 
-def build_machine(estimator: DeepRKM, settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
+def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
     """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes.
 
     The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
     """
-    shared: dict[str, Any] = {"center": estimator.center, "code_scale": estimator.code_scale}
+    shared: dict[str, Any] = {"center": settings.center, "code_scale": settings.code_scale}
     per_layer = settings.constraint.blocks is not None
     # The number of components is checked on the whole machine first, for one clear message.
     whole = ConstrainedDRKM.from_gram(
@@ -154,30 +189,24 @@ def build_machine(estimator: DeepRKM, settings: Settings, K: Tensor, factored: b
     return part, H
 
 
-def solve_machine(
-    estimator: DeepRKM, settings: Settings, K: Tensor, kernel: Kernel, items: Any, *, factored: bool = False
-) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved).
-
-    ``K`` is the Gram matrix, or ``factored`` features of the items.
-    """
-    refuse_identical(K, factored=factored)
-    problem, deterministic = build_machine(estimator, settings, K, factored)
-    solver = make_solver(estimator.solver, estimator.max_iter, estimator.tol)
+def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM, Solution, Kernel]:
+    """Best of all starts; returns the machine, the solution, and the input kernel (its bandwidth may have moved)."""
+    problem, deterministic = build_machine(settings, held.values, held.factored)
+    solver = settings.solver
     with naming("solver"):
         solver.check(problem)
-    rng = check_seed(estimator.random_state)
+    rng = check_seed(settings.random_state)
     best: tuple[ConstrainedDRKM, Solution, Kernel] | None = None
-    for number in range(estimator.n_init):
-        if estimator.init == "kpca" and number == 0:
+    for number in range(settings.n_init):
+        if settings.init == "kpca" and number == 0:
             start = problem.kpca_start(deterministic)
         else:
             generator = torch.Generator(device="cpu").manual_seed(int(rng.randint(2**31 - 1)))
             start = problem.random_start(generator)
-        monitor = Monitor(verbose=estimator.verbose, label=f"deep RKM, start {number + 1} of {estimator.n_init}")
-        found = problem, solver.solve(problem, start, monitor), kernel
-        if estimator.bandwidths == "joint":
-            found = _with_bandwidths(found, solver, items, estimator.tol)
+        monitor = Monitor(verbose=settings.verbose, label=f"deep RKM, start {number + 1} of {settings.n_init}")
+        found = problem, solver.solve(problem, start, monitor), held.kernel
+        if settings.bandwidths == "joint":
+            found = _with_bandwidths(found, solver, held.items, settings.tol)
         if best is None or found[1].value < best[1].value:
             best = found
     assert best is not None

@@ -1,0 +1,98 @@
+"""Items in memory with their Gram matrix, or with finite features of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import as_numpy
+from rkhs._core.checks import check_seed
+from rkhs._core.errors import InputError
+from rkhs.features import FeatureMap, Storage, WholeMap
+from rkhs.features.base import check_room, pick, resolve_thinned, sample_rows
+from rkhs.kernels import Kernel
+from rkhs.spaces.digits import check_row_digits, refuse_identical
+from rkhs.spaces.source import BLOCK, Options
+from rkhs.spaces.whole import training_gram
+
+__all__ = ["HeldItems", "item_features"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldItems:
+    """Items with their Gram matrix, or with features of them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
+    values : Tensor of shape (n, n) or (n, r)
+        Their Gram matrix, or features of them.
+    map : FeatureMap
+        What new items are read through.
+
+    Raises
+    ------
+    InputError
+        For kernel values that are not finite, and for items that are all the same to the kernel.
+
+    References
+    ----------
+    Williams and Seeger (2001); Rahimi and Recht (2007).
+    """
+
+    kernel: Kernel
+    items: Any
+    values: Tensor
+    map: FeatureMap
+
+    @classmethod
+    def open(cls, options: Options, psd: str, storage: Storage | str, kernel: Kernel, items: Any) -> Self:
+        """Resolve a kernel on the items, and hold what a storage keeps of them; landmarks are among the items."""
+        if isinstance(storage, Storage):
+            check_room(storage, items)
+            rng, n = check_seed(storage.random_state), len(items)
+            sample = pick(items, None if kernel.domain == "gram" else sample_rows(n, storage.sample_size(n), rng))
+            kernel = resolve_thinned(kernel, sample, None)
+            check_row_digits(kernel, sample, squared=True)
+            features: FeatureMap = storage.build(kernel, sample, rng)
+        else:
+            kernel = kernel.resolve(items)
+            features = WholeMap(kernel, None, 0)
+        held = cls(kernel, items, torch.empty(0), features).of(items, options, psd)
+        refuse_identical(held.values, factored=held.factored)
+        return held
+
+    def of(self, items: Any, options: Options, psd: str) -> Self:
+        """The same kernel and features with other items."""
+        if self.factored:
+            return replace(self, items=items, values=item_features(self.kernel, self.map, items))
+        kept = None if self.kernel.domain == "gram" else as_numpy(items)
+        values = training_gram(self.kernel, items, options, psd)
+        return replace(self, items=items, values=values, map=WholeMap(self.kernel, kept, len(items)))
+
+    @property
+    def factored(self) -> bool:
+        """Whether ``values`` are features."""
+        return not self.map.whole
+
+    @property
+    def diagonal(self) -> Tensor:
+        """``k(x, x)`` of the items, shape (n,)."""
+        return (self.values * self.values).sum(1) if self.factored else self.values.diagonal()
+
+    def rows(self, tile: slice) -> Tensor:
+        """Kernel values of some items with all items."""
+        return self.values[tile] @ self.values.mT if self.factored else self.values[tile]
+
+
+def item_features(kernel: Kernel, features: FeatureMap, items: Any) -> Tensor:
+    """Features of all items, shape (n, r)."""
+    F = torch.cat([features.features(items[i : i + BLOCK]) for i in range(0, len(items), BLOCK)])
+    if not bool(torch.isfinite(F.sum())):
+        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
+    return F
