@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.estimators import constrained_fit
+from rkhs.estimators import autoencoder_fit
 from rkhs.kernels import Gaussian
 
 X = load_iris().data
@@ -119,13 +119,13 @@ def test_check_estimator(params: dict[str, Any]) -> None:
 def test_the_best_of_several_starts_is_kept(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[float] = []
 
-    class Watched(constrained_fit.LBFGS):
+    class Watched(autoencoder_fit.LBFGS):
         def solve(self, *args: Any, **options: Any) -> Any:
             solution = super().solve(*args, **options)
             found.append(solution.value)
             return solution
 
-    monkeypatch.setattr(constrained_fit, "LBFGS", Watched)
+    monkeypatch.setattr(autoencoder_fit, "LBFGS", Watched)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = model(constraint, init="random", n_init=4, random_state=0, max_iter=8).fit(X[::5])

@@ -148,11 +148,12 @@ def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
     """The reduced objective that a model was fitted on."""
     from rkhs.estimators.autoencoder_landmarks import _problem
     from rkhs.estimators.autoencoder_settings import read_settings
+    from rkhs.estimators.run import Run
     from rkhs.spaces import open_source
 
     settings = read_settings(model, model.kernel_, refined=False)
     source = open_source(model._options, model.storage, model.kernel_, torch.as_tensor(rows), None)
-    return _problem(model, settings, source, Serial())[0]
+    return _problem(settings, source, Run("KernelAutoencoder", model._options, "clip", 0, Serial()))[0]
 
 
 def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> None:

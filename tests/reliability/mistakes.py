@@ -278,9 +278,9 @@ MISTAKES = (
     # ---------------------------------------------------------------- estimators
     Mistake(
         "of several starts under a constraint the worst is kept",
-        "estimators/constrained_fit.py",
-        "if best is None or solution.value < best.value:",
-        "if best is None or solution.value > best.value:",
+        "estimators/autoencoder_fit.py",
+        "if best is None or found.value < best.value - settings.tol * abs(best.value):",
+        "if best is None or found.value > best.value - settings.tol * abs(best.value):",
         ("estimators/test_constrained_autoencoder.py",),
     ),
     Mistake(

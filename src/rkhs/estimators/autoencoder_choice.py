@@ -28,21 +28,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder_fit import previous_layers
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.left_out import leave_one_out_rows
-from rkhs.estimators.training import Training
-from rkhs.models import ROUGH, Compared
+from rkhs.estimators.run import Run
+from rkhs.estimators.training import Training, cut
+from rkhs.kernels import Precomputed
+from rkhs.losses import Squared
+from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal
+from rkhs.models.left_out import left_out_facts
 from rkhs.selection import held_out_parts
 
 if TYPE_CHECKING:
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+    from rkhs.estimators.autoencoder_fit import Fit
 
-__all__ = ["Choice", "Rows", "path_errors", "settle"]
+FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], "Fit"]
+
+__all__ = ["Choice", "FitFunction", "choose", "path_errors", "weighted_sum"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
@@ -65,93 +70,100 @@ class Choice:
     ----------
     settings : Settings
         With one regulariser a layer.
-    layers : list of Tensor or None
+    model : AutoencoderModel or None
         Of a fit to all items with them, to go on from.
     compared : Compared
         With the mean error of held-out rows in their own units.
     """
 
     settings: Settings
-    layers: list[Tensor] | None = None
+    model: AutoencoderModel | None = None
     compared: Compared = field(default_factory=Compared)
 
 
-def settle(model: KernelAutoencoder, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
+def choose(fit: FitFunction, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
     """Choose one regulariser a layer, if it is not known.
 
     ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
     models are fitted to, so that no kernel is computed twice.
     """
-    unasked = model.reg is None and settings.features and gram is None
-    if len(settings.candidates) == 0 or unasked:
+    if not settings.candidates or (not settings.choice_asked and settings.features and gram is None):
         return Choice(settings)
     groups = _groups(training.items, training.weights)
     count = int(groups.max()) + 1
     if count < _FEWEST:
         return Choice(settings)
-    rows = Rows.of(model, training)
-    if gram is not None:
-        rows = Rows(model, replace(training, items=gram, goal=gram), gram=True)
-    many = min(settings.widths) > _FEW_COMPONENTS
-    plenty = count > _PLENTY
+    many, plenty = min(settings.widths) > _FEW_COMPONENTS, count > _PLENTY
     if plenty:
         settings = replace(settings, candidates=settings.candidates + settings.weaker)
+    candidates, shown = settings.candidates, settings
+    if gram is not None:
+        given = Precomputed()
+        settings = replace(settings, kernel=given, output_kernel=given)
+        training = replace(training, items=gram, goal=gram, gram=True, goal_gram=True)
     at_most = _MOST_FOR_FEATURES if settings.features else None
     parts = [
         tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count, at_most=at_most)
     ]
-    layers: list[list[Tensor] | None] = []
+    models: list[AutoencoderModel | None] = []
     measured_all = True
-    if _can_leave_out(model, settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
-        found, layers = _left_out_errors(model, settings, rows, backwards=many)
+    if _can_leave_out(settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
+        found, models = _left_out_errors(fit, settings, training, backwards=many)
         weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
-            path_errors(model, settings.candidates, rows, *part, backwards=backwards, rough=not plenty)
+            path_errors(fit, settings, candidates, training, *part, backwards=backwards, rough=not plenty)
             for part in parts
         ]
         found = np.concatenate(errors_of, 1)
-        weights_of = np.concatenate([rows.weights_of(part[1]) for part in parts])
+        weights_of = np.concatenate([training.weights_of(part[1]) for part in parts])
         measured_all = len(parts) > 1
     errors = weighted_sum(found, weights_of) / weights_of.sum()
     if not np.isfinite(errors).any():  # the fit to come says why
-        return Choice(settings)
+        return Choice(shown)
     level = errors <= _LEVEL * np.nanmin(errors)
     if settings.linear_part == "free" and measured_all and many:
         level |= _within_noise(found, weights_of, int(np.nanargmin(errors)))
     chosen = int(np.argmax(level))  # the first is the strongest
     held_out = float(np.nanmin(errors))
-    if layers:
-        held_out = float(
-            path_errors(model, settings.candidates[chosen : chosen + 1], rows, *parts[0], rough=True).mean()
-        )
-    start = layers[chosen] if layers and model.init == "kpca" else None
-    compared = Compared(np.array(settings.candidates), errors, held_out)
-    return Choice(replace(settings, reg=settings.candidates[chosen]), start, compared)
+    if models:
+        again = path_errors(fit, settings, candidates[chosen : chosen + 1], training, *parts[0], rough=True)
+        held_out = float(again.mean())
+    start = models[chosen] if models and settings.init == "kpca" else None
+    return Choice(replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out))
 
 
-def _can_leave_out(model: KernelAutoencoder, settings: Settings, training: Training) -> bool:
+def _can_leave_out(settings: Settings, training: Training) -> bool:
     """Whether leaving rows out in turn was measured: vectors that are rebuilt with free linear parts, refined codes."""
     free = settings.linear_part == "free" and not settings.features
-    return bool(free and training.weights is None and model.refine and training.own)
+    return bool(free and training.weights is None and settings.refine and training.own)
 
 
 def _left_out_errors(
-    model: KernelAutoencoder, settings: Settings, rows: Rows, *, backwards: bool
-) -> tuple[np.ndarray, list[list[Tensor] | None]]:
-    """Errors of all rows, each left out, a line a candidate, and the layers of the fits."""
-    walker, every = _walker(model, rows, rough=True), np.arange(len(rows.training))
-    layers: list[list[Tensor] | None] = [None] * len(settings.candidates)
+    fit: FitFunction, settings: Settings, training: Training, *, backwards: bool
+) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
+    """Errors of all rows, each left out, a line a candidate, and the models."""
+    compared, count = _compared_settings(settings, rough=True), len(settings.candidates)
+    models: list[AutoencoderModel | None] = [None] * count
+    last: AutoencoderModel | None = None
 
     def measure(k: int) -> np.ndarray:
-        walker.set_params(reg=settings.candidates[k]).fit(rows.training.items)
-        layers[k] = previous_layers(walker, len(every), settings)
-        errors = leave_one_out_rows(walker)
-        assert errors is not None
-        return errors * walker.output_.factor**2
+        nonlocal last
+        models[k] = last = _fitted(fit, replace(compared, reg=settings.candidates[k]), training, last)
+        return left_out_errors(last, compared)
 
-    return _walk(measure, len(layers), np.full(len(every), 1.0 / len(every)), backwards=backwards), layers
+    return _walk(measure, count, np.full(len(training), 1.0 / len(training)), backwards=backwards), models
+
+
+def left_out_errors(model: AutoencoderModel, settings: Settings) -> np.ndarray:
+    """Squared errors of the training items, each left out in turn, in the units of the data."""
+    Z = to_tensor(model.layers[0].anchors, **settings.options)
+    refine = settings.refinement if model.refinable else None
+    options = {"squared": isinstance(settings.loss, Squared), "plain": True, "center": settings.center}
+    errors = left_out_facts(model, Z, model.training_gram(Z), refine=refine, **options)[1]
+    assert errors is not None
+    return errors.cpu().numpy() * model.rebuilt.output.factor**2
 
 
 def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
@@ -177,69 +189,11 @@ def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
     return groups
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Training data as arrays and lists, to be cut into parts; a Gram matrix of items is cut on both sides."""
-
-    model: KernelAutoencoder
-    training: Training
-    gram: bool
-
-    @classmethod
-    def of(cls, model: KernelAutoencoder, training: Training) -> Rows:
-        """Items in the form that the kernel of the model reads."""
-        return cls(model, training, gram=model._input_kernel().domain == "gram")
-
-    def settings(self) -> dict[str, Any]:
-        """Parameters of a model that is fitted to these rows."""
-        params: dict[str, Any] = self.model.get_params(deep=False) | {"columns": "raw"}  # scaled already
-        if self.gram and self.model._input_kernel().domain != "gram":
-            params |= {"kernel": "precomputed", "output_kernel": None}
-        return params
-
-    def cut(self, rows: np.ndarray, train: np.ndarray) -> tuple[Any, dict[str, Any]]:
-        """Some rows as a user would hand them over, with the arguments that belong to them."""
-        items = _take(self.training.items, rows, train if self.gram else None)
-        more: dict[str, Any] = {"targets": None}
-        if not self.training.own:
-            goal = self.training.goal
-            square = self.gram and isinstance(goal, Tensor) and goal.shape[0] == goal.shape[1]
-            more["targets"] = _take(goal, rows, train if square else None)
-        return items, more
-
-    def weights_of(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of held-out rows; they sum to one."""
-        given = self.training.weights
-        w = np.ones(len(rows)) if given is None else given.cpu().numpy()[rows]
-        if not w.any():
-            raise InputError(
-                f"sample_weight is zero on all {len(rows)} rows of a held-out part, so nothing can be measured there; "
-                "leave such rows out of X, or use fewer folds (cv)"
-            )
-        return w / w.sum()
-
-    def share(self, rows: np.ndarray) -> np.ndarray | None:
-        """Weights of some rows as they were given: refining reads their sum as the number of rows."""
-        given = self.training.weights
-        return None if given is None else given.cpu().numpy()[rows] * self.training.total
-
-    def diagonal(self, rows: np.ndarray) -> np.ndarray | None:
-        """``k(x, x)`` of some rows of a Gram matrix of the inputs that are their own targets."""
-        known = self.gram and self.training.own
-        return self.training.items.diagonal().cpu().numpy()[rows] if known else None
-
-
-def _take(items: Any, rows: np.ndarray, columns: np.ndarray | None) -> Any:
-    if isinstance(items, list):
-        return [items[i] for i in rows]
-    array = as_numpy(items)
-    return array[rows] if columns is None else array[np.ix_(rows, columns)]
-
-
 def path_errors(
-    model: KernelAutoencoder,
+    fit: FitFunction,
+    settings: Settings,
     candidates: Sequence[tuple[float, ...]],
-    rows: Rows,
+    training: Training,
     train: np.ndarray,
     test: np.ndarray,
     *,
@@ -247,33 +201,57 @@ def path_errors(
     rough: bool = False,
 ) -> np.ndarray:
     """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
-    walker = _walker(model, rows, rough=rough)
-    items, more = rows.cut(train, train)
-    held, asked = rows.cut(test, train)
+    compared, last = _compared_settings(settings, rough=rough), None
 
     def measure(k: int) -> np.ndarray:
-        walker.set_params(reg=candidates[k]).fit(items, sample_weight=rows.share(train), **more)
-        return np.asarray(walker.reconstruction_error(held, diag=rows.diagonal(test), **asked))
+        nonlocal last
+        part = training.part(train)
+        last = _fitted(fit, replace(compared, reg=candidates[k]), part, last)
+        assert part.kept is not None
+        return _errors_of(last, compared, training, test, part.kept)
 
-    return _walk(measure, len(candidates), rows.weights_of(test), backwards=backwards)
+    return _walk(measure, len(candidates), training.weights_of(test), backwards=backwards)
 
 
-def _walker(model: KernelAutoencoder, rows: Rows, *, rough: bool) -> Any:
-    """A model whose fits start where the last one ended."""
-    params = {
-        **rows.settings(),
-        "warm_start": True,
-        "code_metric": 0.0,
-        "n_init": 1,
-        "verbose": 0,
-        "random_state": 0,
-    }
-    # One checkpoint belongs to one fit, and one engine serves all of them.
-    params.update(checkpoint=None, engine=model._run.engine, address=None)
-    walker = type(model)(**{**params, "tol": max(model.tol, _ROUGH_TOL if rough else _TOL)})
-    if rough:
-        walker._steps = ROUGH
-    return walker
+def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
+    """Settings of models that are compared; ``rough``: less exact ones."""
+    tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
+    found = replace(settings, candidates=(), weaker=(), tol=tol, steps=ROUGH if rough else settings.steps)
+    return replace(found, code_metric=0.0, n_init=1, verbose=0, random_state=0)
+
+
+def _fitted(
+    fit: FitFunction, settings: Settings, training: Training, last: AutoencoderModel | None
+) -> AutoencoderModel:
+    """A model whose fit starts where the last one ended."""
+    found = fit(settings, training, Run(settings.name, settings.options, settings.psd, 0), last)
+    if not np.isfinite(found.solution.value):
+        raise InputError("the objective is not finite")
+    return found.model
+
+
+def _errors_of(
+    model: AutoencoderModel, settings: Settings, training: Training, test: np.ndarray, train: np.ndarray
+) -> np.ndarray:
+    """Squared errors of items by a model of others."""
+    items = cut(training.items, test, train if training.gram else None)
+    raw = model.map.raw(items).to(**settings.options)
+    codes = model.encode(items, raw, onto=settings.onto, refine=settings.refinement if model.refinable else None)
+    kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
+    if training.own:
+        known = training.items.diagonal()[torch.as_tensor(test)] if training.gram else None
+        asked = model.own_goal(items, raw, known)
+    elif kernel is None:
+        asked = Goal(goal)
+    elif training.goal_gram:
+        asked = Goal(goal, training.goal.diagonal()[torch.as_tensor(test)])
+    else:
+        kept = cut(training.goal, train)
+        asked = Goal(kernel._gram(goal, kept).to(raw), kernel._diag(goal).to(raw))
+    errors = model.rebuilt.errors(model.decode(codes[model.narrowest]), asked).cpu().numpy().astype(np.float64)
+    if not np.isfinite(errors).all():
+        raise InputError("errors are not finite")
+    return errors
 
 
 def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Fitting a kernel autoencoder: targets in coordinates, starts, solvers, canonical codes."""
+"""Fitting a kernel autoencoder with the Gram matrix of all items: targets, starts, solvers, canonical codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -12,48 +12,33 @@ from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
-from rkhs._core.checks import check_seed
-from rkhs._core.errors import CollapseWarning
-from rkhs._core.linalg import Factor, factorize, principal_axes
+from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
+from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
+from rkhs.estimators.autoencoder_choice import choose
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.constrained_fit import solve_constrained
-from rkhs.estimators.run import recorded
+from rkhs.estimators.choice_report import overfit_sentence, report_choice
+from rkhs.estimators.loss_choice import effective_gram, typical_residual
+from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
-from rkhs.losses import Loss, Squared
-from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt
-from rkhs.models.code_metric import code_map
+from rkhs.losses import Squared
+from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
-from rkhs.problems.sphere_autoencoder import SphereAutoencoder
-from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start
+from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
+from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
+from rkhs.spaces import training_gram
 
-if TYPE_CHECKING:
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-
-__all__ = [
-    "Encoder",
-    "Fit",
-    "Solved",
-    "as_array",
-    "codes_again",
-    "collapse_warnings",
-    "fit_outputs",
-    "last_layer_warnings",
-    "layered_model",
-    "prepare_encoder",
-    "previous_layers",
-    "solve_autoencoder",
-]
+__all__ = ["Fit", "as_array", "codes_again", "collapse_warnings", "fit_dense"]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
@@ -69,31 +54,88 @@ class Fit:
     model : AutoencoderModel
     solution : Solution
         Of the solver, with the objective of the model.
+    codes : Tensor of shape (n, p)
+        Of the first hidden layer.
+    largest : float
+        Of ``k(x, x)``.
     said : tuple of Warning
         What users must know.
     """
 
     model: AutoencoderModel
     solution: Solution
+    codes: Tensor
+    largest: float
     said: tuple[Warning, ...] = ()
 
 
-def fit_outputs(
-    estimator: KernelAutoencoder, settings: Settings, training: Training, kernel: Kernel, K: Tensor
-) -> tuple[Rebuilt, Tensor]:
+def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
+    """Fit all layers; ``previous`` is a model of the same items to start from."""
+    start, clean, kernel, K = _layers_of(previous, settings, len(training)), training.items, settings.kernel, None
+    if training.own and settings.output_kernel is kernel and not settings.noisy:
+        kernel, K = _resolved_gram(settings, training)
+    choice = choose(fit_dense, settings, training, K)
+    settings = choice.settings
+    if start is None:
+        start = _layers_of(choice.model, settings, len(training))
+    if settings.noisy:
+        seed = int(settings.generator().randint(2**31))
+        training = training.noisy(float(settings.noise_std), int(settings.n_copies), seed)
+    if K is None:
+        kernel, K = _resolved_gram(settings, training)
+    weights = training.weights
+    rebuilt, U = _fit_outputs(settings, training, kernel, K)
+    encoder = _prepare_encoder(settings, training, kernel, K, resumed=start is not None)
+    largest = float(K.diagonal().max())
+    del K  # n x n numbers that the solver does not need
+    if settings.loss.automatic:
+        plain = _solve_layers(replace(settings, loss=Squared()), encoder, U, weights, rebuilt.output, start, run)
+        settings, start = _with_loss_parameter(settings, plain, U, weights, training.total), plain.layers
+    found = _solve_layers(settings, encoder, U, weights, rebuilt.output, start, run)
+    features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
+    model = _model(settings, features, training, encoder, found, rebuilt)
+    if settings.noisy:
+        model = replace(model, codes=codes_again(settings, model, clean))
+    said = _last_layer_warnings(settings, found, U, weights)
+    compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
+    overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
+    if overfit is not None and isinstance(settings.loss, Squared):
+        said.append(OverfitWarning(f"{settings.name}: {overfit}"))
+    return Fit(replace(model, compared=compared), found.solution, found.codes[0], largest, tuple(said))
+
+
+def _layers_of(model: AutoencoderModel | None, settings: Settings, n: int) -> list[Tensor] | None:
+    """Codes of layer 1 and coefficients of the layers 2..L-1 of a model, if they fit these data."""
+    if (
+        model is None
+        or len(model.layer_codes[0]) != n
+        or tuple(c.shape[1] for c in model.layer_codes) != settings.widths
+    ):
+        return None
+    return [to_tensor(c, **settings.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:])]
+
+
+def _resolved_gram(settings: Settings, training: Training) -> tuple[Kernel, Tensor]:
+    """The kernel with the bandwidths of these items, and their Gram matrix."""
+    kernel = settings.kernel.resolve(training.items, training.weights)
+    return kernel, training_gram(kernel, training.items, settings.options, settings.psd)
+
+
+def _fit_outputs(settings: Settings, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
     """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
-    options = {"center": bool(estimator.center), "scale": bool(estimator.scale)}
+    options = {"center": bool(settings.center), "scale": bool(settings.scale)}
     goal, weights, own = training.goal, training.weights, training.own
     space: Euclidean | RKHS
     if settings.output_kernel is None:
         columns = grid_weights(kernel, goal.shape[1]) if own else None
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
-        space, U = _in_kernel_units(estimator, settings, space, U, weights)
+        space, U = _in_kernel_units(settings, space, U, weights)
         return Rebuilt(space, None, own), U
     resolved = settings.output_kernel.resolve(goal, weights)
     shared = own and resolved == kernel  # other targets have another Gram matrix
-    space, U = RKHS.fit(K if shared else estimator._training_gram(resolved, goal), weights, **options)
-    space, U = _in_kernel_units(estimator, settings, space, U, weights)
+    G = K if shared else training_gram(resolved, goal, settings.options, settings.psd)
+    space, U = RKHS.fit(G, weights, **options)
+    space, U = _in_kernel_units(settings, space, U, weights)
     if resolved.domain != "gram":
         return Rebuilt(space, resolved, own, None if own else as_numpy(goal)), U
     diagonal = K.diagonal() if shared else resolved._diag(goal)
@@ -101,82 +143,81 @@ def fit_outputs(
 
 
 def _in_kernel_units(
-    estimator: KernelAutoencoder, settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
+    settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
 ) -> tuple[Euclidean | RKHS, Tensor]:
     """Beside free linear parts that leave little, the unit of the targets is what they leave."""
-    if settings.linear_part != "free" or not estimator.scale:
+    if settings.linear_part != "free" or not settings.scale:
         return space, U
     unit = kernel_unit(U, settings.widths[0], weights)
     return (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
 
 
 @dataclass(frozen=True)
-class Solved:
-    """The layers that a solver found.
+class _Solved:
+    """The layers that a solver found; ``encoder_coefs`` are ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
 
-    Parameters
-    ----------
-    codes : list of Tensor
-        Codes of the hidden layers, of the training items.
-    encoder_coefs : list of Tensor
-        ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
-    decoder : Decoder
-    solution : Solution
-    linear_coef : Tensor of shape (k, p), optional
-        Coefficients of the free linear part of the encoder, on coordinates in units of their price.
+    ``linear`` are coefficients of the free linear part of the encoder, on coordinates in units of their price.
     """
 
     codes: list[Tensor]
     encoder_coefs: list[Tensor]
     decoder: Decoder
     solution: Solution
-    linear_coef: Tensor | None = None
+    linear: Tensor | None = None
+
+    @property
+    def layers(self) -> list[Tensor]:
+        """What another solve can start from."""
+        return [self.codes[0], *self.encoder_coefs[1:]]
 
 
-def previous_layers(estimator: KernelAutoencoder, n: int, settings: Settings) -> list[Tensor] | None:
-    """Codes of layer 1 and coefficients of the layers 2..L-1 of the last fit, if they fit these data."""
-    model: AutoencoderModel | None = getattr(estimator, "model_", None) if estimator.warm_start else None
-    if model is None:
-        return None
-    codes = model.layer_codes
-    if len(codes[0]) != n or tuple(c.shape[1] for c in codes) != settings.widths:
-        return None
-    return [to_tensor(c, **estimator._options) for c in (codes[0], *model.encoder_coefficients[1:])]
+def _with_loss_parameter(
+    settings: Settings, plain: _Solved, U: Tensor, weights: Tensor | None, total: float
+) -> Settings:
+    """Settings with numbers for a loss that has none, from the layers of the squared loss."""
+    K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
+    size, _ = typical_residual(effective_gram([K], [settings.operators[-1]], U), U, settings.reg[-1], weights, total)
+    return replace(settings, loss=settings.loss.resolve(size))
 
 
-def layered_model(
-    estimator: KernelAutoencoder,
+def _model(
     settings: Settings,
     features: WholeMap,
     training: Training,
-    encoder: Encoder,
-    result: Solved,
+    encoder: _Encoder,
+    found: _Solved,
     rebuilt: Rebuilt,
 ) -> AutoencoderModel:
     """The model of layers that were solved."""
-    decoder, codes, weights = result.decoder, result.codes, training.weights
-    first, *others = (as_array(c) for c in result.encoder_coefs)
+    decoder, codes, weights, linear = found.decoder, found.codes, training.weights, None
+    if encoder.coordinates is not None and found.linear is not None and isinstance(encoder.factor, LinearFactor):
+        linear = LinearPart.along(encoder.coordinates, found.linear, encoder.factor.mixed)
+    first, *others = (as_array(c) for c in found.encoder_coefs)
     ends = [None] * len(others) + [None if decoder.linear is None else as_array(decoder.linear)]
     coefficients = [*others, as_array(decoder.coefficients)]
     anchors = [as_array(Z) for Z in codes]
     saturated = decoder.parameters.new_zeros(0) if decoder.saturated is None else decoder.saturated
+    M = None
+    if len(codes) == 1 and settings.constraint == "none" and settings.operators[0] is None:
+        kernel, power = settings.decoder_kernels[0], settings.code_metric
+        M = code_map(codes[0], codes[0], kernel, decoder.coefficients, decoder.linear, power, weights)
     model = AutoencoderModel(
         features.kernel,
         Expansion(features, first),
-        _linear_part(encoder, result),
+        linear,
         tuple(Layer(*parts) for parts in zip(settings.decoder_kernels, anchors, coefficients, ends, strict=True)),
         rebuilt,
         settings.reg,
         np.empty(0),
-        _code_map(estimator, settings, result, weights),
-        _pricing(estimator, encoder, training.total),
+        None if M is None else as_array(M),
+        _pricing(settings, encoder.factor, training.total),
         settings.loss,
         decoder.gap,
         as_array((decoder.parameters != 0.0).any(1).nonzero()[:, 0]),
         as_array(saturated.nonzero()[:, 0]),
         None if weights is None else as_array(weights),
     )
-    return replace(model, codes=estimator._to_output(model.shown(codes[model.narrowest])))
+    return replace(model, codes=model.shown(codes[model.narrowest]).cpu().numpy())
 
 
 def as_array(values: Tensor) -> np.ndarray:
@@ -184,51 +225,27 @@ def as_array(values: Tensor) -> np.ndarray:
     return values.contiguous().cpu().numpy()
 
 
-def codes_again(estimator: KernelAutoencoder, model: AutoencoderModel, items: Any) -> np.ndarray:
+def codes_again(settings: Settings, model: AutoencoderModel, items: Tensor) -> np.ndarray:
     """Codes of clean items, of a model that was fitted to noisy copies."""
-
-    def code(part: Any) -> np.ndarray:
-        onto = estimator.constraint if estimator.renormalize else "none"
-        codes = model.encode(part, model.map.raw(part).to(**estimator._options), onto=onto)
-        return np.asarray(estimator._to_output(model.shown(codes[model.narrowest])))
-
-    return np.concatenate([code(items[tile]) for tile in tiles(len(items), tile_rows(model.map.width))])
+    found = []
+    for tile in tiles(len(items), tile_rows(model.map.width)):
+        raw = model.map.raw(items[tile]).to(**settings.options)
+        found.append(model.shown(model.encode(items[tile], raw, onto=settings.onto)[model.narrowest]))
+    return torch.cat(found).cpu().numpy()
 
 
-def _linear_part(encoder: Encoder, result: Solved) -> LinearPart | None:
-    axes, factor = encoder.coordinates, encoder.factor
-    if axes is None or result.linear_coef is None or not isinstance(factor, LinearFactor):
-        return None
-    center = None if axes.center is None else as_array(axes.center)
-    parts = (as_array(axes.directions), as_array(axes.offset), center, as_array(result.linear_coef))
-    return LinearPart(*parts, as_array(factor.mixed))
-
-
-def _pricing(estimator: KernelAutoencoder, encoder: Encoder, total: float) -> Pricing:
+def _pricing(settings: Settings, factor: Factor | LinearFactor | None, total: float) -> Pricing:
     """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
     kind: Literal["power", "diagonal"] = "diagonal"
-    factor = encoder.factor
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
-    if factor is None or not estimator.refine:
+    if factor is None or not settings.refine:
         return Pricing(kind, total)
     return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
 
 
-def _code_map(
-    estimator: KernelAutoencoder, settings: Settings, result: Solved, weights: Tensor | None
-) -> np.ndarray | None:
-    """What turns the codes of the one hidden layer to those that the user sees; none with constraints or operators."""
-    if len(result.codes) > 1 or estimator.constraint != "none" or settings.operators[0] is not None:
-        return None
-    Z, decoder = result.codes[0], result.decoder
-    kernel, power = settings.decoder_kernels[0], estimator.code_metric
-    M = code_map(Z, Z, kernel, decoder.coefficients, decoder.linear, power, weights)
-    return None if M is None else as_array(M)
-
-
 @dataclass(frozen=True)
-class Encoder:
+class _Encoder:
     """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve.
 
     Parameters
@@ -244,101 +261,100 @@ class Encoder:
     """
 
     factor: Factor | LinearFactor | None
-    coordinates: PrincipalCoordinates | None
-    scores: Tensor | None
-    gram: Tensor | None
+    coordinates: PrincipalCoordinates | None = None
+    scores: Tensor | None = None
+    gram: Tensor | None = None
 
 
-def prepare_encoder(
-    estimator: KernelAutoencoder, settings: Settings, kernel: Kernel, K: Tensor, training: Training, *, resumed: bool
-) -> Encoder:
+def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: Tensor, *, resumed: bool) -> _Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
     items, weights = training.items, training.weights
-    if estimator.constraint != "none":
-        return Encoder(None, None, None, K)
-    wanted = not resumed and estimator.init == "kpca"
+    if settings.constraint != "none":
+        return _Encoder(None, gram=K)
+    wanted = not resumed and settings.init == "kpca"
     if settings.linear_part == "free":
         vectors = kernel.domain == "vectors"
         make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
         axes = make(items if vectors else K, settings.widths[0], weights).priced(settings.reg[0])
         Q = axes.of(items if vectors else K)
-        return Encoder(LinearFactor(factorize(K), Q), axes, Q * axes.scale if wanted else None, None)
+        return _Encoder(LinearFactor(factorize(K), Q), axes, Q * axes.scale if wanted else None)
     scores = None
     if wanted:
         scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
-    joint = estimator.solver in ("gradient_descent", "alternating")
-    return Encoder(factorize(K), None, scores, K if joint else None)
+    joint = settings.solver in ("gradient_descent", "alternating")
+    return _Encoder(factorize(K), None, scores, K if joint else None)
 
 
-def solve_autoencoder(
-    estimator: KernelAutoencoder,
+def _solve_layers(
     settings: Settings,
-    encoder: Encoder,
-    coordinates: Tensor,
+    encoder: _Encoder,
+    U: Tensor,
     weights: Tensor | None,
     space: OutputSpace,
     previous: list[Tensor] | None,
-) -> Solved:
+    run: Run,
+) -> _Solved:
     """Solve from every start and keep the lowest objective."""
-    if estimator.constraint != "none":
+    if encoder.factor is None:
         assert encoder.gram is not None
-        return _finish_constrained(
-            *solve_constrained(estimator, settings, encoder.gram, coordinates, weights, previous)
-        )
-    assert encoder.factor is not None
-    operators = [None if A is None else tensor_like(A, coordinates) for A in settings.operators]
+        return _solve_constrained(settings, encoder.gram, U, weights, previous)
+    operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
     problem = Autoencoder(
         encoder.factor,
-        coordinates,
+        U,
         settings.decoder_kernels,
         settings.widths,
         settings.reg,
         tuple(operators),
         weights,
-        _last_layer(settings, estimator.tol, coordinates.dtype),
+        _last_layer(settings, U.dtype),
     )
-    if estimator.solver in ("lbfgs", "adam"):
+    if settings.solver in ("lbfgs", "adam"):
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
-        problem = recorded(problem, estimator._run.journal, repr(settings.loss))
-    rng = check_seed(estimator.random_state)
-    best: Solution | None = None
-    for attempt in range(estimator.n_init):
+        problem = recorded(problem, run.journal, repr(settings.loss))
+    rng = settings.generator()
+
+    def solve(attempt: int, monitor: Monitor) -> Solution:
         start = _start(problem, encoder.scores, previous, attempt, rng)
-        monitor = Monitor(
-            verbose=estimator.verbose, label=f"{type(estimator).__name__} start {attempt + 1}/{estimator.n_init}"
-        )
-        solution = _solve(estimator, problem, encoder.gram, start, monitor)
-        # A later start must win by more than what a solver leaves undone.
-        if best is None or solution.value < best.value - estimator.tol * abs(best.value):
-            best = solution
+        return _solve(settings, problem, encoder.gram, start, monitor)
+
+    return _finish(problem, _best_of(settings, solve), settings)
+
+
+def _best_of(settings: Settings, solve: Callable[[int, Monitor], Solution]) -> Solution:
+    """The solution with the lowest objective; a later start must win by more than what a solver leaves undone."""
+    best: Solution | None = None
+    for attempt in range(settings.n_init):
+        label = f"{settings.name} start {attempt + 1}/{settings.n_init}"
+        found = solve(attempt, Monitor(verbose=settings.verbose, label=label))
+        if best is None or found.value < best.value - settings.tol * abs(best.value):
+            best = found
     assert best is not None
-    return _finish(problem, best, settings)
+    return best
 
 
-def _last_layer(settings: Settings, tol: float, dtype: torch.dtype) -> Callable[..., Decoder]:
+def _last_layer(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
     if isinstance(settings.loss, Squared):
         return semiparametric_decoder if settings.linear_part == "free" else optimal_decoder
-    inner = max(min(_TOL_INNER, _SHARE * tol), _FINEST, 100.0 * torch.finfo(dtype).eps)
+    inner = max(min(_TOL_INNER, _SHARE * settings.tol), _FINEST, 100.0 * torch.finfo(dtype).eps)
     return RobustDecoder(settings.loss, ADMM(tol=inner, max_iter=5000))
 
 
-def _solve(
-    estimator: KernelAutoencoder, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor
-) -> Solution:
+def _solve(settings: Settings, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
     """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
-    max_iter, tol, rate = estimator.max_iter, estimator.tol, estimator.learning_rate
-    if estimator.solver == "lbfgs":
+    max_iter, tol, rate = settings.max_iter, settings.tol, settings.learning_rate
+    if settings.solver == "lbfgs":
         return LBFGS(max_iter, tol).solve(problem, start, monitor)
-    if estimator.solver == "adam":
+    if settings.solver == "adam":
         return Adam(1e-2 if rate is None else rate, max_iter, tol).solve(problem, start, monitor)
     assert K is not None
     joint = JointAutoencoder(
         K, problem.target, problem.kernels, problem.widths, problem.reg, problem.operators, problem.weights
     )
     first = joint.pack([_representers(problem, start), *problem.unpack(start)[1:]])
-    if estimator.solver == "alternating":
+    if settings.solver == "alternating":
         solution = Alternating(rate, max_iter=max_iter, tol=tol, metric="rkhs").solve(joint, first, monitor)
     else:
         solution = GradientDescent(rate, max_iter, tol, "rkhs").solve(joint, joint.complete(first), monitor)
@@ -358,7 +374,7 @@ def _representers(problem: Autoencoder, point: Tensor) -> Tensor:
 
 
 def _start(
-    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: Any
+    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: np.random.RandomState
 ) -> Tensor:
     if attempt == 0 and previous is not None:
         return _resume(problem, previous)
@@ -380,7 +396,7 @@ def _resume(problem: Autoencoder, previous: list[Tensor]) -> Tensor:
     return problem.pack(parts)
 
 
-def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Solved:
+def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> _Solved:
     """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
     parts = [part.clone() for part in problem.unpack(solution.point)]
     codes = problem.codes(solution.point)
@@ -393,39 +409,67 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> Sol
     coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
     linear = parts[0][: problem.factor.linear.shape[1]] if isinstance(problem.factor, LinearFactor) else None
-    return Solved(codes, coefs, problem.decoder(codes[-1]), solution, linear)
+    return _Solved(codes, coefs, problem.decoder(codes[-1]), solution, linear)
 
 
-def _finish_constrained(problem: SphereAutoencoder, solution: Solution) -> Solved:
-    """Codes on the constraint, on principal axes where the model is invariant."""
+def _solve_constrained(
+    settings: Settings, K: Tensor, U: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+) -> _Solved:
+    """Codes on a constraint, on principal axes where the model is invariant. Esser et al. (2024), theorem 5."""
+    p, n, kernel = settings.widths[0], len(K), settings.decoder_kernels[0]
+    if weights is not None and settings.constraint == "whiten":
+        raise InputError("sample_weight must be equal for constraint='whiten'")
+    if settings.constraint == "whiten" and p > n:
+        raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
+    reg, softness = (settings.reg[0], settings.reg[1]), float(settings.softness)
+    problem = SphereAutoencoder(jittered_factor(K), U, kernel, p, reg, settings.constraint, softness, weights)
+    rng = settings.generator()
+
+    def solve(attempt: int, monitor: Monitor) -> Solution:
+        if attempt == 0 and previous is not None:
+            start = problem.point(previous[0])
+        elif attempt == 0 and settings.init == "kpca":
+            start = problem.start(_even_scores(K, p, weights))
+        else:
+            start = problem.start(torch.as_tensor(rng.standard_normal((n, p))).to(K))
+        return LBFGS(settings.max_iter, settings.tol).solve(problem, start, monitor)
+
+    solution = _best_of(settings, solve)
     Z = problem.codes(solution.point)
-    if problem.kernel.rotation_invariant:
-        Z = Z @ principal_axes(Z, problem.weights)
-    coefs = [problem.factor.coefficients(problem.whiten(Z))]
-    return Solved([Z], coefs, problem.decoder(Z), solution)
+    if kernel.rotation_invariant:
+        Z = Z @ principal_axes(Z, weights)
+    return _Solved([Z], [problem.factor.coefficients(problem.whiten(Z))], problem.decoder(Z), solution)
 
 
-def last_layer_warnings(
-    name: str, result: Solved, model: AutoencoderModel, coordinates: Tensor, weights: Tensor | None, loss: Loss
-) -> list[Warning]:
+def _even_scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
+    """Kernel PCA scores, every column at the same scale: a circle of codes needs both of its axes."""
+    scores, _ = kernel_pca_scores(K, min(p, K.shape[0]), weights)
+    spread = scores.std(0).clamp_min(1e-6 * float(divisor(scores.abs().max())))
+    padded = torch.cat([scores / spread, scores.new_zeros(K.shape[0], max(0, p - scores.shape[1]))], 1)
+    return normalise_scale(padded, weights)
+
+
+def _last_layer_warnings(settings: Settings, found: _Solved, U: Tensor, weights: Tensor | None) -> list[Warning]:
     """What the dual of the last layer and the objective say that users must know."""
     said: list[Warning] = []
-    if not result.decoder.solved:
-        gap = result.decoder.gap
+    if not found.decoder.solved:
+        gap = found.decoder.gap
         said.append(
-            ConvergenceWarning(f"{name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg")
+            ConvergenceWarning(
+                f"{settings.name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg"
+            )
         )
-    losses = loss.value(coordinates)
+    losses = settings.loss.value(U)
     trivial = float(losses.mean() if weights is None else weights @ losses)
-    largest = float(torch.linalg.vector_norm(coordinates, dim=1).max()) if coordinates.numel() else 0.0
+    largest = float(torch.linalg.vector_norm(U, dim=1).max()) if U.numel() else 0.0
     if largest > 0.0 and trivial == 0.0:
         said.append(
             CollapseWarning(
-                f"the model collapsed to the mean: every target is within {loss!r} of it, the farthest at "
+                f"the model collapsed to the mean: every target is within {settings.loss!r} of it, the farthest at "
                 f"{largest:.4g}. Lower epsilon, which is in units of the centred and scaled targets"
             )
         )
-    return said + collapse_warnings(result.solution.value, trivial, model.reg)
+    return said + collapse_warnings(found.solution.value, trivial, settings.reg)
 
 
 def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:

@@ -1,80 +1,236 @@
 """Fitting a two-layer autoencoder in finite features with free linear parts: every row has a code of its own.
 
 Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of
-:mod:`rkhs.estimators.row_stages`; in the end the decoder is solved once more, with more anchors.
+:mod:`rkhs.estimators.staged_rows`; in the end the decoder is solved once more, with more anchors.
+
+Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so they say
+at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
+started from the codes of the one before, as for the dense model. The more rows, the weaker the best regularisers: so on
+each later stage but the last the next weaker candidate is tried too, and the next, as long as they are better.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import principal_axes
 from rkhs.engines import Rows, Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder_fit import Fit
-from rkhs.estimators.autoencoder_settings import Settings, read_settings
-from rkhs.estimators.row_choice import best_stage
-from rkhs.estimators.row_model import previous_codes, row_model
-from rkhs.estimators.row_stages import RowStages
-from rkhs.estimators.staged_rows import announce_rows, row_outputs, staged_rows, strips
-from rkhs.estimators.tiles import read_row_weights, read_rows
-from rkhs.estimators.training import read_targets
-from rkhs.features import Storage
-from rkhs.spaces import open_source
+from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
+from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.choice_report import open_ends
+from rkhs.estimators.run import Run
+from rkhs.estimators.staged_rows import (
+    FIRST,
+    MORE,
+    MOST,
+    RowStages,
+    Stage,
+    row_outputs,
+    stage_sizes,
+    staged_rows,
+    strips,
+)
+from rkhs.estimators.training import Training
+from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
+from rkhs.spaces import Source, open_source
 
-if TYPE_CHECKING:
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+__all__ = ["fit_rows", "refuse_for_rows"]
 
-__all__ = ["fit_rows"]
+_FEWEST = 15  # rows below which nothing is compared
+_COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
+_PLENTY = 1000  # rows from which weaker candidates are compared too
+_STEPS = 10  # iterations from one candidate to the next
+_LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
+_FEW_COMPONENTS = 2
+_WORSE = 2  # candidates in a row after which a path ends
+# Beyond those of the dense model, from 4,000 rows on. Of two components the encoder pays 1e-4 at least: with less,
+# codes become the names of clusters, and the map means nothing although new rows are rebuilt better.
+_WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
-def fit_rows(model: KernelAutoencoder, storage: Storage, X: Any, targets: Any, sample_weight: Any) -> Fit:
-    """Fit a :class:`KernelAutoencoder` with free linear parts in the features of a storage."""
-    kernel = model._kernel_for(X)
-    settings = read_settings(model, kernel, refined=bool(model.refine) and targets is None)
-    data = read_rows(model, X, kernel)
-    _refuse(model, storage, settings, data)
-    goal = read_targets(model, targets, data, kernel, settings)
-    data, goal, weights, weight = read_row_weights(model, sample_weight, data, kernel, goal)
-    goal = goal.to(torch.float64)
-    settings.check_rows(len(data), goal.shape[1])
-    p = settings.widths[0]
-    announce_rows(model, storage, len(data), data.shape[1], goal.shape[1], p)
-    source = open_source(model._options, storage, kernel, data, weights)
+def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
+    """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
+    X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
+    source = open_source(settings.options, settings.feature_storage, settings.kernel, X, weights)
     w = None if weights is None else torch.as_tensor(weights).to(goal)
-    output, T = row_outputs(goal, p, w, center=bool(model.center), scale=bool(model.scale))
-    own = bool(model.refine) and targets is None
-    rows, axes = staged_rows(data.to(torch.float64), T, source.kernel, source.features, p, w, weight, own=own)
-    engine = model._run.engine_for(strips(len(data)))
+    output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
+    own = bool(settings.refine) and training.own
+    rows = staged_rows(X.to(torch.float64), T, source.kernel, source.features, p, w, training.total, own=own)
+    engine = run.engine_for(strips(len(training)))
     if not isinstance(engine, (Serial, Threads)):
         raise InputError("linear_part='free' needs one machine; use linear_part='kernel' with this engine")
-    stages = RowStages(
-        rows,
-        settings.decoder_kernels[0],
-        p,
-        storage.m,
-        engine,
-        model.max_iter,
-        model.tol,
-        model.verbose,
-        type(model).__name__,
-        model._run.journal,
-    )
-    with thread_limit(1 if data.device.type == "cpu" else None):
-        stage, compared = best_stage(model, settings, stages, previous_codes(model, stages))
-        return row_model(model, stages, stage, axes, source, output, compared, own=targets is None)
+    stages = RowStages(settings, rows, engine, run.journal)
+    with thread_limit(1 if X.device.type == "cpu" else None):
+        stage, compared = _best_stage(stages, _codes_of(previous, stages))
+        return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
 
 
-def _refuse(model: KernelAutoencoder, storage: Storage, settings: Settings, data: Any) -> None:
+def refuse_for_rows(settings: Settings, training: Training) -> None:
     """Refuse what has no closed form on anchors, or is read from elsewhere, and say what to use."""
+    storage, data = settings.storage, training.items
     kernel = f"use linear_part='kernel' with storage={storage!r}"
     if isinstance(data, Rows):
         raise InputError(f"linear_part='free' needs rows in memory; {kernel}")
-    if not isinstance(data, Tensor) or model._input_kernel().domain != "vectors" or settings.features:
+    if not isinstance(data, Tensor) or settings.kernel.domain != "vectors" or settings.features:
         raise InputError(f"linear_part='free' of what is not vectors that are rebuilt needs storage='dense'; {kernel}")
-    if model.solver != "lbfgs":
-        raise InputError(f"solver={model.solver!r} needs storage='dense'; use solver='lbfgs' with storage={storage!r}")
-    if model._noisy:
+    if settings.solver != "lbfgs":
+        raise InputError(
+            f"solver={settings.solver!r} needs storage='dense'; use solver='lbfgs' with storage={storage!r}"
+        )
+    if settings.noisy:
         raise InputError(f"noise beside linear_part='free' needs storage='dense'; {kernel}")
+
+
+def _best_stage(stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:
+    """Choose regularisers if they are not given, and go through the stages, from ``previous`` codes if any."""
+    found: list[Stage] = []
+    stage, rest, compared = _first_stages(stages, previous)
+    for size in rest:
+        found.append(stage)
+        stage = stages.move(stage, size, stage.reg)
+    found.append(stage)
+    history = tuple({**row, "rows": len(one.codes)} for one in found for row in one.solution.history)
+    evaluations = sum(one.solution.n_evaluations for one in found)
+    iterations = sum(one.solution.n_iter for one in found)
+    solution = replace(stage.solution, n_evaluations=evaluations, n_iter=iterations, history=history)
+    return replace(stage, solution=solution), compared
+
+
+def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, list[int], Compared]:
+    """The first stages with the regularisers that were given or chosen, and the sizes of the stages to come."""
+    settings, n = stages.settings, len(stages.rows)
+    rng = settings.generator()
+    rngs = [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
+    sizes = stage_sizes(n)
+    if not settings.candidates or n < _FEWEST:
+        reg = (settings.reg[0], settings.reg[-1])
+        if previous is None:
+            return stages.start(sizes[0], reg, rngs), sizes[1:], Compared()
+        problem = stages.problem(len(previous), reg)
+        return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), [], Compared()
+    part = min(n - min(n // 5, _HELD), _COMPARED)
+    stage, error, compared = _path(stages, rngs, part)
+    rest = [size for size in sizes if size > part]
+    while len(rest) > 1:
+        stage = stages.move(stage, rest[0], stage.reg)
+        stage, error = _race(stages, stage)
+        rest = rest[1:]
+    target, w = stages.rows.target, stages.rows.weights
+    squares = (target * target).sum(1)
+    variance = float(squares.mean() if w is None else w @ squares)
+    if variance > 0.0 and np.isfinite(error):
+        ends = open_ends(compared.errors, variance)
+        compared = replace(compared, held_out=error / variance, open_ends=ends)
+    return stage, rest, compared
+
+
+def _candidates(settings: Settings, part: int) -> list[tuple[float, float]]:
+    found = settings.candidates + (settings.weaker if part >= _PLENTY else ())
+    return [(reg[0], reg[-1]) for reg in found]
+
+
+def _path(stages: RowStages, rngs: list[np.random.RandomState | None], part: int) -> tuple[Stage, float, Compared]:
+    """The best stage of a path of candidates on the first rows, its error of the rows after them, and all errors."""
+    candidates = _candidates(stages.settings, part)
+    backwards = stages.p > _FEW_COMPONENTS
+    found: list[Stage | None] = [None] * len(candidates)
+    errors, last, worse = np.full(len(candidates), np.nan), None, 0
+    for k in range(len(candidates))[:: -1 if backwards else 1]:
+        try:
+            if last is None:
+                last = stages.start(min(FIRST, part), candidates[k], rngs)
+                last = last if part <= FIRST else stages.move(last, part, candidates[k])
+            else:
+                last = stages.move(last, part, candidates[k], steps=_STEPS)
+            errors[k] = _error(stages, last)
+        except InputError:  # a system that is singular at this regulariser
+            errors[k] = np.inf
+            continue
+        worse = 0 if errors[k] <= np.nanmin(errors) else worse + 1
+        found[k] = last
+        if backwards and worse == _WORSE:
+            break
+    if not np.isfinite(errors).any():
+        raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
+    chosen = int(np.argmax(errors <= _LEVEL * np.nanmin(errors)))  # the first is the strongest
+    stage = found[chosen]
+    assert stage is not None
+    return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
+
+
+def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
+    """The stage, or the same with weaker regularisers, as long as they are better on the rows that follow."""
+    weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if stages.p > _FEW_COMPONENTS else [])
+    error = _error(stages, stage)
+    for reg in weaker[weaker.index(stage.reg) + 1 :]:
+        other = stages.move(stage, len(stage.codes), reg, steps=_STEPS)
+        found = _error(stages, other)
+        if not found * _LEVEL < error:
+            break
+        stage, error = other, found
+    return stage, error
+
+
+def _error(stages: RowStages, stage: Stage) -> float:
+    """Mean squared error of rows that follow those of a stage."""
+    rows = slice(len(stage.codes), min(len(stage.codes) + _HELD, len(stages.rows)))
+    errors = stages.errors(stage, rows)
+    if stages.rows.weights is None:
+        return float(errors.mean())
+    w = stages.rows.weights[rows]
+    return float(w @ errors / w.sum())
+
+
+def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:
+    """Codes of the rows that are descended on, of a model of as many rows."""
+    if model is None or model.codes.shape != (len(stages.rows), stages.p) or model.last.linear is None:
+        return None
+    Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
+    return Z[stages.rows.order[:MOST]]
+
+
+def _finish(
+    stages: RowStages,
+    stage: Stage,
+    source: Source,
+    rebuilt: Rebuilt,
+    compared: Compared,
+) -> Fit:
+    """Code the other rows, and solve the decoder of all with more anchors."""
+    rows, n, size, kernel = stages.rows, len(stages.rows), len(stage.codes), stages.kernel
+    codes = stage.codes
+    if size < n:
+        codes = torch.cat([codes, stages.code(stage, slice(size, n), rows.share(size))])
+    Q = principal_axes(codes, rows.weights) if kernel.rotation_invariant else torch.eye(stages.p).to(codes)
+    codes, W = codes @ Q, stage.point @ Q
+    layer = stages.decoder(rows.target, stage.reg, rows.weights, MORE * stages.anchors).solve(codes)
+    k, inverse = rows.linear.shape[1], torch.argsort(rows.order)
+    w = None if rows.weights is None else rows.weights[inverse]
+    codes, power = codes[inverse], float(stages.settings.code_metric)
+    M = code_map(codes, layer.anchors, kernel, layer.coefficients, layer.linear, power, w)
+    leading = None if rows.leading is None else as_array(rows.leading)
+    model = AutoencoderModel(
+        source.kernel,
+        Expansion(source.features, as_array(source.features.whiten(W[k : k + source.features.dim]))),
+        LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
+        (Layer(kernel, as_array(layer.anchors), as_array(layer.coefficients), as_array(layer.linear)),),
+        rebuilt,
+        stage.reg,
+        np.empty(0),
+        None if M is None else as_array(M),
+        Pricing("diagonal", rows.share(size), directions=leading),
+        support=as_array(rows.order[: len(layer.anchors)]),
+        row_weights=None if w is None else as_array(w),
+        compared=compared,
+    )
+    model = replace(model, codes=model.shown(codes).cpu().numpy())
+    value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
+    squares = rows.target.square().sum(1)
+    trivial = 0.5 * float(squares.mean() if rows.weights is None else rows.weights @ squares)
+    said = tuple(collapse_warnings(value, trivial, model.reg))
+    return Fit(model, replace(stage.solution, value=value), codes, source.diag, said)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from rkhs._core.checks import check_choice, check_count, check_number, check_operator, naming
+from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads
+from rkhs.features import Storage
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.radial import Gaussian, Matern
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
+from rkhs.models import FINE
 
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
-__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings"]
+__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "linear_form", "read_settings"]
 
 
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
@@ -49,20 +51,22 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
     return mixed if linear_part == "free" else mixed + 0.1 * Linear()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """Checked parameters of an autoencoder.
+    """Checked parameters of an autoencoder: all that a fit needs beside its data.
 
     Parameters
     ----------
+    name : str
+        Of the estimator, for messages.
+    kernel : Kernel
+        Of the inputs, not resolved.
     widths : tuple of int
         Dimensions of the hidden codes.
     decoder_kernels : tuple of Kernel
         Kernels of the layers 2..L.
     output_kernel : Kernel or None
         Kernel whose features are rebuilt; None: vectors.
-    features : bool
-        Whether features are rebuilt.
     reg : tuple of float
         One a layer.
     operators : tuple of array or None
@@ -75,18 +79,83 @@ class Settings:
         Regularisers to choose among, the strongest first; empty: ``reg`` is known.
     weaker : tuple of tuple of float
         Further ones, for many rows.
+    choice_asked : bool
+        Whether the user asked for a choice.
+    options : dict
+        ``dtype`` and ``device`` of the computation.
+    steps : tuple of (int, float)
+        With which codes of new items are refined.
+    center, scale, constraint, softness, renormalize, noise_std, n_copies, solver, learning_rate, batch_size,
+    coefficient_share, init, n_init, max_iter, tol, refine, code_metric, storage, psd, random_state, verbose
+        Parameters of :class:`~rkhs.KernelAutoencoder` as they were given.
     """
 
+    name: str
+    kernel: Kernel
     widths: tuple[int, ...]
     decoder_kernels: tuple[Kernel, ...]
     output_kernel: Kernel | None
-    features: bool
     reg: tuple[float, ...]
     operators: tuple[np.ndarray | None, ...]
     loss: Loss
     linear_part: str
     candidates: tuple[tuple[float, ...], ...] = ()
     weaker: tuple[tuple[float, ...], ...] = ()
+    choice_asked: bool = False
+    options: dict[str, Any]
+    steps: tuple[int, float] = FINE
+    center: bool
+    scale: bool
+    constraint: str
+    softness: float
+    renormalize: bool
+    noise_std: float
+    n_copies: int
+    solver: str
+    learning_rate: float | None
+    batch_size: int
+    coefficient_share: float
+    init: str
+    n_init: int
+    max_iter: int
+    tol: float
+    refine: bool
+    code_metric: float
+    storage: Storage | str
+    psd: str
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    @property
+    def features(self) -> bool:
+        """Whether features are rebuilt."""
+        return self.output_kernel is not None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noisy copies of the items are encoded."""
+        return self.noise_std > 0.0 or self.n_copies > 1
+
+    def generator(self) -> np.random.RandomState:
+        """Of random starts and noise."""
+        return check_seed(self.random_state)
+
+    @property
+    def feature_storage(self) -> Storage:
+        """The storage of a fit in finite features."""
+        assert isinstance(self.storage, Storage)
+        return self.storage
+
+    @property
+    def onto(self) -> str:
+        """The constraint that codes of new items are put on."""
+        return self.constraint if self.renormalize else "none"
+
+    @property
+    def refinement(self) -> tuple[int, float] | None:
+        """How codes of new items are refined where the model can; None: they are not."""
+        plain = self.constraint == "none" and self.noise_std == 0.0 and self.operators[0] is None
+        return self.steps if self.refine and plain else None
 
     def check_rows(self, n: int, q: int | None) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
@@ -97,10 +166,11 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def form(estimator: KernelAutoencoder) -> str:
+def linear_form(estimator: KernelAutoencoder, streamed: bool) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
-    Finite features: where the rows are in memory and the solver and the engine are those that know of it.
+    Finite features: where the rows are in memory (not ``streamed``) and the solver and the engine are those that know
+    of it.
     """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
@@ -109,15 +179,15 @@ def form(estimator: KernelAutoencoder) -> str:
         and estimator.output_kernel is None
         and estimator.solver in ("lbfgs", "adam")
     )
-    return "free" if defaults and _one_plain_layer(estimator) and _at_hand(estimator) else "kernel"
+    return "free" if defaults and _one_plain_layer(estimator) and _at_hand(estimator, streamed) else "kernel"
 
 
-def _at_hand(estimator: KernelAutoencoder) -> bool:
+def _at_hand(estimator: KernelAutoencoder, streamed: bool) -> bool:
     """Whether the exact model is asked for, or one in finite features whose rows are in the memory of this machine."""
     if isinstance(estimator.storage, str):
         return estimator.storage == "dense"
     here = estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
-    return here and estimator.solver == "lbfgs" and not getattr(estimator, "_streamed", False)
+    return here and estimator.solver == "lbfgs" and not streamed
 
 
 def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
@@ -132,10 +202,11 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
     )
 
 
-def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool) -> Settings:
+def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool, streamed: bool = False) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
 
-    ``refined`` says whether codes of new items will be refined, which allows a looser encoder.
+    ``refined`` says whether codes of new items will be refined, which allows a looser encoder; ``streamed`` whether the
+    rows are read from where they are.
     """
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
@@ -145,7 +216,7 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = form(estimator)
+    linear_part = linear_form(estimator, streamed)
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED))
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
@@ -168,61 +239,72 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
     chosen = linear_part == "free" or (features and plain)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
-    settings = Settings(
-        widths,
-        _decoder_kernels(estimator.decoder_kernel, layers, linear_part),
-        output_kernel,
-        features,
-        candidates[0] if automatic else _read_reg(estimator.reg, layers, candidates),
-        _read_operators(estimator.operators, layers, widths, features),
-        _read_loss(estimator),
-        linear_part,
-        candidates[1:] if automatic else (),
-        WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
+    asked = estimator.get_params(deep=False)
+    asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
+    asked.update(
+        kernel=kernel,
+        output_kernel=output_kernel,
+        reg=candidates[0] if automatic else _read_reg(estimator.reg, layers, candidates),
+        operators=_read_operators(estimator.operators, layers, widths, features),
+        loss=_read_loss(estimator),
+        linear_part=linear_part,
     )
-    _check_linear_part(estimator, settings)
-    _check_constraint(estimator, settings, kernel.domain)
+    settings = Settings(
+        name=type(estimator).__name__,
+        widths=widths,
+        decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
+        candidates=candidates[1:] if automatic else (),
+        weaker=WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
+        choice_asked=estimator.reg is not None,
+        options=estimator._options,
+        **asked,
+    )
+    _check_linear_part(settings)
+    _check_constraint(settings)
+    if not (isinstance(settings.loss, Squared) or isinstance(settings.storage, str)):
+        instead = f"use loss='squared' with storage={settings.storage!r}"
+        raise InputError(f"loss={estimator.loss!r} needs storage='dense'; {instead}")
     return settings
 
 
-def _check_linear_part(estimator: KernelAutoencoder, settings: Settings) -> None:
+def _check_linear_part(settings: Settings) -> None:
     """Refuse what a free linear part does not go with."""
     if settings.linear_part == "kernel":
         return
     wanted = {
         "one hidden layer": len(settings.widths) == 1,
         "loss='squared'": isinstance(settings.loss, Squared),
-        "constraint='none'": estimator.constraint == "none",
+        "constraint='none'": settings.constraint == "none",
         "operators=None": all(A is None for A in settings.operators),
-        "solver='lbfgs' or 'adam'": estimator.solver in ("lbfgs", "adam"),
+        "solver='lbfgs' or 'adam'": settings.solver in ("lbfgs", "adam"),
     }
     missing = [name for name, met in wanted.items() if not met]
     if missing:
         raise InputError(f"linear_part='free' needs {', '.join(missing)}; use linear_part='kernel'")
 
 
-def _check_constraint(estimator: KernelAutoencoder, settings: Settings, domain: str) -> None:
+def _check_constraint(settings: Settings) -> None:
     """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
 
-    Esser et al. (2024), definition 3 and remark 2. ``domain`` is what the kernel reads.
+    Esser et al. (2024), definition 3 and remark 2.
     """
-    check_choice(estimator.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
-    check_number(estimator.softness, "softness", above=0.0)
-    std = check_number(estimator.noise_std, "noise_std", at_least=0.0)
-    copies = check_count(estimator.n_copies, "n_copies")
-    if (std > 0.0 or copies > 1) and (domain != "vectors" or settings.features):
+    check_choice(settings.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
+    check_number(settings.softness, "softness", above=0.0)
+    std = check_number(settings.noise_std, "noise_std", at_least=0.0)
+    copies = check_count(settings.n_copies, "n_copies")
+    if (std > 0.0 or copies > 1) and (settings.kernel.domain != "vectors" or settings.features):
         raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
-    if estimator.constraint == "none":
+    if settings.constraint == "none":
         return
-    if estimator.solver != "lbfgs":
-        raise InputError(f"constraint={estimator.constraint!r} needs solver='lbfgs'; got {estimator.solver!r}")
+    if settings.solver != "lbfgs":
+        raise InputError(f"constraint={settings.constraint!r} needs solver='lbfgs'; got {settings.solver!r}")
     if len(settings.widths) > 1:
         raise InputError(
-            f"constraint={estimator.constraint!r} needs one hidden layer; got n_components={settings.widths}"
+            f"constraint={settings.constraint!r} needs one hidden layer; got n_components={settings.widths}"
         )
     if any(A is not None for A in settings.operators):
-        raise InputError(f"operators must be None with constraint={estimator.constraint!r}")
-    if estimator.constraint == "sphere" and settings.widths[0] < 2:
+        raise InputError(f"operators must be None with constraint={settings.constraint!r}")
+    if settings.constraint == "sphere" and settings.widths[0] < 2:
         raise InputError(
             "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
             "cannot move"

@@ -6,34 +6,26 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
-from rkhs._core.checks import check_seed
-from rkhs._core.errors import OverfitWarning
-from rkhs.estimators.autoencoder_choice import settle
-from rkhs.estimators.autoencoder_fit import (
-    Fit,
-    codes_again,
-    fit_outputs,
-    last_layer_warnings,
-    layered_model,
-    prepare_encoder,
-    previous_layers,
-    solve_autoencoder,
-)
-from rkhs.estimators.autoencoder_landmarks import fit_landmarks
-from rkhs.estimators.autoencoder_rows import fit_rows
-from rkhs.estimators.autoencoder_settings import Settings, default_kernel, form, read_settings
-from rkhs.estimators.choice_report import overfit_sentence, report_choice
+from rkhs._core.arrays import check_items, to_tensor
+from rkhs._core.checks import check_gram
+from rkhs._core.errors import InputError
+from rkhs._core.ownership import own
+from rkhs.engines import Rows
+from rkhs.estimators.autoencoder_choice import FitFunction
+from rkhs.estimators.autoencoder_fit import fit_dense
+from rkhs.estimators.autoencoder_landmarks import fit_landmarks, refuse_for_landmarks
+from rkhs.estimators.autoencoder_rows import fit_rows, refuse_for_rows
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, linear_form, read_settings
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
-from rkhs.estimators.loss_choice import settle_layers
-from rkhs.estimators.storage import announce_dense, as_storage
+from rkhs.estimators.run import Run
+from rkhs.estimators.staged_rows import rows_estimate
+from rkhs.estimators.storage import announce_dense, announce_features, as_storage
 from rkhs.estimators.tiles import is_stream
-from rkhs.estimators.training import Training, cut, read_targets
-from rkhs.features import Storage, WholeMap
-from rkhs.kernels.base import Kernel
-from rkhs.losses import Squared
+from rkhs.estimators.training import Training, cut
+from rkhs.kernels import Kernel
 
 __all__ = ["KernelAutoencoder"]
 
@@ -311,9 +303,6 @@ class KernelAutoencoder(FittedAutoencoder):
         self.psd, self.random_state = psd, random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
-    def _input_kernel(self) -> Kernel:
-        return default_kernel(form(self)) if self.kernel == "auto" else super()._input_kernel()
-
     def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoder:
         """Fit the layers.
 
@@ -334,81 +323,92 @@ class KernelAutoencoder(FittedAutoencoder):
         self
         """
         self._check_parameters()
-        with self._running(X, targets, sample_weight) as self._under_way:
-            try:
-                return self._fit(X, targets, sample_weight)
-            finally:
-                del self._under_way
+        with self._running(X, targets, sample_weight) as run:
+            settings = self._read_settings(X, refined=bool(self.refine) and targets is None)
+            training = self._read(run, settings, X, targets, sample_weight)
+            found = _fit_function(settings)(settings, training, run, self.model_ if self._resumes else None)
+            self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
+            self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
+            self._record(found.solution)
+        for said in found.said:
+            warnings.warn(said, stacklevel=2)
+        return self
 
-    def _fit(self, X: Any, targets: Any, sample_weight: Any) -> KernelAutoencoder:
-        """Fit within what the engine and the checkpoint need."""
-        storage = as_storage(
+    @property
+    def _resumes(self) -> bool:
+        return self.warm_start and hasattr(self, "model_")
+
+    def _read_settings(self, X: Any, *, refined: bool) -> Settings:
+        """Check the parameters; ``refined`` says whether codes of new items will be."""
+        as_storage(
             self.storage,
             "KernelAutoencoder",
             ("dense", "Nystroem", "RandomFeatures"),
             ". The encoder needs a factor of the Gram matrix, which is as large as it",
         )
-        self._streamed = isinstance(storage, Storage) and is_stream(X)
-        if isinstance(storage, Storage):
-            fit_features = fit_rows if form(self) == "free" else fit_landmarks
-            found = fit_features(self, storage, X, targets, sample_weight)
+        return read_settings(self, self._kernel_for(X), refined=refined, streamed=is_stream(X))
+
+    def _kernel_for(self, X: Any) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            return default_kernel(linear_form(self, is_stream(X)))
+        return super()._kernel_for(X)
+
+    def _read(
+        self, run: Run, settings: Settings, X: Any, targets: Any, sample_weight: Any, *, drop: bool = True
+    ) -> Training:
+        """Items, targets and weights, checked; rows of weight zero go, unless they are to stay."""
+        kernel, output, stored = settings.kernel, settings.output_kernel, not isinstance(settings.storage, str)
+        training = self._training(X, kernel, sample_weight, at_least=2 - stored, drop=drop, stream=stored)
+        gram = output is not None and output.domain == "gram"
+        if targets is not None:
+            goal = self._read_targets(targets, settings, training.n_given)
+            goal = cut(goal, training.kept, training.kept if gram else None)
+            training = replace(training, goal=goal, own=False, goal_gram=gram)
+        elif output is not None and output.domain != kernel.domain:
+            raise InputError(
+                f"output_kernel reads {output.domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it "
+                "can read"
+            )
+        w, columns = training.weights, None if settings.features else training.goal.shape[1]
+        settings.check_rows(len(training) if w is None else int((w > 0.0).sum()), columns)
+        self._announce(run, settings, training)
+        return training
+
+    def _announce(self, run: Run, settings: Settings, training: Training) -> None:
+        """Refuse what the storage cannot do or memory cannot hold, and announce the memory of the fit."""
+        n, storage, items = len(training) * settings.n_copies, settings.storage, training.items
+        if isinstance(storage, str):
+            return announce_dense(run, n, 4.5)
+        free = settings.linear_part == "free"
+        (refuse_for_rows if free else refuse_for_landmarks)(settings, training)
+        columns = items.shape[1] if isinstance(items, (Rows, Tensor)) else storage.m
+        outputs = storage.m if settings.features else training.goal.shape[1]
+        if not free:
+            return announce_features(run, storage, n, columns, outputs, settings.widths[0], layers=2)
+        advice = "Use fewer landmarks or features, or linear_part='kernel'"
+        return run.announce(rows_estimate(settings, n, columns, outputs), advice)
+
+    def _read_targets(self, targets: Any, settings: Settings, n: int) -> Any:
+        """The targets in the form that the output reads."""
+        output = settings.output_kernel
+        if self.column_scales_ is not None:
+            raise InputError(
+                "columns='scaled' scales the rows that are rebuilt; with targets= scale both before fit, and use "
+                "columns='raw'"
+            )
+        if output is not None and output.domain == "objects":
+            read: Any = own(output.read(check_items(targets, "targets")))
         else:
-            found = self._fit_dense(X, targets, sample_weight)
-        self.model_ = found.model
-        self._record(found.solution)
-        for said in found.said:
-            warnings.warn(said, stacklevel=3)
-        return self
+            read = self._read_matrix(targets, "targets", shape="(n, {q})")
+            if output is not None and output.domain == "gram":
+                read = to_tensor(check_gram(read.cpu().numpy(), "targets (kernel='precomputed')"), **self._options)
+        if len(read) != n:
+            raise InputError(f"targets must have one row a row of X, {n}; got {len(read)}")
+        return read
 
-    def _fit_dense(self, X: Any, targets: Any, sample_weight: Any) -> Fit:
-        """Fit with the Gram matrix of all items."""
-        kernel = self._kernel_for(X)
-        settings = read_settings(self, kernel, refined=bool(self.refine) and targets is None)
-        training = self._read(X, kernel, settings, targets, sample_weight)
-        start, noisy = previous_layers(self, len(training), settings), training
-        held = training.own and settings.output_kernel is kernel and not self._noisy
-        resolved, K = self._resolved_gram(kernel, training) if held else (kernel, None)
-        choice = settle(self, settings, training, K)
-        settings, start = choice.settings, choice.layers if start is None else start
-        if self._noisy:
-            seed = int(check_seed(self.random_state).randint(2**31))
-            noisy = training.noisy(float(self.noise_std), int(self.n_copies), seed)
-        if K is None:
-            resolved, K = self._resolved_gram(kernel, noisy)
-        weights = noisy.weights
-        rebuilt, U = fit_outputs(self, settings, noisy, resolved, K)
-        encoder = prepare_encoder(self, settings, resolved, K, noisy, resumed=start is not None)
-        largest = float(K.diagonal().max())
-        del K  # n x n numbers that the solver does not need
-        if settings.loss.automatic:
-            settings, start = settle_layers(self, settings, encoder, U, weights, rebuilt.output, start, training.total)
-        result = solve_autoencoder(self, settings, encoder, U, weights, rebuilt.output, start)
-        features = WholeMap(resolved, None if kernel.domain == "gram" else as_numpy(noisy.items), len(noisy))
-        model = layered_model(self, settings, features, noisy, encoder, result, rebuilt)
-        if self._noisy:
-            model = replace(model, codes=codes_again(self, model, training.items))
-        self._warn_of_rounding(largest, model.encoder.coefficients, result.codes[0])
-        self._kept_rows, self._n_training = training.kept, training.n_given
-        said = last_layer_warnings(type(self).__name__, result, model, U, weights, settings.loss)
-        compared, lost = report_choice(choice.compared, rebuilt.output, result.decoder, U, weights, settings.reg[-1])
-        overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
-        if overfit is not None and isinstance(settings.loss, Squared):
-            said.append(OverfitWarning(f"{type(self).__name__}: {overfit}"))
-        return Fit(replace(model, compared=compared), result.solution, tuple(said))
 
-    def _read(self, X: Any, kernel: Kernel, settings: Settings, targets: Any, sample_weight: Any) -> Training:
-        """Items, targets and weights, checked."""
-        items = self._read_training(X, kernel)
-        n, square = len(items), kernel.domain == "gram"
-        goal = read_targets(self, targets, items, kernel, settings)
-        kept, weights, total = self._read_weights(sample_weight, n)
-        items = cut(items, kept, kept if square else None)
-        goal = cut(goal, kept, kept if square and settings.features else None)
-        settings.check_rows(len(items), None if settings.features else goal.shape[1])
-        announce_dense(self._run, len(items) * self.n_copies, 4.5)
-        return Training(items, goal, targets is None, weights, total, kept, n)
-
-    def _resolved_gram(self, kernel: Kernel, training: Training) -> tuple[Kernel, Tensor]:
-        """The kernel with the bandwidths of these items, and their Gram matrix."""
-        resolved = kernel.resolve(training.items, training.weights)
-        return resolved, self._training_gram(resolved, training.items)
+def _fit_function(settings: Settings) -> FitFunction:
+    """How a model is fitted."""
+    if isinstance(settings.storage, str):
+        return fit_dense
+    return fit_rows if settings.linear_part == "free" else fit_landmarks

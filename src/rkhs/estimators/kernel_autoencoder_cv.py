@@ -8,19 +8,19 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.base import MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list
 from rkhs._core.errors import ColumnWarning, InputError
-from rkhs.estimators.autoencoder_choice import Rows, path_errors, weighted_sum
-from rkhs.estimators.autoencoder_settings import read_settings
+from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
+from rkhs.estimators.autoencoder_fit import fit_dense
+from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.training import Training, read_targets
+from rkhs.estimators.training import Training
 
 __all__ = ["KernelAutoencoderCV"]
 
@@ -181,9 +181,9 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
             model = self._model(kernel=kernel, decoder_kernel=decoder)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ColumnWarning)  # said by the fit on all rows
-                rows, path = self._read(model, X, targets, sample_weight)
+                settings, training, path = self._read(model, X, targets, sample_weight)
             self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
-            errors.append(self._errors(model, rows, path))
+            errors.append(self._errors(settings, training, path))
         self.errors_ = np.concatenate(errors)
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
         mean = self.errors_.mean(1)
@@ -193,7 +193,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         if not np.isfinite(mean[self.best_index_]):
             warnings.warn(
                 f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
-                f"n_samples={len(rows.training)}, so the first was taken; give more items, fewer folds, or other "
+                f"n_samples={len(training)}, so the first was taken; give more items, fewer folds, or other "
                 "settings",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -228,31 +228,25 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
 
     def _read(
         self, model: KernelAutoencoder, X: Any, targets: Any, sample_weight: Any
-    ) -> tuple[Rows, list[tuple[float, ...]]]:
-        """Training data to be cut into folds, and the path of regularisers."""
-        kernel = model._kernel_for(X)
-        settings = read_settings(model, kernel, refined=bool(self.refine) and targets is None)
+    ) -> tuple[Settings, Training, list[tuple[float, ...]]]:
+        """Training data to be cut into folds, rows of weight zero among them, and the path of regularisers."""
+        settings = model._read_settings(X, refined=bool(self.refine) and targets is None)
         path = list(settings.candidates)
         if self.regs is not None:
             given = check_list(self.regs, "regs", "regularisers")
-            path = [read_settings(model.set_params(reg=reg), kernel, refined=False).reg for reg in given]
+            path = [model.set_params(reg=reg)._read_settings(X, refined=False).reg for reg in given]
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
-        items = model._read_training(X, kernel)
-        goal = read_targets(model, targets, items, kernel, settings)
-        kept, weights, total = model._read_weights(sample_weight, len(items))
-        settings.check_rows(len(items) if kept is None else len(kept), None)
-        if kept is not None:
-            every = torch.zeros(len(items), **model._options)
-            every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-            weights = every
-        training = Training(items, goal, targets is None, weights, total, None, len(items))
-        return Rows.of(model, training), path
+        with model._running(X, targets, sample_weight) as run:
+            return settings, model._read(run, settings, X, targets, sample_weight, drop=False), path
 
-    def _errors(self, model: KernelAutoencoder, rows: Rows, path: list[tuple[float, ...]]) -> np.ndarray:
+    def _errors(self, settings: Settings, training: Training, path: list[tuple[float, ...]]) -> np.ndarray:
         """Held-out errors, shape (regs, folds)."""
-        folds = check_folds(self.cv, len(rows.training), shuffle=True)
-        means = [weighted_sum(path_errors(model, path, rows, *fold), rows.weights_of(fold[1])) for fold in folds]
+        folds = check_folds(self.cv, len(training), shuffle=True)
+        means = [
+            weighted_sum(path_errors(fit_dense, settings, path, training, *fold), training.weights_of(fold[1]))
+            for fold in folds
+        ]
         errors = np.stack(means, 1)
         return np.where(np.isnan(errors), np.inf, errors)
 

@@ -7,8 +7,6 @@ squared loss, ``phi_i / P_ii`` with ``P = (K + reg diag(1/w))^-1``, is not moved
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,15 +14,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import cholesky
-from rkhs.estimators.autoencoder_fit import Encoder, solve_autoencoder
-from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.losses import Squared
-from rkhs.outputs import OutputSpace
 
-if TYPE_CHECKING:
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-
-__all__ = ["effective_gram", "settle_layers", "typical_norm", "typical_residual"]
+__all__ = ["effective_gram", "typical_norm", "typical_residual"]
 
 _FAR = 3.0  # residuals of so many typical ones are those of outliers
 
@@ -69,24 +60,3 @@ def effective_gram(grams: Sequence[Tensor], operators: Sequence[np.ndarray | Ten
     for gram, A in zip(grams, operators, strict=True):
         K += gram if A is None else gram * (float(((T @ tensor_like(A, T)) * T).sum()) / total)
     return K
-
-
-def settle_layers(
-    model: KernelAutoencoder,
-    settings: Settings,
-    encoder: Encoder,
-    coordinates: Tensor,
-    weights: Tensor | None,
-    space: OutputSpace,
-    start: list[Tensor] | None,
-    total: float,
-) -> tuple[Settings, list[Tensor] | None]:
-    """Settings with numbers for a loss that has none, and the layers of the squared loss to start from.
-
-    ``total`` is the sum of the weights as they were given.
-    """
-    plain = solve_autoencoder(model, replace(settings, loss=Squared()), encoder, coordinates, weights, space, start)
-    K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
-    K = effective_gram([K], [settings.operators[-1]], coordinates)
-    size, _ = typical_residual(K, coordinates, settings.reg[-1], weights, total)
-    return replace(settings, loss=settings.loss.resolve(size)), [plain.codes[0], *plain.encoder_coefs[1:]]

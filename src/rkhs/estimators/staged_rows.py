@@ -1,33 +1,46 @@
-"""Training rows of an autoencoder of many rows, in the order in which the stages of its fit take them."""
+"""Stages of the fit of an autoencoder of many rows: growing samples, each from the codes of the one before.
+
+The problem is that of :mod:`rkhs.problems.anchored_autoencoder`. Rows are taken in one random order: from principal
+components on the first thousand, then on twice as many and so on, each added row coded with the model so far as a new
+row is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
-from rkhs.engines import Block, row_blocks
-from rkhs.features import FeatureMap, Storage
-from rkhs.kernels.base import Kernel
+from rkhs.engines import Block, Engine, Journal, row_blocks
+from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.run import recorded
 from rkhs.outputs import Euclidean
-from rkhs.problems.anchored_autoencoder import STRIP
-from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
+from rkhs.problems.anchored_autoencoder import STRIP, AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
+from rkhs.problems.refinement import CodeRefinement
+from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
+from rkhs.problems.start import best_scale, normalise_scale
+from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.solvers import LBFGS, PreimageDescent
 
 if TYPE_CHECKING:
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+    from rkhs.features import FeatureMap
+    from rkhs.kernels import Kernel
 
 __all__ = [
     "FIRST",
     "MORE",
     "MOST",
-    "TILE",
+    "SAMPLE",
+    "RowStages",
+    "Stage",
     "StagedRows",
-    "announce_rows",
     "row_outputs",
+    "rows_estimate",
     "stage_sizes",
     "staged_rows",
     "strips",
@@ -37,7 +50,10 @@ FIRST, MOST = 1000, 32_768  # rows of the first stage; rows that the encoder is 
 MORE = 3  # times as many anchors in the end
 TILE = 2048  # rows that are coded at once
 _TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
-_SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
+SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
+_FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
+_RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
+_REFINING = (6, 1e-3)  # of the codes of added rows
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -65,8 +81,8 @@ class StagedRows:
         Numbers of the rows.
     linear : Tensor of shape (n, k)
         Principal coordinates of unit variance.
-    scale : Tensor of shape (k,)
-        With it they are the scores.
+    axes : PrincipalCoordinates
+        Of these coordinates.
     features : Tensor of shape (min(n, MOST), m)
         Of the rows that are descended on.
     room : Tensor of shape (n,)
@@ -86,7 +102,7 @@ class StagedRows:
 
     order: Tensor
     linear: Tensor
-    scale: Tensor
+    axes: PrincipalCoordinates
     features: Tensor
     room: Tensor
     target: Tensor
@@ -130,7 +146,7 @@ def staged_rows(
     total: float,
     *,
     own: bool,
-) -> tuple[StagedRows, PrincipalCoordinates]:
+) -> StagedRows:
     """Arrange rows in a random order and compute what all stages share."""
     axes = PrincipalCoordinates.of_vectors(X, p, weights)
     order = torch.from_numpy(np.random.RandomState(0).permutation(len(X))).to(X.device)
@@ -141,9 +157,8 @@ def staged_rows(
         if start < len(kept):
             kept[start : start + TILE] = features.features(items)[: len(kept) - start]
     target, w = target[order], None if weights is None else weights[order]
-    leading = _leading(target[:_SAMPLE], None if w is None else w[:_SAMPLE] / w[:_SAMPLE].sum(), p)
-    rows = StagedRows(order, axes.of(X)[order], axes.scale, kept, room, target, leading, w, total, own, X, features)
-    return rows, axes
+    leading = _leading(target[:SAMPLE], None if w is None else w[:SAMPLE] / w[:SAMPLE].sum(), p)
+    return StagedRows(order, axes.of(X)[order], axes, kept, room, target, leading, w, total, own, X, features)
 
 
 def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
@@ -161,20 +176,6 @@ def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
     return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
 
 
-def announce_rows(estimator: KernelAutoencoder, storage: Storage, n: int, columns: int, outputs: int, p: int) -> None:
-    """Announce the memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
-    fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
-    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
-    anchors, last = min(fitted, storage.m), min(n, MORE * storage.m)
-    held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
-    tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, _SAMPLE) ** 2
-    squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
-    n_bytes = int(8 * (held + tiles + squares)) + 2**25
-    what = f"{type(estimator).__name__} on n={n} rows with storage={storage!r}"
-    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
-    estimator._run.announce(estimate, "Use fewer landmarks or features, or linear_part='kernel'")
-
-
 def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:
     """Targets in coordinates: centred and scaled, in the unit of what ``p`` components leave where that is less."""
     w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
@@ -186,8 +187,168 @@ def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, s
     factor = variance**0.5 if scale and variance > 0.0 else 1.0
     T /= factor
     if scale:
-        count = min(len(T), _SAMPLE)
+        count = min(len(T), SAMPLE)
         thin = torch.arange(count) * len(T) // count
         unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
         T, factor = T / unit, factor * unit
     return Euclidean(mean.cpu().numpy(), factor, None), T
+
+
+def rows_estimate(settings: Settings, n: int, columns: int, outputs: int) -> Estimate:
+    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
+    storage, p = settings.feature_storage, settings.widths[0]
+    fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
+    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
+    anchors, last = min(fitted, storage.m), min(n, MORE * storage.m)
+    held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
+    tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, SAMPLE) ** 2
+    squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
+    what = f"{settings.name} on n={n} rows with storage={storage!r}"
+    n_bytes = int(8 * (held + tiles + squares)) + 2**25
+    return Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What a stage ends with.
+
+    Parameters
+    ----------
+    reg : tuple of float
+    point : Tensor of shape (dim, p)
+    codes : Tensor of shape (size, p)
+    layer : AnchoredLayer
+        Of the leading directions of the targets.
+    solution : Solution
+    """
+
+    reg: tuple[float, float]
+    point: Tensor
+    codes: Tensor
+    layer: AnchoredLayer
+    solution: Solution
+
+
+@dataclass(frozen=True, eq=False)
+class RowStages:
+    """How the stages of a fit are solved.
+
+    Parameters
+    ----------
+    settings : Settings
+    rows : StagedRows
+    engine : Engine
+    journal : Journal, optional
+    """
+
+    settings: Settings
+    rows: StagedRows
+    engine: Engine
+    journal: Journal | None = None
+
+    @property
+    def p(self) -> int:
+        """Number of components."""
+        return self.settings.widths[0]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Of the codes."""
+        return self.settings.decoder_kernels[0]
+
+    @property
+    def anchors(self) -> int:
+        """Number of anchors of the decoder."""
+        return self.settings.feature_storage.m
+
+    def problem(self, size: int, reg: tuple[float, float]) -> AnchoredAutoencoder:
+        """The objective on the first rows."""
+        rows, weights, spread = self.rows, self.rows.part(size), None
+        if rows.own:
+            counts = rows.share(size) * (1.0 / size if weights is None else weights)
+            spread = (rows.room[:size] / counts).sqrt()
+        factor = OwnCodes(rows.linear[:size] * linear_unit(reg[0]), rows.features[:size], spread)
+        return AnchoredAutoencoder(factor, self.decoder(rows.goal(slice(0, size)), reg, weights, self.anchors), reg[0])
+
+    def decoder(
+        self, target: Tensor, reg: tuple[float, float], weights: Tensor | None, anchors: int
+    ) -> AnchoredDecoder:
+        """The last layer for targets of the first rows."""
+        slope, anchors = slope_penalty(target, weights), min(anchors, len(target))
+        return AnchoredDecoder(target, self.kernel, anchors, reg[1], slope, _RIDGE, weights, self.engine)
+
+    def first(self, problem: AnchoredAutoencoder, rng: np.random.RandomState | None) -> Tensor:
+        """Principal components, or random codes, at the best of several scales."""
+        factor = problem.factor
+        W = factor.linear.new_zeros(factor.dim, self.p)
+        k = min(self.p, factor.linear.shape[1])
+        if rng is None:
+            W[:k, :k] = torch.diag(self.rows.axes.scale[:k])
+        else:
+            W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, self.p))).to(W)
+        Z = factor.codes(W)
+        W *= float(normalise_scale(Z, problem.decoder.weights).norm()) / max(float(Z.norm()), 1e-37)
+
+        def value(scale: float) -> float:
+            try:
+                return problem.value(W * scale)
+            except InputError:  # a system that is singular at this scale
+                return float("inf")
+
+        return W * best_scale(value)[0]
+
+    def start(self, size: int, reg: tuple[float, float], rngs: list[np.random.RandomState | None]) -> Stage:
+        """The first stage, the best of several starts: from principal components (None) or random codes."""
+        problem, found = self.problem(size, reg), []
+        for number, rng in enumerate(rngs):
+            label = f"start {number + 1}/{len(rngs)}"
+            found.append(self.descend(problem, reg, self.first(problem, rng), _FIRST_STEPS, label))
+        return min(found, key=lambda stage: stage.solution.value)
+
+    def move(self, stage: Stage, size: int, reg: tuple[float, float], *, steps: int = _STEPS) -> Stage:
+        """The next stage: on more rows, or with other regularisers."""
+        old, codes = len(stage.codes), stage.codes
+        if size > old:
+            codes = torch.cat([codes, self.code(stage, slice(old, size), self.rows.share(size))])
+        problem = self.problem(size, reg)
+        return self.descend(problem, reg, problem.factor.solve(codes), steps, "")
+
+    def descend(
+        self, problem: AnchoredAutoencoder, reg: tuple[float, float], point: Tensor, steps: int, label: str
+    ) -> Stage:
+        """Some iterations on one problem."""
+        settings, size = self.settings, len(problem.factor.linear)
+        steps = min(steps, settings.max_iter)
+        label = ", ".join(filter(None, (settings.name, f"{size} rows", label)))
+        kept = recorded(problem, self.journal, f"stage {size} {reg}")
+        solution = LBFGS(steps, settings.tol).solve(kept, point, Monitor(verbose=settings.verbose, label=label))
+        if solution.reason is Reason.MAX_ITER and steps < settings.max_iter:
+            solution = replace(solution, reason=Reason.SCHEDULE)
+        codes = problem.factor.codes(solution.point)
+        return Stage(reg, solution.point, codes, problem.decoder.solve(codes), solution)
+
+    def code(self, stage: Stage, rows: slice, count: float) -> Tensor:
+        """Codes of rows that a stage has not seen, as those of new rows."""
+        parts = [
+            self._coded(stage, slice(start, min(start + TILE, rows.stop)), count)
+            for start in range(rows.start, rows.stop, TILE)
+        ]
+        return torch.cat(parts)
+
+    def _coded(self, stage: Stage, rows: slice, count: float) -> Tensor:
+        start, layer = self.rows.encoded(stage.point, rows, linear_unit(stage.reg[0])), stage.layer
+        if not self.rows.own:
+            return start
+        radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
+        problem = CodeRefinement(
+            self.kernel, layer.anchors, layer.coefficients, self.rows.goal(rows), start, radius, count, layer.linear
+        )
+        return problem.codes(PreimageDescent(*_REFINING).solve(problem, problem.nearest()))
+
+    def errors(self, stage: Stage, rows: slice) -> Tensor:
+        """Squared errors of rows that a stage has not seen, coded as new rows are."""
+        codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes))), stage.layer
+        said = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
+        said.addmm_(codes, layer.linear[:-1])
+        target, goal = self.rows.target[rows], self.rows.goal(rows)
+        return ((goal - said) ** 2).sum(1) + ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)

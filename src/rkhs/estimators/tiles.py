@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -17,19 +16,15 @@ from rkhs._core.arrays import to_tensor
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
 from rkhs.engines import ArrayRows, Rows, as_rows
-from rkhs.estimators.training import cut
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
-    from rkhs.kernels.base import Kernel
 
 __all__ = [
     "TILE_BYTES",
     "encode_tiles",
     "is_stream",
     "note_columns",
-    "read_row_weights",
-    "read_rows",
     "read_stream",
     "tile_rows",
     "tiles",
@@ -78,32 +73,6 @@ def read_stream(model: KernelEstimator, X: Any) -> Rows:
     rows = as_rows(X)
     note_columns(model, rows, X, reset=True)
     return rows
-
-
-def read_rows(model: KernelEstimator, X: Any, kernel: Kernel) -> Any:
-    """Training data: rows that are read from where they are, a tensor, or a list."""
-    if kernel.domain == "vectors" and is_stream(X):
-        return read_stream(model, X)
-    return model._read_training(X, kernel, at_least=1)
-
-
-def read_row_weights(
-    model: KernelEstimator, sample_weight: Any, data: Any, kernel: Kernel, goal: Any = None
-) -> tuple[Any, Any, np.ndarray | None, float]:
-    """Rows of positive weight, their targets if any are given, their weights in float64, and the sum of all weights.
-
-    Rows of a file all stay, zero ones count nothing.
-    """
-    n = data.shape[0] if isinstance(data, Rows) else len(data)
-    kept, weights, total = model._read_weights(sample_weight, n)
-    w = None if weights is None else weights.to("cpu", torch.float64).numpy()
-    model._kept_rows, model._n_training = None, n
-    if kept is None or not isinstance(data, Rows):
-        model._kept_rows = kept
-        return cut(data, kept, kept if kernel.domain == "gram" else None), cut(goal, kept), w, total
-    full = np.zeros(n)
-    full[kept] = 1.0 / len(kept) if w is None else w
-    return data, goal, full, total
 
 
 def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Fitted things as values: frozen objects of arrays that encode, decode, rank and measure, and know no scikit-learn."""
 
 from rkhs.models.autoencoder import AutoencoderModel, Compared
+from rkhs.models.code_metric import code_map
 from rkhs.models.components import ComponentsModel, RobustFacts
 from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
@@ -32,5 +33,6 @@ __all__ = [
     "Pricing",
     "Rebuilt",
     "RobustFacts",
+    "code_map",
     "path_values",
 ]

@@ -12,7 +12,7 @@ from rkhs._core.arrays import tensor_like
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
-from rkhs.problems.semiparametric import principal_coordinates
+from rkhs.problems.semiparametric import PrincipalCoordinates, principal_coordinates
 
 __all__ = ["CodeRegression", "Expansion", "Layer", "LinearPart"]
 
@@ -156,6 +156,12 @@ class LinearPart:
     center: np.ndarray | None
     coefficients: np.ndarray
     mixed: np.ndarray | None = None
+
+    @classmethod
+    def along(cls, axes: PrincipalCoordinates, coefficients: Tensor, mixed: Tensor | None = None) -> Self:
+        """The linear part on principal coordinates in units of their price."""
+        found = (axes.directions, axes.offset, axes.center, coefficients, mixed)
+        return cls(*(None if one is None else one.contiguous().cpu().numpy() for one in found))  # type: ignore[arg-type]
 
     def coordinates(self, rows: Tensor) -> Tensor:
         """``q`` of rows of shape (m, d), shape (m, k)."""
