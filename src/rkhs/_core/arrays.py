@@ -6,7 +6,7 @@ Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); tor
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ from rkhs._core.errors import ColumnWarning, InputError
 
 __all__ = [
     "ColumnScaling",
+    "Items",
     "as_numpy",
     "check_items",
     "give_back",
@@ -38,6 +39,9 @@ __all__ = [
     "to_tensor",
     "warn_of_one_column",
 ]
+
+Items = Tensor | np.ndarray | Sequence[Any]
+"""Rows of numbers, kernel values, or objects."""
 
 _MOST = 0.95  # share of the variance that one column may hold without a word
 

@@ -36,10 +36,12 @@ from rkhs.estimators.tiles import is_stream, read_stream
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, on_grid
-from rkhs.spaces import training_gram
 from rkhs.spaces.digits import warn_of_rounding
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import Items
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
@@ -99,10 +101,8 @@ class KernelEstimator(BaseEstimator):
 
     @property
     def _run(self) -> Run:
-        """The fit that is under way; without one, the precision alone."""
-        verbose = getattr(self, "verbose", 0)
-        alone = Run(type(self).__name__, self._options, self.psd, verbose)
-        return vars(self).get("_under_way", alone)
+        """What a fit without engine and journal is computed with."""
+        return Run(type(self).__name__, self._options, self.psd, getattr(self, "verbose", 0))
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class KernelEstimator(BaseEstimator):
         self,
         X: Any,
         kernel: Kernel | OperatorKernel,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
         at_least: int = 2,
         drop: bool = True,
@@ -252,7 +252,7 @@ class KernelEstimator(BaseEstimator):
         items = cut(items, rows, rows if gram else None)
         return Training(items, items, True, weights, total, rows, n, gram, gram)
 
-    def _read_weights(self, sample_weight: Any, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
+    def _read_weights(self, sample_weight: ArrayLike | None, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
         """Rows to keep (None: all), their weights, summing to one (None: equal), and the sum that they had."""
         if sample_weight is None:
             return None, None, float(n)
@@ -264,11 +264,7 @@ class KernelEstimator(BaseEstimator):
         kept, shares, total = normal_weights(w)
         return kept, None if shares is None else torch.as_tensor(shares, **self._options), total
 
-    def _training_gram(self, kernel: Kernel, items: Any) -> Tensor:
-        """Gram matrix of the training items; kernels that are not known to be positive semi-definite are checked."""
-        return training_gram(kernel, items, self._options, self.psd)
-
-    def _cross_gram(self, items: Any) -> Tensor:
+    def _cross_gram(self, items: Items) -> Tensor:
         """``k(new items, training items)``, shape (m, n); raw features of the items for models in finite features."""
         return self.map_.raw(items).to(**self._options)
 
@@ -285,11 +281,11 @@ class KernelEstimator(BaseEstimator):
             raise InputError("candidates must be given: a model in finite features keeps no training items")
         return self._support()
 
-    def _read_codes(self, codes: Any) -> Tensor:
+    def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)
         return self._read_matrix(codes, "codes", self.codes_.shape[1], "(m, {q}), as transform returns")
 
-    def _check_rows(self, rows: Any) -> Tensor:
+    def _check_rows(self, rows: Items) -> Tensor:
         shape = "(c, {q}), kernel values with the training items"
         K = self._read_matrix(new_matrix(self, rows, "candidates"), "candidates", self._n_training, shape)
         return self._kept_columns(K)
@@ -298,7 +294,7 @@ class KernelEstimator(BaseEstimator):
         """Kernel values with the training items of positive weight."""
         return K if self._kept_rows is None else K[:, row_index(self._kept_rows, K)]
 
-    def _gram_diagonal(self, diag: Any, K: Tensor) -> Tensor:
+    def _gram_diagonal(self, diag: ArrayLike | None, K: Tensor) -> Tensor:
         """``k(z, z)`` of the items whose kernel values are the rows of ``K``."""
         return read_diagonal(diag, K, self.train_diag_)
 

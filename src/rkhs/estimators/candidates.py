@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,12 @@ from rkhs._core.arrays import check_items, to_tensor
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.tiles import tile_rows, tiles
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Ranking", "rank", "rank_by_codes", "ranks_by_codes"]
 
@@ -46,7 +52,7 @@ def rank(D: Tensor, n_best: int | None) -> Ranking:
     return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
 
 
-def ranks_by_codes(by: str, diag: Any, *, encodes: bool, features: bool) -> bool:
+def ranks_by_codes(by: str, diag: ArrayLike | None, *, encodes: bool, features: bool) -> bool:
     """Whether candidates are ranked by their codes, as ``by`` asks or ``"auto"`` finds.
 
     Parameters
@@ -78,7 +84,11 @@ def ranks_by_codes(by: str, diag: Any, *, encodes: bool, features: bool) -> bool
 
 
 def rank_by_codes(
-    model: Any, codes: Any, candidates: Any, n_best: int | None, encode: Callable[[Any], Tensor]
+    model: KernelEstimator,
+    codes: ArrayLike,
+    candidates: Items | None,
+    n_best: int | None,
+    encode: Callable[[Items], Tensor],
 ) -> Ranking:
     """Order candidates by the squared distances of their codes to given ones.
 
@@ -104,7 +114,7 @@ def rank_by_codes(
     return rank(torch.cdist(Z, own, compute_mode="donot_use_mm_for_euclid_dist").square_(), n_best)
 
 
-def _read_candidates(model: Any, candidates: Any) -> Any:
+def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
     """Candidates in the form that the kernel of the inputs reads."""
     kernel = model.kernel_
     if kernel.domain == "gram":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
@@ -14,6 +14,9 @@ from rkhs.models import Compared
 from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
 from rkhs.selection import open_end
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["edge_sentences", "open_ends", "overfit_sentence", "report_choice", "warn_of_edges"]
 
@@ -44,19 +47,19 @@ def report_choice(
 
 
 def open_ends(
-    errors: Any, spread: float, name: str = "reg", ends: tuple[str, str] = ("strongest", "weakest")
+    errors: np.ndarray | None, spread: float, name: str = "reg", ends: tuple[str, str] = ("strongest", "weakest")
 ) -> dict[str, str]:
     """Which end of a path a choice lies at if the error was still falling there, by the name of the parameter.
 
     ``spread`` is the variance beside which an error counts as small.
     """
-    if not np.isfinite(errors).any():
+    if errors is None or not np.isfinite(errors).any():
         return {}
     end = open_end(errors, least=_LEAST * spread)
     return {} if end is None else {name: ends[int(end > 0)]}
 
 
-def edge_sentences(model: Any) -> list[str]:
+def edge_sentences(model: KernelEstimator) -> list[str]:
     """What to say of choices at the ends of their paths, where the error was still falling."""
     return [
         f"{name}={getattr(model, f'{name}_')} is the {end} that was compared, and the error was still falling towards "
@@ -65,7 +68,7 @@ def edge_sentences(model: Any) -> list[str]:
     ]
 
 
-def warn_of_edges(model: Any) -> None:
+def warn_of_edges(model: KernelEstimator) -> None:
     """One warning for each choice at an open end."""
     for said in edge_sentences(model):
         warnings.warn(f"{type(model).__name__}: {said}", EdgeWarning, stacklevel=4)

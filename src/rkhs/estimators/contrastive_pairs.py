@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,6 +16,14 @@ from rkhs.augment import augmented
 from rkhs.estimators.tiles import TILE_BYTES, tiles
 from rkhs.problems.pairs import Groups, Links, Pairs
 from rkhs.spaces import HeldItems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from rkhs.augment import Augmentation
+    from rkhs.estimators.arguments import Items
 
 __all__ = ["PairBuilder"]
 
@@ -62,13 +70,13 @@ class PairBuilder:
             return [*self.items, *(item for block in self.extra for item in block)]
         return torch.cat([self.items, *self.extra])
 
-    def _add(self, block: Any) -> np.ndarray:
+    def _add(self, block: Items) -> np.ndarray:
         self.extra.append(block)
         rows = np.arange(self.n_points, self.n_points + len(block))
         self.n_points += len(block)
         return rows
 
-    def given(self, values: Any, name: str) -> np.ndarray:
+    def given(self, values: ArrayLike, name: str) -> np.ndarray:
         """Row numbers of positives or negatives that the user gave, shape (n, m)."""
         array = np.asarray(as_numpy(values, name))
         if len(array.shape) == 0 or len(array) != self.n:
@@ -126,14 +134,14 @@ class PairBuilder:
             found.append(_smallest(D, count))
         return torch.cat(found).cpu().numpy()
 
-    def views(self, augment: Any, n_views: int) -> np.ndarray:
+    def views(self, augment: str | Augmentation | Callable[..., np.ndarray], n_views: int) -> np.ndarray:
         """Rows of augmented views of every item, shape (n, n_views)."""
         if self.domain == "gram":
             raise InputError("pairs='augment' needs items, not a Gram matrix; use pairs='neighbors' or fit(positives=)")
         rows = []
         for step in range(n_views):
             if self.domain == "objects":
-                block: Any = augmented(augment, self.items, self.seed, step)
+                block: Items = augmented(augment, self.items, self.seed, step)
             else:
                 view = augmented(augment, self.items.cpu().numpy(), self.seed, step)
                 block = to_tensor(view, self.items.dtype, self.items.device)
@@ -172,7 +180,7 @@ class PairBuilder:
         numbers = np.unique(full[anchors], return_inverse=True)[1]
         return anchors, Groups(torch.as_tensor(anchors), torch.as_tensor(numbers), self.n_points)
 
-    def pairs(self, anchors: np.ndarray | None, positives: Any, negatives: np.ndarray | None) -> Pairs:
+    def pairs(self, anchors: np.ndarray | None, positives: np.ndarray | Groups, negatives: np.ndarray | None) -> Pairs:
         """Join everything; ``positives`` are rows (n, m) or groups, ``negatives`` rows (n, m) or None for the pool."""
         anchors = np.arange(self.n) if anchors is None else anchors
         N = self.n_points

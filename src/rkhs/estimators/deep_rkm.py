@@ -27,6 +27,12 @@ from rkhs.models import DeepRKMModel
 from rkhs.spaces import HeldItems
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import Items, KernelLike, Seed
+    from rkhs.features import Storage
+    from rkhs.solvers import Solver
+
     pass
 
 __all__ = ["DeepRKM"]
@@ -184,29 +190,29 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
 
     def __init__(
         self,
-        n_components: Any = (4, 2),
+        n_components: int | tuple[int, ...] = (4, 2),
         *,
-        kernel: Any = "gaussian",
-        decoder_kernel: Any = "gaussian",
-        eta: Any = 1.0,
+        kernel: KernelLike = "gaussian",
+        decoder_kernel: KernelLike | tuple[KernelLike, ...] = "gaussian",
+        eta: float | tuple[float, ...] = 1.0,
         columns: str = "raw",
         center: bool = True,
         code_scale: str = "sqrt_n",
         constraint: str = "joint",
         out_of_sample: str = "ridge",
-        ridge: Any = "loo",
-        multiplier: Any = 1.0,
+        ridge: float | str = "loo",
+        multiplier: float | tuple[float, ...] = 1.0,
         preimage: str = "ridge",
         bandwidths: str = "fixed",
-        solver: Any = "subspace",
+        solver: str | Solver = "subspace",
         init: str = "kpca",
         n_init: int = 1,
         canonical: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-6,
-        storage: Any = "dense",
+        storage: str | Storage = "dense",
         psd: str = "clip",
-        random_state: Any = None,
+        random_state: Seed = None,
         device: str = "cpu",
         dtype: str = "float64",
         verbose: int = 0,
@@ -315,7 +321,7 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
         check_is_fitted(self)
         index = None if layer is None else self._layer_index(layer)
 
-        def encode(items: Any) -> Tensor:
+        def encode(items: Items) -> Tensor:
             codes = self.model_.encode(self._cross_gram(items))
             return torch.cat(codes, 1) if index is None else codes[index]
 
@@ -374,7 +380,7 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
             return give_back(self._to_output(weights), X)
         return give_back(self._to_rows(self.model_.vectors(weights, items)), X)
 
-    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
+    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
         """Squared reconstruction error of each item.
 
         Parameters
@@ -419,7 +425,7 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
         """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""
         return -float(self.reconstruction_error(X).mean())
 
-    def inverse_transform(self, codes: Any, layer: int | None = None) -> Any:
+    def inverse_transform(self, codes: ArrayLike, layer: int | None = None) -> Any:
         """Return to the input space.
 
         Parameters
@@ -459,7 +465,9 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
         """Weights on the training items of the features of codes of a layer (or of all: the first is read)."""
         return self.model_.descend(index + 1, Z[:, : self.layer_codes_[index].shape[1]], None)
 
-    def traverse(self, component: int = 0, *, layer: int = 1, start: Any = None, n_steps: int = 7) -> np.ndarray:
+    def traverse(
+        self, component: int = 0, *, layer: int = 1, start: ArrayLike | None = None, n_steps: int = 7
+    ) -> np.ndarray:
         """Decode a walk along one code, from the 5 % to the 95 % quantile of its training values.
 
         Parameters
@@ -497,7 +505,7 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
         literal = weighting == "paper" or self.out_of_sample == "paper"
         return self.kernel_.domain == "vectors" and self.preimage == "ridge" and not literal
 
-    def _check_components(self, components: Any, index: int) -> list[int]:
+    def _check_components(self, components: Sequence[int] | None, index: int) -> list[int]:
         width = self.layer_codes_[index].shape[1]
         if components is None:
             return list(range(width))
@@ -508,10 +516,10 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
             )
         return chosen
 
-    def _check_codes(self, codes: Any, width: int) -> Tensor:
+    def _check_codes(self, codes: ArrayLike, width: int) -> Tensor:
         return self._read_matrix(codes, "codes", width, "(m, {q}), as transform returns")
 
-    def _layer_index(self, layer: Any) -> int:
+    def _layer_index(self, layer: int) -> int:
         count = len(self.layer_codes_)
         try:
             return check_count(layer, "layer", at_most=count) - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.left_out import autoencoder_facts
 from rkhs.outputs import Euclidean
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Diagnostics", "diagnose"]
 
@@ -79,7 +82,7 @@ class Diagnostics:
     warnings: tuple[str, ...]
 
 
-def diagnose(model: Any, X: Any = None) -> Diagnostics:
+def diagnose(model: KernelEstimator, X: Any = None) -> Diagnostics:
     """Ask a fitted model how far it can be trusted.
 
     Errors are shares of the variance: ``sum_i ||x_i - f(g(x_i))||^2 / sum_i ||x_i - m||^2`` for the encoder ``g``, the
@@ -152,7 +155,7 @@ def _equal(root: Tensor) -> Tensor:
     return (root[:, None] - root[None, :]).abs() <= 1e-10 * root.max()
 
 
-def _training_gram(model: Any) -> Tensor | None:
+def _training_gram(model: KernelEstimator) -> Tensor | None:
     """Kernel values of the training items, or of those that are kept; None where they are not known any more."""
     if isinstance(model, FittedAutoencoder) and model.support_items_ is None:
         return model.model_.training_gram(torch.as_tensor(model.model_.layers[0].anchors))
@@ -170,7 +173,7 @@ def _held_out(model: FittedAutoencoder, X: Any) -> dict[str, Any]:
     return facts | {"plain_error": plain}
 
 
-def _sentences(model: Any, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
+def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndarray) -> list[str]:
     """One sentence for each trouble: what was seen, and what to do."""
     said = []
     if facts["converged"] is False:

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.optimize
@@ -33,6 +33,9 @@ from rkhs.solvers import (
     Subspace,
 )
 from rkhs.spaces import HeldItems
+
+if TYPE_CHECKING:
+    pass
 
 SOLVERS = (
     "subspace",
@@ -137,7 +140,7 @@ def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
     return tuple(check_number(entry, name, above=0.0) for entry in value)
 
 
-def make_solver(given: Any, max_iter: int, tol: float) -> Solver:
+def make_solver(given: str | Solver, max_iter: int, tol: float) -> Solver:
     """A solver from its name; an object is taken as it is."""
     if isinstance(given, Solver):
         return given
@@ -214,7 +217,7 @@ def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM,
 
 
 def _with_bandwidths(
-    found: tuple[ConstrainedDRKM, Solution, Kernel], solver: Solver, items: Any, tol: float
+    found: tuple[ConstrainedDRKM, Solution, Kernel], solver: Solver, items: Tensor, tol: float
 ) -> tuple[ConstrainedDRKM, Solution, Kernel]:
     """Alternate between the bandwidths, one bounded line search a layer, and the codes; the objective never rises.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,6 +17,16 @@ from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplac
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import KernelLike
+    from rkhs.kernels import Kernel
+    from rkhs.losses import Loss
+    from rkhs.solvers import GapSolver
 
 __all__ = ["FunctionalKernelRegressor"]
 
@@ -90,19 +100,19 @@ class FunctionalKernelRegressor(DualRegressor):
 
     def __init__(
         self,
-        kernel: Any = "functional_laplacian",
+        kernel: KernelLike = "functional_laplacian",
         *,
-        input_times: Any = None,
-        output_times: Any = None,
-        basis: Any = "fourier",
-        n_basis: Any = None,
-        loss: Any = "huber",
+        input_times: ArrayLike | None = None,
+        output_times: ArrayLike | None = None,
+        basis: str | Kernel = "fourier",
+        n_basis: int | None = None,
+        loss: str | Loss = "huber",
         reg: float = 1e-3,
         center: bool = True,
         convention: str = "orthonormal",
-        solver: Any = "auto",
+        solver: str | GapSolver = "auto",
         tol: float = 1e-6,
-        max_iter: Any = None,
+        max_iter: int | None = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -125,7 +135,7 @@ class FunctionalKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"
@@ -151,7 +161,7 @@ class FunctionalKernelRegressor(DualRegressor):
         resolved, operator = kernel.resolve(training.items, weights), torch.diag(torch.as_tensor(output.eigenvalues))
         return Regression.of(self._run, resolved, training, output, U, [operator], one_output)
 
-    def _curve_kernel(self, times: Any, rule: str) -> Any:
+    def _curve_kernel(self, times: ArrayLike | None, rule: str) -> Any:
         named = {"functional_laplacian": FunctionalLaplacian, "functional_gaussian": FunctionalGaussian}
         if isinstance(self.kernel, str) and self.kernel in named:
             return named[self.kernel](times=times, rule=rule)
@@ -171,7 +181,7 @@ class FunctionalKernelRegressor(DualRegressor):
         """
         return super().predict(_curves(X, None)[0])
 
-    def loo_errors(self, X: Any, y: Any, *, regs: Any) -> np.ndarray:
+    def loo_errors(self, X: Any, y: Any, *, regs: Sequence[float]) -> np.ndarray:
         """Leave-one-out errors of the squared loss, in closed form.
 
         Parameters
@@ -196,7 +206,7 @@ class FunctionalKernelRegressor(DualRegressor):
         return self._finite(torch.stack(out))
 
 
-def _curves(X: Any, times: Any) -> tuple[Any, Any]:
+def _curves(X: Any, times: ArrayLike | None) -> tuple[Any, Any]:
     """Values (n, T) and times of curves; those of the data if they carry a grid and no times are given."""
     if not is_curves(X):
         return X, times

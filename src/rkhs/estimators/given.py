@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -17,13 +17,20 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.objects.molecules import fingerprint_rows
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from rdkit.Chem import Mol
+
+    from rkhs.estimators.base import KernelEstimator
+    from rkhs.kernels import OperatorKernel
+
 __all__ = ["new_matrix", "read_diagonal", "training_matrix"]
 
 _RADIUS, _BITS = 2, 2048
 _NAMED = 5
 
 
-def training_matrix(model: Any, X: Any, kernel: Any) -> Any:
+def training_matrix(model: KernelEstimator, X: Any, kernel: Kernel | OperatorKernel) -> Any:
     """Training data as a matrix; ``model`` remembers how they became one.
 
     Parameters
@@ -37,7 +44,7 @@ def training_matrix(model: Any, X: Any, kernel: Any) -> Any:
     -------
     X, or array of shape (n, n) or (n, n_bits)
     """
-    vars(model).pop("view_weights_", None)  # of an earlier fit
+    model.__dict__.pop("view_weights_", None)  # of an earlier fit
     model.fingerprint_ = None
     if kernel.domain == "gram":
         return join_training_views(model, X, kernel)
@@ -55,7 +62,7 @@ def training_matrix(model: Any, X: Any, kernel: Any) -> Any:
     return _fingerprints(model, molecules, "X")
 
 
-def new_matrix(model: Any, X: Any, name: str = "X") -> Any:
+def new_matrix(model: KernelEstimator, X: Any, name: str = "X") -> Any:
     """New data as the matrix that the training data became.
 
     Parameters
@@ -87,16 +94,17 @@ def _molecules(X: Any) -> list[Any] | None:
     return list(X) if isinstance(X[0], str) or type(X[0]).__module__.startswith("rdkit.") else None
 
 
-def _leaves(kernel: Any) -> list[Kernel]:
+def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     """The kernels that a kernel is made of."""
     found = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
     for part in found:
-        found += getattr(part, "parts", ())
+        found.extend(getattr(part, "parts", ()))
     return found
 
 
-def _fingerprints(model: Any, molecules: list[Any], name: str) -> np.ndarray:
+def _fingerprints(model: KernelEstimator, molecules: list[str] | list[Mol], name: str) -> np.ndarray:
     recipe = model.fingerprint_
+    assert recipe is not None
     counts = recipe["name"] == "counts"
     kind = "morgan" if counts else recipe["name"]
     rows, _, refused = fingerprint_rows(molecules, kind, counts, recipe["radius"], recipe["n_bits"])
@@ -111,7 +119,7 @@ def _fingerprints(model: Any, molecules: list[Any], name: str) -> np.ndarray:
     return np.stack(rows).astype(np.float64)
 
 
-def read_diagonal(diag: Any, K: Tensor, train_diagonal: np.ndarray) -> Tensor:
+def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray) -> Tensor:
     """``k(z, z)`` of the items whose kernel values are the rows of ``K``; that of training items if it is constant."""
     m = len(K)
     if diag is not None:

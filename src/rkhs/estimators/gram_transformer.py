@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,6 +12,10 @@ from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
 from rkhs.features import WholeMap
 from rkhs.models import GramModel
+from rkhs.spaces import training_gram
+
+if TYPE_CHECKING:
+    from rkhs.estimators.arguments import KernelLike
 
 __all__ = ["GramTransformer"]
 
@@ -73,7 +77,7 @@ class GramTransformer(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transformer
     _model_class = GramModel
 
     def __init__(
-        self, kernel: Any = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"
+        self, kernel: KernelLike = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"
     ) -> None:
         self.kernel = kernel
         self.psd = psd
@@ -112,7 +116,7 @@ class GramTransformer(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         self._check_parameters()
         training = self._training(X, kernel := self._kernel_for(X), at_least=1)
         kernel, items = kernel.resolve(training.items), training.items
-        K = self._training_gram(kernel, items)
+        K = training_gram(kernel, items, self._options, self.psd)
         self.model_ = GramModel(WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(items), len(items)))
         return self._to_output(K)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from rkhs.kernels.bridges.custom import Precomputed
 from rkhs.kernels.combined.alignment import view_weights
 from rkhs.kernels.operator_valued import OperatorKernel
 
+if TYPE_CHECKING:
+    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["has_views", "join_new_views", "join_training_views"]
 
 
@@ -24,13 +28,13 @@ def has_views(X: Any) -> bool:
     return len(getattr(X, "shape", ())) == 3
 
 
-def _is_matrix(K: Any) -> bool:
+def _is_matrix(K: Items) -> bool:
     if isinstance(K, (list, tuple)):
         return bool(K) and isinstance(K[0], (list, tuple))
     return len(getattr(K, "shape", ())) == 2
 
 
-def join_training_views(model: Any, X: Any, kernel: Kernel | OperatorKernel) -> Any:
+def join_training_views(model: KernelEstimator, X: Any, kernel: Kernel | OperatorKernel) -> Any:
     """One Gram matrix from several, and their multipliers in ``view_weights_``; a single matrix passes unchanged."""
     if not has_views(X):
         return X
@@ -41,7 +45,7 @@ def join_training_views(model: Any, X: Any, kernel: Kernel | OperatorKernel) -> 
     return _sum(views, model.view_weights_)
 
 
-def join_new_views(model: Any, X: Any, name: str = "X") -> Any:
+def join_new_views(model: KernelEstimator, X: Any, name: str = "X") -> Any:
     """Kernel values with the training items, added up as in fit."""
     m = getattr(model, "view_weights_", None)
     if m is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -24,6 +24,13 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import Items, KernelLike, OperatorKernelLike
+    from rkhs.losses import Loss
+    from rkhs.solvers import GapSolver
 
 __all__ = ["InputOutputKernelRegressor"]
 
@@ -108,17 +115,17 @@ class InputOutputKernelRegressor(KernelMachine):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: OperatorKernelLike = "gaussian",
         *,
-        output_kernel: Any = "linear",
-        operator: Any = None,
-        loss: Any = "squared",
+        output_kernel: KernelLike = "linear",
+        operator: str | None = None,
+        loss: str | Loss = "squared",
         reg: float = 1e-3,
         center: bool = True,
         decoding: str = "auto",
-        solver: Any = "auto",
+        solver: str | GapSolver = "auto",
         tol: float = 1e-6,
-        max_iter: Any = None,
+        max_iter: int | None = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -145,7 +152,7 @@ class InputOutputKernelRegressor(KernelMachine):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -200,7 +207,7 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError("candidates must not be empty")
         return items
 
-    def _output_gram(self, outputs: Any) -> Tensor:
+    def _output_gram(self, outputs: Items) -> Tensor:
         K = self.output_kernel_._gram(outputs).to(**self._options)
         if not bool(torch.isfinite(K.sum())):
             raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
@@ -210,7 +217,7 @@ class InputOutputKernelRegressor(KernelMachine):
             else positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
         )
 
-    def _store_outputs(self, outputs: Any, y: Any) -> None:
+    def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
         self._outputs_given = _in_order(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
         binary = isinstance(outputs, Tensor) and bool(((outputs == 0) | (outputs == 1)).all())
@@ -227,7 +234,9 @@ class InputOutputKernelRegressor(KernelMachine):
         U = self._coordinates(X)
         return self._to_output(self.output_.weights(U))
 
-    def scores(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
+    def scores(
+        self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
+    ) -> Any:
         """Minus the squared distances ``||phi(z) - h(x)||^2`` of the candidates; larger is better.
 
         Parameters
@@ -250,14 +259,14 @@ class InputOutputKernelRegressor(KernelMachine):
             return -self._finite(self._distances(U, candidates, diag))
         if candidates is None or len(candidates) != len(U):
             raise InputError(f"candidates must be a sequence of {len(U)} sets, one a sample, with per_sample=True")
-        sets, diags = list(candidates), [None] * len(U) if diag is None else list(diag)
+        sets, diags = list(candidates), [None] * len(U) if diag is None else list(np.asarray(diag))
         return [-self._finite(self._distances(U[i : i + 1], sets[i], diags[i]))[0] for i in range(len(U))]
 
-    def _distances(self, U: Tensor, candidates: Any, diag: Any) -> Tensor:
+    def _distances(self, U: Tensor, candidates: Items | None, diag: ArrayLike | None) -> Tensor:
         K, diagonal = self._candidate_kernel(candidates, diag)
         return self.output_.squared_distances(U, K, diagonal, paired=False)
 
-    def _candidate_kernel(self, candidates: Any, diag: Any) -> tuple[Tensor, Tensor]:
+    def _candidate_kernel(self, candidates: Items | None, diag: ArrayLike | None) -> tuple[Tensor, Tensor]:
         kernel = self.output_kernel_
         if kernel.domain == "gram":
             n = len(self.output_.gram_mean)
@@ -275,11 +284,15 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError(f"candidates must have {known.shape[1]} columns, as y in fit; got {items.shape[1]}")
         return kernel._gram(items, known).to(**self._options), kernel._diag(items).to(**self._options)
 
-    def rank(self, X: Any, candidates: Any = None, *, diag: Any = None, n_best: int | None = None) -> Ranking:
+    def rank(
+        self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, n_best: int | None = None
+    ) -> Ranking:
         """Order one set of candidates for every sample, nearest first; arguments as in :meth:`scores`."""
         return rank(self._distances(self._coordinates(X), candidates, diag), n_best)
 
-    def predict(self, X: Any, candidates: Any = None, *, diag: Any = None, per_sample: bool = False) -> Any:
+    def predict(
+        self, X: Any, candidates: Items | None = None, *, diag: ArrayLike | None = None, per_sample: bool = False
+    ) -> Any:
         """Predict the output of every item.
 
         Parameters
@@ -320,6 +333,6 @@ class InputOutputKernelRegressor(KernelMachine):
         return self._finite(self.output_.weights(self._coordinates(X)) @ train)
 
 
-def _in_order(outputs: Any) -> np.ndarray:
+def _in_order(outputs: Items) -> np.ndarray:
     """Outputs as an array of its own, whose rows are counted whatever the labels of its container."""
     return np.array(as_numpy(outputs, "y"))

@@ -21,6 +21,13 @@ from rkhs.models import ContrastiveModel
 from rkhs.spaces import HeldItems
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from rkhs.augment import Augmentation
+    from rkhs.estimators.arguments import KernelLike, Seed
+    from rkhs.features import Storage
     from rkhs.problems.pairs import Pairs
 
 __all__ = ["KernelContrastive"]
@@ -157,21 +164,21 @@ class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transform
         self,
         n_components: int = 2,
         *,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         columns: str = "raw",
         loss: str = "simple",
         pairs: str = "neighbors",
         n_neighbors: int = 5,
-        augment: Any = None,
+        augment: str | Augmentation | Callable[..., np.ndarray] | None = None,
         n_views: int = 1,
         negatives: str = "pool",
-        reg: Any = "auto",
+        reg: float | str = "auto",
         strict: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-7,
-        storage: Any = "dense",
+        storage: str | Storage = "dense",
         psd: str = "clip",
-        random_state: Any = None,
+        random_state: Seed = None,
         device: str = "cpu",
         dtype: str = "float64",
         verbose: int = 0,
@@ -222,7 +229,9 @@ class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transform
         if not (isinstance(self.reg, str) and self.reg == "auto"):
             check_number(self.reg, "reg", at_least=0.0, names=("auto",))
 
-    def fit(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> KernelContrastive:
+    def fit(
+        self, X: Any, y: Any = None, *, positives: ArrayLike | None = None, negatives: ArrayLike | None = None
+    ) -> KernelContrastive:
         """Learn the codes.
 
         Parameters
@@ -259,7 +268,9 @@ class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transform
         self._record(found.solution)
         return self
 
-    def _pairs(self, builder: PairBuilder, held: HeldItems, y: Any, positives: Any, negatives: Any) -> Pairs:
+    def _pairs(
+        self, builder: PairBuilder, held: HeldItems, y: Any, positives: ArrayLike | None, negatives: ArrayLike | None
+    ) -> Pairs:
         """Pairs of the kind that was asked for, and points of their own where they need such."""
         anchors = None
         if positives is not None:
@@ -294,6 +305,8 @@ class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transform
         check_is_fitted(self)
         return give_back(encode_tiles(self, X, self.model_.encode), X)
 
-    def fit_transform(self, X: Any, y: Any = None, *, positives: Any = None, negatives: Any = None) -> Any:
+    def fit_transform(
+        self, X: Any, y: Any = None, *, positives: ArrayLike | None = None, negatives: ArrayLike | None = None
+    ) -> Any:
         """``fit(X, y, positives=, negatives=).transform(X)``, shape (n, n_components)."""
         return self.fit(X, y, positives=positives, negatives=negatives).transform(X)

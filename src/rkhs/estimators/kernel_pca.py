@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -31,6 +31,12 @@ from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
 from rkhs.spaces import Components, Space, WholeSpace, open_source
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.engines import Engine
+    from rkhs.estimators.arguments import CheckpointLike, Items, KernelLike, Seed
 
 __all__ = ["KernelPCA"]
 
@@ -177,22 +183,22 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | float | None = 2,
         *,
-        kernel: Any = "gaussian",
+        kernel: KernelLike = "gaussian",
         columns: str = "raw",
         center: bool = True,
-        loss: Any = "squared",
+        loss: str | Loss = "squared",
         preimage: str = "ridge",
-        decoder_kernel: Any = "auto",
+        decoder_kernel: KernelLike = "auto",
         reg: float | str = 1e-5,
         n_init: int = 1,
-        random_state: Any = None,
-        storage: Any = "dense",
-        engine: Any = None,
+        random_state: Seed = None,
+        storage: str | Storage = "dense",
+        engine: str | Engine | None = None,
         address: Any = None,
         n_jobs: int | None = None,
-        checkpoint: Any = None,
+        checkpoint: CheckpointLike = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -223,7 +229,7 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> KernelPCA:
         """Find the components.
 
         Parameters
@@ -386,7 +392,7 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _feature_weights(self, codes: Tensor) -> Tensor:
         return self.model_.weights(codes)
 
-    def inverse_transform(self, codes: Any) -> Any:
+    def inverse_transform(self, codes: ArrayLike) -> Any:
         """Return to the input space.
 
         Parameters
@@ -416,7 +422,13 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self.model_.back.targets(Z)
 
     def decode(
-        self, codes: Any, candidates: Any = None, *, by: str = "auto", diag: Any = None, n_best: int | None = None
+        self,
+        codes: ArrayLike,
+        candidates: Items | None = None,
+        *,
+        by: str = "auto",
+        diag: ArrayLike | None = None,
+        n_best: int | None = None,
     ) -> Ranking:
         """Rank candidates by the distance of their features to the projections with the given codes, or by codes.
 
@@ -456,7 +468,7 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
         return rank(self.model_.distances(Z, K, diagonal), n_best)
 
-    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: Any = None) -> np.ndarray:
+    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
         """Squared reconstruction error of each item.
 
         Parameters

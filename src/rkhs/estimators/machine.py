@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -29,6 +29,11 @@ from rkhs.models import MachineModel
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.solvers import GapSolver
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
 
 __all__ = ["DualRegressor", "KernelMachine"]
 
@@ -77,7 +82,14 @@ class KernelMachine(KernelEstimator):
         return self
 
     def _with_targets(
-        self, X: Any, y: Any, kernel: OperatorKernel, sample_weight: Any, *, at_least: int = 1, drop: bool = False
+        self,
+        X: Any,
+        y: Any,
+        kernel: OperatorKernel,
+        sample_weight: ArrayLike | None,
+        *,
+        at_least: int = 1,
+        drop: bool = False,
     ) -> tuple[Training, bool]:
         """Items, weights and the matrix of targets, and whether these came as a vector."""
         training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop)
@@ -125,7 +137,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -143,7 +155,13 @@ class DualRegressor(RegressorMixin, KernelMachine):
         return self._solve(self._prepare(X, y, sample_weight))
 
     def path(
-        self, X: Any, y: Any, *, regs: Any = None, losses: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        regs: Sequence[float] | np.ndarray | None = None,
+        losses: Sequence[Loss] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> RegressionPath:
         """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition.
 
@@ -187,7 +205,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         )
 
     @abstractmethod
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         """Read the data, resolve the kernel, and put the targets in coordinates."""
 
     def predict(self, X: Any) -> Any:
@@ -205,7 +223,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         check_is_fitted(self)
         return give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,6 +22,11 @@ from rkhs.problems.dual import DualProblem
 from rkhs.protocols import Monitor
 from rkhs.solvers import ADMM, FISTA, BlockCoordinate, Direct, GapSolver, ProximalGradient
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import OperatorKernelLike
+
 __all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel", "settings_of"]
 
 _SOLVERS: dict[str, type[GapSolver]] = {
@@ -33,7 +38,7 @@ _SOLVERS: dict[str, type[GapSolver]] = {
 }
 
 
-def read_operator_kernel(kernel: Any, operator: Any) -> OperatorKernel:
+def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None) -> OperatorKernel:
     """The operator-valued kernel that a user's two arguments mean.
 
     Parameters
@@ -193,7 +198,9 @@ class Setting:
     loss: Loss
 
 
-def settings_of(regs: Any, losses: Any, default_reg: Any, default_loss: Loss) -> list[Setting]:
+def settings_of(
+    regs: Sequence[float] | np.ndarray | None, losses: Sequence[Loss] | None, default_reg: float, default_loss: Loss
+) -> list[Setting]:
     """All pairs of regularisers and losses, losses fastest.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.machine import DualRegressor
@@ -14,6 +14,13 @@ from rkhs.estimators.storage import as_storage
 from rkhs.features import Storage
 from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.losses import Loss
+    from rkhs.solvers import GapSolver
 
 __all__ = ["OperatorKernelRegressor"]
 
@@ -112,17 +119,17 @@ class OperatorKernelRegressor(DualRegressor):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: OperatorKernelLike = "gaussian",
         *,
-        operator: Any = None,
-        loss: Any = "squared",
+        operator: ArrayLike | None = None,
+        loss: str | Loss = "squared",
         reg: float = 1e-3,
         columns: str = "raw",
         center: bool = True,
-        solver: Any = "auto",
+        solver: str | GapSolver = "auto",
         tol: float = 1e-6,
-        max_iter: Any = None,
-        storage: Any = "dense",
+        max_iter: int | None = None,
+        storage: str | Storage = "dense",
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -143,7 +150,7 @@ class OperatorKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.
 
         Parameters
@@ -182,7 +189,7 @@ class OperatorKernelRegressor(DualRegressor):
                 f"operators need storage='dense'; use one kernel and operator=None with storage={storage!r}"
             )
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Regression:
+    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
         Y, weights = training.goal, training.weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,11 +18,21 @@ from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.machine import KernelMachine
 from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
-from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
 from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem
+from rkhs.spaces import training_gram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
+    from sklearn.model_selection import BaseCrossValidator
+
+    from rkhs.estimators.arguments import Items, OperatorKernelLike
+    from rkhs.kernels import OperatorKernel
+    from rkhs.solvers import GapSolver
 
 __all__ = ["OperatorKernelRegressorCV"]
 
@@ -113,21 +123,21 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: OperatorKernelLike = "gaussian",
         *,
-        operator: Any = None,
-        loss: Any = "squared",
-        regs: Any = None,
-        epsilons: Any = None,
-        kappas: Any = None,
-        gammas: Any = None,
-        cv: Any = 5,
+        operator: ArrayLike | None = None,
+        loss: str | Loss = "squared",
+        regs: Sequence[float] | np.ndarray | None = None,
+        epsilons: Sequence[float] | None = None,
+        kappas: Sequence[float] | None = None,
+        gammas: Sequence[float | str] | None = None,
+        cv: int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = 5,
         criterion: str = "squared",
         columns: str = "raw",
         center: bool = True,
-        solver: Any = "auto",
+        solver: str | GapSolver = "auto",
         tol: float = 1e-6,
-        max_iter: Any = None,
+        max_iter: int | None = None,
         psd: str = "clip",
         device: str = "cpu",
         dtype: str = "float64",
@@ -158,7 +168,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         tags.target_tags.single_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OperatorKernelRegressorCV:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> OperatorKernelRegressorCV:
         """Choose the parameters, then fit on all data.
 
         Parameters
@@ -246,11 +256,11 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         return list(made)
 
     def _errors(
-        self, kernel: OperatorKernel, items: Any, Y: Tensor, weights: Tensor, regs: list[float], folds: list[Any]
+        self, kernel: OperatorKernel, items: Items, Y: Tensor, weights: Tensor, regs: list[float], folds: list[Any]
     ) -> np.ndarray:
         """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
         resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
-        grams = [self._training_gram(term.kernel, items) for term in resolved.pairs]
+        grams = [training_gram(term.kernel, items, self._options, self.psd) for term in resolved.pairs]
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
         out = np.empty((len(regs), len(self.losses_), len(folds)))
         all_regs = [reg for reg in regs for _ in self.losses_]
@@ -287,7 +297,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self._read_new(X)
         return give_back(np.asarray(as_numpy(self.estimator_.predict(X))), X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination of the chosen regressor; see :meth:`OperatorKernelRegressor.score`."""
         check_is_fitted(self)
         return self.estimator_.score(X, y, sample_weight)

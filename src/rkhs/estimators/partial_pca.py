@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
@@ -17,13 +17,16 @@ from rkhs.spaces.passes import feature_moments
 from rkhs.spaces.source import Options
 from rkhs.spaces.sums import Sweep, block_moments
 
+if TYPE_CHECKING:
+    from rkhs.estimators.arguments import Items
+
 __all__ = ["RowSums", "add_rows", "components_of"]
 
 RowSums = tuple[np.ndarray, np.ndarray, float]
 """Sums of raw features of shape (w,), of their products of shape (w, w), and of ``k(x, x)``."""
 
 
-def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Any, before: RowSums | None) -> RowSums:
+def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Items, before: RowSums | None) -> RowSums:
     """The sums with those of more rows, in blocks of a fixed size."""
     sweep = Sweep(EvaluatedMap(features), options["dtype"], str(options["device"]), features.width, None, 1)
     first, second, diag = before or (np.zeros(features.width), np.zeros((features.width,) * 2), 0.0)
@@ -36,7 +39,7 @@ def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Any, 
 
 
 def components_of(
-    features: FeatureMap, sums: RowSums, n: int, rows: Any, count: int | float | None, *, center: bool
+    features: FeatureMap, sums: RowSums, n: int, rows: Items, count: int | float | None, *, center: bool
 ) -> Components:
     """Components of ``n`` rows from their sums, with the scores of some of them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +15,9 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.box_preimage import PreimageInBox
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["PreimageMixin"]
 
@@ -30,7 +33,13 @@ class PreimageMixin(KernelEstimator):
     """
 
     def preimages(
-        self, codes: Any, *, bounds: Any = None, n_starts: int = 3, max_iter: int = 200, tol: float = 1e-9
+        self,
+        codes: ArrayLike,
+        *,
+        bounds: tuple[ArrayLike | None, ArrayLike | None] | None = None,
+        n_starts: int = 3,
+        max_iter: int = 200,
+        tol: float = 1e-9,
     ) -> Any:
         """Vectors within bounds whose features are nearest to what the codes decode to.
 
@@ -75,7 +84,7 @@ class PreimageMixin(KernelEstimator):
         return give_back(np.clip(found, low, high).astype(found.dtype), codes)
 
     @abstractmethod
-    def inverse_transform(self, codes: Any) -> Any:
+    def inverse_transform(self, codes: ArrayLike) -> Any:
         """Vectors, or weights on the training features."""
 
     @property
@@ -107,7 +116,7 @@ class PreimageMixin(KernelEstimator):
         """Weights of decoded features on the training features, shape (m, n)."""
 
 
-def _read_bounds(bounds: Any, width: int) -> tuple[np.ndarray, np.ndarray]:
+def _read_bounds(bounds: tuple[ArrayLike | None, ArrayLike | None] | None, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds, shape (d,) each, infinite where there is none."""
     if bounds is None:
         return np.full(width, -np.inf), np.full(width, np.inf)

@@ -12,6 +12,8 @@ from rkhs.losses import Loss
 from rkhs.models import path_values
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from rkhs.estimators.machine import DualRegressor
 
 __all__ = ["RegressionPath"]
@@ -74,7 +76,7 @@ class RegressionPath:
         )
         return np.stack([reader._to_output(reader.model_.outputs(values[:, s])) for s in range(len(self))])
 
-    def mean_squared_errors(self, X: Any, Y: Any) -> np.ndarray:
+    def mean_squared_errors(self, X: Any, Y: ArrayLike) -> np.ndarray:
         """Mean over all entries of the squared errors of every machine, shape (S,).
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,11 +19,14 @@ from rkhs.protocols import Solution
 from rkhs.solvers.linearised import Linearised
 from rkhs.spaces import Components, WholeSpace
 
+if TYPE_CHECKING:
+    from rkhs.estimators.arguments import Seed
+
 __all__ = ["robust_components"]
 
 
 def robust_components(
-    space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Any
+    space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Seed
 ) -> tuple[Components, RobustFacts, Solution]:
     """Maximise the mean loss of the scores in place of their variance.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
 
 import torch
 
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 
-def as_storage(storage: Any, name: str, allowed: tuple[str, ...], why: str = "") -> Storage | str:
+def as_storage(storage: str | Storage, name: str, allowed: tuple[str, ...], why: str = "") -> Storage | str:
     """Check the ``storage`` of an estimator.
 
     Parameters

@@ -18,6 +18,7 @@ from rkhs._core.files import atomic_path
 from rkhs.engines import ArrayRows, Rows, as_rows
 
 if TYPE_CHECKING:
+    from rkhs.estimators.arguments import Items
     from rkhs.estimators.base import KernelEstimator
 
 __all__ = [
@@ -75,7 +76,7 @@ def read_stream(model: KernelEstimator, X: Any) -> Rows:
     return rows
 
 
-def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
+def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Items], Tensor]) -> np.ndarray:
     """Results of a fitted model for rows of any origin, tile by tile, in the dtype of the training data.
 
     Parameters
@@ -106,7 +107,7 @@ def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Any], Tenso
     return np.concatenate([model._to_output(function(items[tile])) for tile in tiles(len(items), step)])
 
 
-def transform_rows(rows: Any, function: Callable[[np.ndarray], np.ndarray], step: int) -> np.ndarray:
+def transform_rows(rows: Items | Rows, function: Callable[[np.ndarray], np.ndarray], step: int) -> np.ndarray:
     """Stack what a function returns for tiles of rows.
 
     Parameters
@@ -132,7 +133,12 @@ def transform_rows(rows: Any, function: Callable[[np.ndarray], np.ndarray], step
 
 
 def transform_file(
-    model: Any, source: Any, path: str | os.PathLike[str], *, progress: bool = False, layer: int | None = None
+    model: KernelEstimator,
+    source: Items | Rows | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    progress: bool = False,
+    layer: int | None = None,
 ) -> tuple[int, int]:
     """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time.
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import Items, tensor_like
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
@@ -108,7 +108,7 @@ class ComponentsModel:
         """Number of components."""
         return len(self.variances)
 
-    def encode(self, items: Any) -> Tensor:
+    def encode(self, items: Items) -> Tensor:
         """Codes of items, shape (m, p)."""
         return self.encoder.of(self.map.raw(items))
 

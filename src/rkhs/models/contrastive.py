@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
+from rkhs._core.arrays import Items
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
@@ -77,7 +78,7 @@ class ContrastiveModel:
         """What items are read through."""
         return self.encoder.map
 
-    def encode(self, items: Any) -> Tensor:
+    def encode(self, items: Items) -> Tensor:
         """Codes of items, shape (m, p)."""
         return self.encoder.of(self.map.raw(items))
 

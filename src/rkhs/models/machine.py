@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import Items
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss
@@ -83,13 +84,13 @@ class MachineModel:
     loss: Loss | None = None
     one_output: bool = False
 
-    def raw(self, items: Any) -> list[Tensor]:
+    def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one a term."""
         if not self.map.whole:
             return [self.map.raw(items)]
         return self.kernel.grams(items, self.map.support(items) if isinstance(items, Tensor) else self.map.kept)
 
-    def values(self, items: Any, C: Tensor) -> Tensor:
+    def values(self, items: Items, C: Tensor) -> Tensor:
         """Coordinates (m, r) for coefficients of shape (n, r)."""
         return self.kernel.apply(self.raw(items), C)
 
