@@ -156,6 +156,45 @@ def test_left_out_gradients_and_slopes_by_finite_differences(seed: int, kernel: 
     torch.testing.assert_close(p.rows(some).values(U[some]), p.values(U)[some])
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=["mixed", "radial"])
+def test_the_start_is_the_best_support_where_it_beats_the_code_of_the_encoder(kernel: Kernel) -> None:
+    p = problem(3, kernel)
+    steps = (p.supports[None] - p.start[:, None]) / p.radius[:, None, None]
+    values = torch.stack([p.values(steps[:, j]) for j in range(len(p.supports))], 1)
+    plain = p.values(torch.zeros_like(p.start))
+    least, chosen = values.min(1)
+    found = p.nearest()
+    assert 0 < int((least < plain).sum()) < len(plain)
+    expected = torch.where((least < plain)[:, None], steps[torch.arange(len(chosen)), chosen], 0.0)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=["mixed", "radial"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_left_out_items_are_searched_among_the_other_supports(seed: int, kernel: Kernel) -> None:
+    p = left_out(seed, kernel)
+    steps = (p.supports[None] - p.start[:, None]) / p.radius[:, None, None]
+    values = torch.stack([p.values(steps[:, j]) for j in range(7)], 1).fill_diagonal_(torch.inf)
+    plain = p.values(torch.zeros_like(p.start))
+    least, chosen = values.min(1)
+    expected = torch.where((least < plain)[:, None], steps[torch.arange(7), chosen], 0.0)
+    assert (least < plain).any()
+    torch.testing.assert_close(p.nearest(), expected)
+
+
+def test_two_components_are_searched_from_all_training_codes() -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-1.0, 1.0, (400, 3))
+    X = np.sin(3.0 * Z @ rng.normal(size=(3, 20))) + 0.1 * rng.normal(size=(400, 20))
+    train, new = X[:250], X[250:]
+    model = KernelAutoencoder(2).fit(train)
+    searched = model.reconstruction_error(new).mean()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CodeRefinement, "nearest", lambda self, decoded=None: torch.zeros_like(self.start))
+        descended = model.reconstruction_error(new).mean()
+    assert searched < 0.95 * descended
+
+
 def test_kernels_of_finite_rank_are_refined_at_the_price_of_the_whole_diagonal() -> None:
     X, new = table(0, 60), table(0, 80)[60:]
     model = KernelAutoencoder(2, kernel="linear", output_kernel="same", reg=(1e-2, 1e-3), code_metric=0.0)

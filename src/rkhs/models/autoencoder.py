@@ -183,6 +183,11 @@ class AutoencoderModel:
         return free and known and len(self.layers) == 1 and self.rebuilt.own and self.reg[0] > 0.0
 
     @cached_property
+    def anchors_decoded(self) -> np.ndarray:
+        """What the decoder says at the codes that it is spread over, shape (n, r): refined codes are searched there."""
+        return self.last.of(torch.as_tensor(self.last.anchors)).numpy()
+
+    @cached_property
     def factor(self) -> tuple[np.ndarray, np.ndarray]:
         """Triangle and pivots of the power function; a model from a file computes them again."""
         if self.pricing.triangle is not None and self.pricing.pivots is not None:
@@ -234,7 +239,7 @@ class AutoencoderModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again from the training items."""
-        state = {name: value for name, value in vars(self).items() if name != "factor"}
+        state = {name: value for name, value in vars(self).items() if name not in ("factor", "anchors_decoded")}
         if self.map.kept is not None:
             state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
         return state

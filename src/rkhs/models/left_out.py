@@ -120,12 +120,15 @@ def _decoder_facts(
     errors = None
     facts["training_error"] = float(w @ ((T - fitted) ** 2).sum(1)) / total
     if left_out is not None and power is not None:
-        steps, U = Phi / P.diagonal()[:, None], torch.zeros_like(left_out)
+        steps = Phi / P.diagonal()[:, None]
         radius = (power / model.reg[0]).sqrt() if model.reg[0] > 0.0 else torch.zeros_like(power)
         problem = LeftOutRefinement(
             layer.kernel, Z, Phi, T, left_out, radius, model.pricing.total, b, own=P, steps=steps, own_linear=moved
         )
-        errors = problem.errors(U if refine is None else PreimageDescent(*refine).solve(problem, U))
+        if refine is None:
+            errors = problem.errors(torch.zeros_like(left_out))
+        else:
+            errors = problem.errors(PreimageDescent(*refine).solve(problem, problem.nearest(fitted)))
         facts["leave_one_out_error"] = float(w @ errors) / total
     return facts, errors
 

@@ -84,25 +84,26 @@ def refined_codes(model: AutoencoderModel, items: Any, raw: Tensor, codes: Tenso
         model.pricing.total,
         None if layer.linear is None else tensor_like(layer.linear, raw),
     )
-    return problem.codes(solver.solve(problem, torch.zeros_like(codes)))
+    return problem.codes(solver.solve(problem, problem.nearest(tensor_like(model.anchors_decoded, raw))))
 
 
 def _refined_on_anchors(model: AutoencoderModel, items: Tensor, codes: Tensor, solver: PreimageDescent) -> Tensor:
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
     layer = model.layers[0]
     kernel, anchors, coefficients = layer.kernel, *(tensor_like(a, codes) for a in (layer.anchors, layer.coefficients))
-    linear, goal = tensor_like(layer.linear, codes), model.rebuilt.encode(items)
+    linear, goal, decoded = tensor_like(layer.linear, codes), model.rebuilt.encode(items), model.anchors_decoded
+    decoded = tensor_like(decoded, codes)
     if model.pricing.directions is not None:
         leading = tensor_like(model.pricing.directions, codes)
-        goal, coefficients, linear = goal @ leading, coefficients @ leading, linear @ leading
+        goal, decoded = goal @ leading, decoded @ leading
+        coefficients, linear = coefficients @ leading, linear @ leading
     radius = (model.kernel._diag(items) / model.reg[0]).sqrt()
-    said = torch.addmm(kernel._gram(anchors) @ coefficients, anchors, linear[:-1]).add_(linear[-1])
     parts = []
     for rows in torch.arange(len(codes), device=codes.device).split(_TILE):
         problem = CodeRefinement(
             kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model.pricing.total, linear
         )
-        parts.append(problem.codes(solver.solve(problem, problem.nearest(said))))
+        parts.append(problem.codes(solver.solve(problem, problem.nearest(decoded))))
     return torch.cat(parts) if parts else codes
 
 

@@ -96,21 +96,25 @@ class CodeRefinement:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
         return self.state(U)[:2]
 
-    def nearest(self, said: Tensor | None = None) -> Tensor:
+    def nearest(self, decoded: Tensor | None = None) -> Tensor:
         """Steps to start from, shape (m, p): to the support of least objective, where that is below the encoder's code.
 
-        Where codes may go far, descent from the code of the encoder ends in the nearest of many valleys. ``said`` is
-        what the supports decode to, shape (n, r); O(m n (p + r)).
+        Where codes may go far, descent from the code of the encoder ends in the nearest of many valleys. ``decoded`` is
+        what the supports decode to, shape (n, r), computed if not given; O(m n (p + r)).
         """
-        if said is None:
-            said = self._decoded(self.supports, self.kernel._gram(self.supports))
-        cost = squared_distances(self.goal, said).div_(2.0 * self.n)
+        if decoded is None:
+            decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
+        cost = self._missed(decoded).div_(2.0 * self.n)
         reach = divisor(self.radius * self.radius)
         cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
         zero = torch.zeros_like(U)
         return torch.where((least < self.values(zero))[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
+
+    def _missed(self, decoded: Tensor) -> Tensor:
+        """Squared distance of each item to what each support decodes to, shape (m, n)."""
+        return squared_distances(self.goal, decoded)
 
     def state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Objective and gradient of each row, and the slopes of a radial kernel, which the step needs too."""
@@ -207,6 +211,16 @@ class LeftOutRefinement(CodeRefinement):
             steps=self.steps[index],
             own_linear=beside,
         )
+
+    def _missed(self, decoded: Tensor) -> Tensor:
+        """As with all items, but less the share of each item in what the supports say; its own support is left out."""
+        share = self.own @ self.kernel._gram(self.supports)
+        if self.own_linear is not None:
+            share.addmm_(self.own_linear[:, :-1], self.supports.mT).add_(self.own_linear[:, -1:])
+        beside = (self.goal * self.steps).sum(1, keepdim=True) - self.steps @ decoded.mT
+        missed = super()._missed(decoded).add_(2.0 * share * beside)
+        missed.addcmul_(share * share, (self.steps * self.steps).sum(1, keepdim=True)).clamp_min_(0.0)
+        return missed.fill_diagonal_(torch.inf)
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
         share = (K * self.own).sum(1)
