@@ -91,8 +91,8 @@ def _refined_on_anchors(model: AutoencoderModel, items: Tensor, codes: Tensor, s
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
     layer = model.layers[0]
     kernel, anchors, coefficients = layer.kernel, *(tensor_like(a, codes) for a in (layer.anchors, layer.coefficients))
-    linear, goal, decoded = tensor_like(layer.linear, codes), model.rebuilt.encode(items), model.anchors_decoded
-    decoded = tensor_like(decoded, codes)
+    linear, goal = tensor_like(layer.linear, codes), model.rebuilt.encode(items)
+    decoded = tensor_like(model.anchors_decoded, codes)
     if model.pricing.directions is not None:
         leading = tensor_like(model.pricing.directions, codes)
         goal, decoded = goal @ leading, decoded @ leading
