@@ -34,7 +34,7 @@ TO_SPLIT = {
     "src/rkhs/estimators/machine.py",
 }
 
-ANY_SHARE = 0.09  # of the parameters of estimators and models that may still be anything
+ANY_SHARE = 0.05  # of the parameters of estimators and models that may still be anything
 
 # The packages whose public names are mathematics: formulas there come from somewhere and say from where.
 MATHEMATICS = [

@@ -136,3 +136,11 @@ def test_rows_of_weight_zero_of_a_gram_matrix(small: np.ndarray) -> None:
     np.testing.assert_allclose(model.transform(rows), codes, atol=1e-6)
     np.testing.assert_allclose(model.decode(codes, rows).distances, explicit.decode(codes, new).distances, atol=1e-6)
     np.testing.assert_allclose(model.reconstruction_error(rows), explicit.reconstruction_error(new), atol=1e-6)
+
+
+def test_vectors_as_targets_of_a_gram_matrix_lose_rows_of_weight_zero_and_no_columns(small: np.ndarray) -> None:
+    X, Y, w = small[:, :2], small[:, 2:], np.ones(30)
+    w[:3] = 0.0
+    model = KernelAutoencoder(2, kernel="precomputed", output_kernel=Gaussian(0.5), reg=1e-2)
+    kept = fit(model, Gaussian(0.1)(X[3:]), targets=Y[3:])
+    np.testing.assert_allclose(fit(clone(model), Gaussian(0.1)(X), targets=Y, sample_weight=w).codes_, kept.codes_)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rkhs._core.arrays import Items
-from rkhs.engines import Checkpoint
+from rkhs.engines import Checkpoint, Engine
+from rkhs.features import Storage
 from rkhs.kernels import Kernel, OperatorKernel
+from rkhs.losses import Loss
 
-__all__ = ["CheckpointLike", "Items", "KernelLike", "OperatorKernelLike", "Seed"]
+__all__ = [
+    "CheckpointLike",
+    "Device",
+    "Dtype",
+    "EngineLike",
+    "Items",
+    "KernelLike",
+    "LossLike",
+    "OperatorKernelLike",
+    "Seed",
+    "StorageLike",
+]
 
 KernelLike = str | Kernel | Callable[..., float]
 """A name, a kernel, or a function of two items."""
@@ -25,3 +39,18 @@ CheckpointLike = str | os.PathLike[str] | Checkpoint | None
 
 Seed = int | np.random.RandomState | None
 """Of random numbers."""
+
+LossLike = Loss | Literal["squared", "squared_epsilon_insensitive", "epsilon_insensitive", "huber"]
+"""Of a residual."""
+
+StorageLike = Storage | Literal["dense"]
+"""How Gram matrices are kept."""
+
+EngineLike = Engine | Literal["serial", "threads", "dask"] | None
+"""Who computes blocks of rows."""
+
+Device = Literal["cpu", "auto", "cuda", "mps"]
+"""Where a fit is computed."""
+
+Dtype = Literal["float64", "float32"]
+"""Precision of a computation."""

@@ -25,13 +25,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import Items, as_numpy, to_tensor
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.run import Run
@@ -175,7 +175,7 @@ def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndar
         return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
-def _groups(items: Any, weights: Tensor | None) -> np.ndarray:
+def _groups(items: Items, weights: Tensor | None) -> np.ndarray:
     """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows.
 
     So a row and its copies are held out together, and weights and repeated rows lead to the same choice.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import check_items, give_back, to_tensor
+from rkhs._core.arrays import Items, check_items, give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
@@ -21,6 +21,9 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models import FINE, AutoencoderModel, Goal
 from rkhs.outputs import OutputSpace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["FittedAutoencoder"]
 
@@ -122,20 +125,20 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
             encode_tiles(self, X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X
         )
 
-    def _shown_codes(self, items: Any) -> Tensor:
+    def _shown_codes(self, items: Items) -> Tensor:
         """Codes as users see them, of items in the form that the kernel reads."""
         return self.model_.shown(self._encode(items, self._cross_gram(items))[self.model_.narrowest])
 
-    def _encode(self, items: Any, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
+    def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
         onto = self.constraint if self.renormalize else "none"
         return self.model_.encode(items, raw, onto=onto, refine=self._steps if refined and self._refines else None)
 
-    def _read_codes(self, codes: Any) -> Tensor:
+    def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)
         return self.model_.read(super()._read_codes(codes))
 
-    def inverse_transform(self, codes: Any) -> Any:
+    def inverse_transform(self, codes: ArrayLike) -> Any:
         """Decode codes.
 
         Parameters
@@ -162,7 +165,13 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         return self.model_.rebuilt.decode(self.model_.decode(Z))
 
     def decode(
-        self, codes: Any, candidates: Any = None, *, by: str = "auto", diag: Any = None, n_best: int | None = None
+        self,
+        codes: ArrayLike,
+        candidates: Items | None = None,
+        *,
+        by: Literal["auto", "codes", "features"] = "auto",
+        diag: ArrayLike | None = None,
+        n_best: int | None = None,
     ) -> Ranking:
         """Rank candidates by their distance to what the codes decode to, or to the codes themselves.
 
@@ -198,7 +207,9 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         U = self.model_.decode(self._read_codes(codes))
         return rank(self.model_.rebuilt.distances(U, self._read_goal(candidates, "candidates", diag)), n_best)
 
-    def reconstruction_error(self, X: Any, *, targets: Any = None, diag: Any = None, codes: Any = None) -> np.ndarray:
+    def reconstruction_error(
+        self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
+    ) -> np.ndarray:
         """Squared reconstruction error of each item.
 
         Parameters
@@ -238,12 +249,12 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         U = self.model_.decode(self._encode(items, raw, refined=False)[self.model_.narrowest])
         return self._finite(self.model_.rebuilt.errors(U, self._own_goal(items, raw, None)))
 
-    def _target_spread(self, X: Any, *, diag: Any = None) -> np.ndarray:
+    def _target_spread(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Squared distance of each item to the mean of the training items, shape (m,); see :meth:`decode`."""
         items = self._read_new(X)
         return self._finite(self.model_.rebuilt.spread(self._own_goal(items, self._cross_gram(items), diag)))
 
-    def _own_goal(self, items: Any, raw: Tensor, diag: Any) -> Goal:
+    def _own_goal(self, items: Items, raw: Tensor, diag: ArrayLike | None) -> Goal:
         """Items as their own targets."""
         rebuilt = self.model_.rebuilt
         if not rebuilt.own:
@@ -251,7 +262,7 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         gram = rebuilt.kernel is not None and rebuilt.kernel.domain == "gram"
         return self.model_.own_goal(items, raw, self._gram_diagonal(diag, raw) if gram else None)
 
-    def _read_goal(self, given: Any, name: str, diag: Any) -> Goal:
+    def _read_goal(self, given: Items | None, name: str, diag: ArrayLike | None) -> Goal:
         """Targets or candidates that a user gives; None: the training targets."""
         rebuilt, kernel = self.model_.rebuilt, self.model_.rebuilt.kernel
         if kernel is None:

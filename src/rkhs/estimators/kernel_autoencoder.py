@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -26,6 +27,22 @@ from rkhs.estimators.storage import announce_dense, announce_features, as_storag
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from numpy.typing import ArrayLike
+
+    from rkhs.estimators.arguments import (
+        CheckpointLike,
+        Device,
+        Dtype,
+        EngineLike,
+        Items,
+        KernelLike,
+        LossLike,
+        Seed,
+        StorageLike,
+    )
 
 __all__ = ["KernelAutoencoder"]
 
@@ -244,43 +261,43 @@ class KernelAutoencoder(FittedAutoencoder):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | Sequence[int] = 2,
         *,
-        kernel: Any = "auto",
-        decoder_kernel: Any = "auto",
-        output_kernel: Any = None,
-        linear_part: str = "auto",
-        loss: Any = "squared",
-        operators: Any = None,
-        reg: Any = None,
+        kernel: KernelLike = "auto",
+        decoder_kernel: KernelLike | tuple[KernelLike, ...] = "auto",
+        output_kernel: KernelLike | None = None,
+        linear_part: Literal["auto", "kernel", "free"] = "auto",
+        loss: LossLike = "squared",
+        operators: Sequence[ArrayLike | None] | None = None,
+        reg: Literal["auto"] | float | Sequence[float] | None = None,
         center: bool = True,
         scale: bool = True,
-        columns: str = "raw",
-        solver: str = "lbfgs",
+        columns: Literal["raw", "scaled"] = "raw",
+        solver: Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"] = "lbfgs",
         learning_rate: float | None = None,
         batch_size: int = 1024,
         coefficient_share: float = 0.25,
-        constraint: str = "none",
+        constraint: Literal["none", "sphere", "ball", "whiten", "soft"] = "none",
         softness: float = 1.0,
         renormalize: bool = False,
         noise_std: float = 0.0,
         n_copies: int = 1,
-        init: str = "kpca",
+        init: Literal["kpca", "random"] = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-4,
         warm_start: bool = False,
         refine: bool = True,
         code_metric: float = 0.75,
-        storage: Any = "dense",
-        engine: Any = None,
-        address: Any = None,
+        storage: StorageLike = "dense",
+        engine: EngineLike = None,
+        address: str | Client | None = None,
         n_jobs: int | None = None,
-        checkpoint: Any = None,
-        psd: str = "clip",
-        random_state: Any = None,
-        device: str = "cpu",
-        dtype: str = "float64",
+        checkpoint: CheckpointLike = None,
+        psd: Literal["clip", "raise"] = "clip",
+        random_state: Seed = None,
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -303,7 +320,9 @@ class KernelAutoencoder(FittedAutoencoder):
         self.psd, self.random_state = psd, random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 
-    def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoder:
+    def fit(
+        self, X: Any, y: Any = None, *, targets: Items | None = None, sample_weight: ArrayLike | None = None
+    ) -> KernelAutoencoder:
         """Fit the layers.
 
         Parameters
@@ -354,7 +373,14 @@ class KernelAutoencoder(FittedAutoencoder):
         return super()._kernel_for(X)
 
     def _read(
-        self, run: Run, settings: Settings, X: Any, targets: Any, sample_weight: Any, *, drop: bool = True
+        self,
+        run: Run,
+        settings: Settings,
+        X: Any,
+        targets: Items | None,
+        sample_weight: ArrayLike | None,
+        *,
+        drop: bool = True,
     ) -> Training:
         """Items, targets and weights, checked; rows of weight zero go, unless they are to stay."""
         kernel, output, stored = settings.kernel, settings.output_kernel, not isinstance(settings.storage, str)
@@ -388,7 +414,7 @@ class KernelAutoencoder(FittedAutoencoder):
         advice = "Use fewer landmarks or features, or linear_part='kernel'"
         return run.announce(rows_estimate(settings, n, columns, outputs), advice)
 
-    def _read_targets(self, targets: Any, settings: Settings, n: int) -> Any:
+    def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         """The targets in the form that the output reads."""
         output = settings.output_kernel
         if self.column_scales_ is not None:

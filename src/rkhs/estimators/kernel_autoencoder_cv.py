@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
@@ -21,6 +22,12 @@ from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.training import Training
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from sklearn.model_selection import BaseCrossValidator
+
+    from rkhs.estimators.arguments import Device, Dtype, Items, KernelLike, LossLike, Seed
 
 __all__ = ["KernelAutoencoderCV"]
 
@@ -112,28 +119,28 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int | Sequence[int] = 2,
         *,
-        kernel: Any = "auto",
-        decoder_kernel: Any = "auto",
-        output_kernel: Any = None,
-        linear_part: str = "auto",
-        kernels: Any = None,
-        decoder_kernels: Any = None,
-        regs: Any = None,
-        cv: Any = 5,
+        kernel: KernelLike = "auto",
+        decoder_kernel: KernelLike | tuple[KernelLike, ...] = "auto",
+        output_kernel: KernelLike | None = None,
+        linear_part: Literal["auto", "kernel", "free"] = "auto",
+        kernels: Sequence[KernelLike] | None = None,
+        decoder_kernels: Sequence[KernelLike | tuple[KernelLike, ...]] | None = None,
+        regs: Sequence[float | Sequence[float]] | None = None,
+        cv: int | Sequence[tuple[ArrayLike, ArrayLike]] | BaseCrossValidator = 5,
         center: bool = True,
         scale: bool = True,
-        columns: str = "raw",
-        loss: Any = "squared",
+        columns: Literal["raw", "scaled"] = "raw",
+        loss: LossLike = "squared",
         refine: bool = True,
         code_metric: float = 0.75,
         max_iter: int = 500,
         tol: float = 1e-4,
-        psd: str = "clip",
-        random_state: Any = None,
-        device: str = "cpu",
-        dtype: str = "float64",
+        psd: Literal["clip", "raise"] = "clip",
+        random_state: Seed = None,
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -159,7 +166,9 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, targets: Any = None, sample_weight: Any = None) -> KernelAutoencoderCV:
+    def fit(
+        self, X: Any, y: Any = None, *, targets: Items | None = None, sample_weight: ArrayLike | None = None
+    ) -> KernelAutoencoderCV:
         """Choose the parameters, then fit on all data; arguments as in :meth:`KernelAutoencoder.fit`.
 
         Parameters
@@ -227,7 +236,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         return model
 
     def _read(
-        self, model: KernelAutoencoder, X: Any, targets: Any, sample_weight: Any
+        self, model: KernelAutoencoder, X: Any, targets: Items | None, sample_weight: ArrayLike | None
     ) -> tuple[Settings, Training, list[tuple[float, ...]]]:
         """Training data to be cut into folds, rows of weight zero among them, and the path of regularisers."""
         settings = model._read_settings(X, refined=bool(self.refine) and targets is None)
@@ -254,7 +263,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
 _CHOICE = ("settings_", "regs_", "errors_", "best_index_")
 
 
-def _given(model: Any, name: str) -> list[Any]:
+def _given(model: KernelAutoencoderCV, name: str) -> list[Any]:
     many = getattr(model, f"{name}s")
     if many is None:
         return [getattr(model, name)]

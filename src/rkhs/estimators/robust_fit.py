@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -76,7 +77,7 @@ class RobustFit:
     n_rounds: int
     settled: bool
 
-    def score_items(self, X: Any, *, diag: Any = None) -> np.ndarray:
+    def score_items(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers.
 
         Parameters
@@ -127,6 +128,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from sklearn.datasets import load_iris
     >>> from rkhs import KernelAutoencoder, fit_robust
     >>> X = load_iris().data
@@ -188,7 +190,7 @@ def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
     return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy
 
 
-def _check_model(model: Any) -> None:
+def _check_model(model: KernelAutoencoder) -> None:
     if not isinstance(model, KernelAutoencoder):
         raise InputError(f"model must be a KernelAutoencoder; got a {type(model).__name__}")
     widths = model.n_components if isinstance(model.n_components, (tuple, list)) else (model.n_components,)
@@ -251,5 +253,5 @@ def _positions(X: Any, rows: np.ndarray) -> Any:
     return _safe_indexing(as_numpy(X), rows)
 
 
-def _errors_of(model: KernelAutoencoder, X: Any, diag: Any) -> np.ndarray:
+def _errors_of(model: KernelAutoencoder, X: Any, diag: ArrayLike | None) -> np.ndarray:
     return model.reconstruction_error(X, diag=diag).clip(0.0)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rkhs._core.arrays import Items
 from rkhs._core.checks import check_count, check_methods
 from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking
 
 __all__ = ["BestCandidates", "decode_chunks"]
+
+
+class Decoding(Protocol):
+    """What ranks candidates: KernelAutoencoder, KernelPCA, DeepRKM."""
+
+    @property
+    def decode(self) -> Callable[..., Ranking]:
+        """From codes and candidates."""
+        ...
 
 
 class BestCandidates:
@@ -32,7 +43,7 @@ class BestCandidates:
         self.seen = 0
         self.ranking: Ranking | None = None
 
-    def add(self, model: Any, codes: Any, chunk: Any, **options: Any) -> np.ndarray:
+    def add(self, model: Decoding, codes: ArrayLike, chunk: Items, **options: Any) -> np.ndarray:
         """Rank a chunk and keep the best; ties go to the earlier candidate.
 
         Parameters
@@ -67,7 +78,9 @@ class BestCandidates:
         return np.unique(indices)
 
 
-def decode_chunks(model: Any, codes: Any, chunks: Iterable[Any], *, n_best: int = 10, **options: Any) -> Ranking:
+def decode_chunks(
+    model: Decoding, codes: ArrayLike, chunks: Iterable[Items], *, n_best: int = 10, **options: Any
+) -> Ranking:
     """Rank candidates that arrive in chunks, such as a library too large for memory.
 
     Parameters
@@ -102,6 +115,7 @@ def decode_chunks(model: Any, codes: Any, chunks: Iterable[Any], *, n_best: int 
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import ArrayLike
     >>> from rkhs import KernelPCA
     >>> from rkhs.estimators import decode_chunks
     >>> X = np.random.default_rng(0).normal(size=(20, 2))

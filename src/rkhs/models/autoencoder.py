@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import factorize, positive_part
 from rkhs.constraints import Ball, Constraint, Sphere
@@ -138,13 +138,12 @@ class AutoencoderModel:
         """The decoder of the last hidden layer."""
         return self.layers[-1]
 
-    def rows(self, items: Any, raw: Tensor) -> Tensor:
+    def rows(self, items: Items, raw: Tensor) -> Tensor:
         """What the free linear part reads: vectors, or kernel values with the training items."""
-        rows: Tensor = items if self.kernel.domain == "vectors" else raw
-        return rows
+        return items if self.kernel.domain == "vectors" and isinstance(items, Tensor) else raw
 
     def encode(
-        self, items: Any, raw: Tensor, *, onto: str = "none", refine: tuple[int, float] | None = None
+        self, items: Items, raw: Tensor, *, onto: str = "none", refine: tuple[int, float] | None = None
     ) -> list[Tensor]:
         """Codes of every hidden layer from items and their raw features of shape (m, w).
 
@@ -214,7 +213,7 @@ class AutoencoderModel:
         K[order[:, None], order[None, :]] = T @ T.mT
         return K
 
-    def new_diagonal(self, items: Any, raw: Tensor) -> Tensor:
+    def new_diagonal(self, items: Items, raw: Tensor) -> Tensor:
         """``k(x, x)`` of new items, shape (m,); for Gram matrices the constant of the training items."""
         if self.kernel.domain != "gram":
             return self.kernel._diag(items).to(raw)
@@ -222,15 +221,15 @@ class AutoencoderModel:
         assert constant is not None
         return raw.new_full((len(raw),), constant)
 
-    def own_rows(self, items: Any, raw: Tensor) -> Tensor:
+    def own_rows(self, items: Items, raw: Tensor) -> Tensor:
         """The items as their own targets: vectors, or kernel values with the training targets."""
         kernel = self.rebuilt.kernel
         if kernel is None:
-            rows: Tensor = items
-            return rows
+            assert isinstance(items, Tensor)
+            return items
         return raw if kernel == self.kernel else kernel._gram(items, self.map.support(raw)).to(raw)
 
-    def own_goal(self, items: Any, raw: Tensor, diagonal: Tensor | None = None) -> Goal:
+    def own_goal(self, items: Items, raw: Tensor, diagonal: Tensor | None = None) -> Goal:
         """The items as their own targets; ``diagonal`` is ``k(x, x)`` where a Gram matrix is read."""
         kernel, rows = self.rebuilt.kernel, self.own_rows(items, raw)
         if kernel is None:
