@@ -128,7 +128,6 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from sklearn.datasets import load_iris
     >>> from rkhs import KernelAutoencoder, fit_robust
     >>> X = load_iris().data

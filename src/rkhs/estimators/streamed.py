@@ -115,7 +115,6 @@ def decode_chunks(
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from rkhs import KernelPCA
     >>> from rkhs.estimators import decode_chunks
     >>> X = np.random.default_rng(0).normal(size=(20, 2))
