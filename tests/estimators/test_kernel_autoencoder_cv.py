@@ -100,6 +100,7 @@ def test_command_line_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture
     for params, match in [
         ({"regs": []}, "regs must be a sequence of"),
         ({"regs": [0.0]}, "reg of the last layer"),
+        ({"regs": [np.nan]}, "regs: reg must be >= 0"),
         ({"kernels": []}, "kernels must be a sequence"),
         ({"decoder_kernels": "gaussian"}, "decoder_kernels must be a sequence"),
         ({"regs": [(1e-2, 1e-2, 1e-2)]}, "one a layer"),

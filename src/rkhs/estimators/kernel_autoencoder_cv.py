@@ -13,7 +13,7 @@ from sklearn.base import MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.checks import check_folds, check_list
+from rkhs._core.checks import check_folds, check_list, naming
 from rkhs._core.errors import ColumnWarning, InputError
 from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
 from rkhs.estimators.autoencoder_fit import fit_dense
@@ -243,7 +243,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         path = list(settings.candidates)
         if self.regs is not None:
             given = check_list(self.regs, "regs", "regularisers")
-            path = [model.set_params(reg=reg)._read_settings(X, refined=False).reg for reg in given]
+            with naming("regs"):
+                path = [model.set_params(reg=reg)._read_settings(X, refined=False).reg for reg in given]
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         with model._running(X, targets, sample_weight) as run:

@@ -269,15 +269,17 @@ def _tolerance(case: Case, model: Any, name: str, rows: Any, whole: Any) -> floa
     base = 1e-3 if single else 1e-7
     if name == "predict" and type(model).__name__ == "InputOutputKernelRegressor":
         return None  # the nearest candidate, which ties decide
-    if isinstance(rows, list) or hasattr(whole, "distances"):
+    if isinstance(rows, list):
         return base
     eps = np.finfo(np.float32 if single else np.float64).eps
     moved = rows * (1.0 + eps * case.rng.choice([-1.0, 1.0], size=rows.shape))
     found = case.call(f"{name} of rows moved by a digit", getattr(model, name), moved, may_name=DATA)
-    if not found.answered or np.shape(found.value) != np.shape(whole):
+    if not found.answered:
         return base
-    far = float(np.abs(np.asarray(found.value, dtype=float) - np.asarray(whole, dtype=float)).max(initial=0.0))
-    return base + 100.0 * far / max(values.typical(np.asarray(whole, dtype=float)), 1e-300)
+    a, b = (np.asarray(getattr(value, "distances", value), dtype=float) for value in (found.value, whole))
+    if a.shape != b.shape:
+        return base
+    return base + 100.0 * float(np.abs(a - b).max(initial=0.0)) / max(values.typical(b), 1e-300)
 
 
 def _codes_of_training_rows(case: Case, model: Any, plan: Plan) -> None:

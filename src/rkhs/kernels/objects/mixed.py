@@ -214,7 +214,7 @@ def _cell(value: Any, row: int, column: int, name: bool) -> Any:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
         number = math.inf
     if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
         raise InputError(
