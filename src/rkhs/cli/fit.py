@@ -87,16 +87,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
 
 
-def add_fit_options(parser: argparse.ArgumentParser) -> None:
+def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True) -> None:
     """Declare the options that say what is fitted, and to what kind of table.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
+    components : bool, default=True
+        Whether the number of components is one of them.
     """
     parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; rkhs fit --help lists them")
-    parser.add_argument("--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder")
+    if components:
+        parser.add_argument(
+            "--n-components", metavar="P", help="dimension of the codes; 10,2,10 for a deep autoencoder"
+        )
     parser.add_argument(
         "--set",
         metavar="PARAM=VALUE",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.columns import add_scale_option, column_sentences
-from rkhs.cli.fit import build_estimator
-from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
+from rkhs.cli.columns import column_sentences
+from rkhs.cli.fit import add_fit_options, build_estimator
+from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
 
@@ -47,24 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=column,
         help="column shown by colour: numbers, or at most 20 classes; whole numbers of at most ten values are classes",
     )
-    parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
-    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; see rkhs fit --help")
-    parser.add_argument(
-        "--set",
-        metavar="PARAM=VALUE",
-        action="append",
-        default=[],
-        help="set any parameter of the estimator; may be given several times",
-    )
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="seed of all random numbers; the same seed gives the same map"
-    )
-    parser.add_argument("--gram", action="store_true", help="the input is a square Gram matrix")
-    parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
-    )
-    add_scale_option(parser)
-    add_drop_option(parser)
+    add_fit_options(parser, components=False)
     add_input_options(parser)
 
 
