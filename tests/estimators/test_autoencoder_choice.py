@@ -186,9 +186,7 @@ def test_every_kind_of_input_can_choose() -> None:
 def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = []
     fit = autoencoder_choice._fitted
-    monkeypatch.setattr(
-        autoencoder_choice, "_fitted", lambda f, s, t, last: fitted.append(len(t)) or fit(f, s, t, last)
-    )
+    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda f, s, t, *a: fitted.append(len(t)) or fit(f, s, t, *a))
     monkeypatch.setattr(autoencoder_choice, "_MOST_FOR_FEATURES", 100)
     X = noise(210)
     KernelAutoencoder(1).fit(X)
@@ -201,9 +199,7 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
     tolerances = []
     fit = autoencoder_choice._fitted
-    monkeypatch.setattr(
-        autoencoder_choice, "_fitted", lambda f, s, t, last: tolerances.append(s.tol) or fit(f, s, t, last)
-    )
+    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda f, s, t, *a: tolerances.append(s.tol) or fit(f, s, t, *a))
     monkeypatch.setattr(autoencoder_choice, "_PLENTY", 100)
     monkeypatch.setattr(autoencoder_choice, "_MANY", 100)
     many = KernelAutoencoder(3).fit(noise(101))

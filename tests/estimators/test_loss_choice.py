@@ -12,9 +12,9 @@ from sklearn.datasets import load_diabetes, load_wine
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, load, save
 from rkhs._core.errors import InputError
 from rkhs.estimators import autoencoder_fit
-from rkhs.estimators.loss_choice import typical_norm
 from rkhs.kernels import Gaussian, Linear
 from rkhs.losses import EpsilonInsensitive, Huber, as_loss
+from rkhs.selection.loss_scale import typical_norm
 
 
 def standardised(X: np.ndarray) -> np.ndarray:

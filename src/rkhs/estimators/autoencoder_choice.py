@@ -31,15 +31,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, as_numpy, to_tensor
+from rkhs._core.arrays import Items, as_numpy
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Precomputed
-from rkhs.losses import Squared
-from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal
-from rkhs.models.left_out import left_out_facts
+from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
 
 if TYPE_CHECKING:
@@ -81,7 +79,7 @@ class Choice:
     compared: Compared = field(default_factory=Compared)
 
 
-def choose(fit: FitFunction, settings: Settings, training: Training, gram: Tensor | None = None) -> Choice:
+def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, gram: Tensor | None = None) -> Choice:
     """Choose one regulariser a layer, if it is not known.
 
     ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
@@ -108,12 +106,12 @@ def choose(fit: FitFunction, settings: Settings, training: Training, gram: Tenso
     models: list[AutoencoderModel | None] = []
     measured_all = True
     if _can_leave_out(settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
-        found, models = _left_out_errors(fit, settings, training, backwards=many)
+        found, models = _left_out_errors(fit, settings, training, run, backwards=many)
         weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
         errors_of = [
-            path_errors(fit, settings, candidates, training, *part, backwards=backwards, rough=not plenty)
+            path_errors(fit, settings, candidates, training, run, *part, backwards=backwards, rough=not plenty)
             for part in parts
         ]
         found = np.concatenate(errors_of, 1)
@@ -128,7 +126,7 @@ def choose(fit: FitFunction, settings: Settings, training: Training, gram: Tenso
     chosen = int(np.argmax(level))  # the first is the strongest
     held_out = float(np.nanmin(errors))
     if models:
-        again = path_errors(fit, settings, candidates[chosen : chosen + 1], training, *parts[0], rough=True)
+        again = path_errors(fit, settings, candidates[chosen : chosen + 1], training, run, *parts[0], rough=True)
         held_out = float(again.mean())
     start = models[chosen] if models and settings.init == "kpca" else None
     return Choice(replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out))
@@ -141,7 +139,7 @@ def _can_leave_out(settings: Settings, training: Training) -> bool:
 
 
 def _left_out_errors(
-    fit: FitFunction, settings: Settings, training: Training, *, backwards: bool
+    fit: FitFunction, settings: Settings, training: Training, run: Run, *, backwards: bool
 ) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
     """Errors of all rows, each left out, a line a candidate, and the models."""
     compared, count = _compared_settings(settings, rough=True), len(settings.candidates)
@@ -150,18 +148,16 @@ def _left_out_errors(
 
     def measure(k: int) -> np.ndarray:
         nonlocal last
-        models[k] = last = _fitted(fit, replace(compared, reg=settings.candidates[k]), training, last)
-        return left_out_errors(last, compared)
+        models[k] = last = _fitted(fit, replace(compared, reg=settings.candidates[k]), training, run, last)
+        return left_out_errors(last, compared, run)
 
     return _walk(measure, count, np.full(len(training), 1.0 / len(training)), backwards=backwards), models
 
 
-def left_out_errors(model: AutoencoderModel, settings: Settings) -> np.ndarray:
+def left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
     """Squared errors of the training items, each left out in turn, in the units of the data."""
-    Z = to_tensor(model.layers[0].anchors, **settings.options)
     refine = settings.refinement if model.refinable else None
-    options = {"squared": isinstance(settings.loss, Squared), "plain": True, "center": settings.center}
-    errors = left_out_facts(model, Z, model.training_gram(Z), refine=refine, **options)[1]
+    errors = left_out_facts(model, run.options, plain=True, refine=refine)[1]
     assert errors is not None
     return errors.cpu().numpy() * model.rebuilt.output.factor**2
 
@@ -194,6 +190,7 @@ def path_errors(
     settings: Settings,
     candidates: Sequence[tuple[float, ...]],
     training: Training,
+    run: Run,
     train: np.ndarray,
     test: np.ndarray,
     *,
@@ -206,9 +203,9 @@ def path_errors(
     def measure(k: int) -> np.ndarray:
         nonlocal last
         part = training.part(train)
-        last = _fitted(fit, replace(compared, reg=candidates[k]), part, last)
+        last = _fitted(fit, replace(compared, reg=candidates[k]), part, run, last)
         assert part.kept is not None
-        return _errors_of(last, compared, training, test, part.kept)
+        return _errors_of(last, compared, run, training, test, part.kept)
 
     return _walk(measure, len(candidates), training.weights_of(test), backwards=backwards)
 
@@ -217,25 +214,25 @@ def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
     """Settings of models that are compared; ``rough``: less exact ones."""
     tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
     found = replace(settings, candidates=(), weaker=(), tol=tol, steps=ROUGH if rough else settings.steps)
-    return replace(found, code_metric=0.0, n_init=1, verbose=0, random_state=0)
+    return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 
 def _fitted(
-    fit: FitFunction, settings: Settings, training: Training, last: AutoencoderModel | None
+    fit: FitFunction, settings: Settings, training: Training, run: Run, last: AutoencoderModel | None
 ) -> AutoencoderModel:
     """A model whose fit starts where the last one ended."""
-    found = fit(settings, training, Run(settings.name, settings.options, settings.psd, 0), last)
+    found = fit(settings, training, Run(run.name, run.options, run.psd, 0), last)
     if not np.isfinite(found.solution.value):
         raise InputError("the objective is not finite")
     return found.model
 
 
 def _errors_of(
-    model: AutoencoderModel, settings: Settings, training: Training, test: np.ndarray, train: np.ndarray
+    model: AutoencoderModel, settings: Settings, run: Run, training: Training, test: np.ndarray, train: np.ndarray
 ) -> np.ndarray:
     """Squared errors of items by a model of others."""
     items = cut(training.items, test, train if training.gram else None)
-    raw = model.map.raw(items).to(**settings.options)
+    raw = model.map.raw(items).to(**run.options)
     codes = model.encode(items, raw, onto=settings.onto, refine=settings.refinement if model.refinable else None)
     kernel, goal = model.rebuilt.kernel, cut(training.goal, test, train if training.goal_gram else None)
     if training.own:

@@ -17,7 +17,6 @@ from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
 from rkhs.estimators.autoencoder_choice import choose
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
-from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
@@ -35,6 +34,7 @@ from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, ker
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start, normalise_scale
 from rkhs.protocols import Monitor, Solution
+from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 
@@ -71,20 +71,19 @@ class Fit:
 
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit all layers; ``previous`` is a model of the same items to start from."""
-    start, clean, kernel, K = _layers_of(previous, settings, len(training)), training.items, settings.kernel, None
+    start = _layers_of(previous, settings, run, len(training))
+    clean, kernel, K = training.items, settings.kernel, None
     if training.own and settings.output_kernel is kernel and not settings.noisy:
-        kernel, K = _resolved_gram(settings, training)
-    choice = choose(fit_dense, settings, training, K)
+        kernel, K = _resolved_gram(settings, run, training)
+    choice = choose(fit_dense, settings, training, run, K)
     settings = choice.settings
     if start is None:
-        start = _layers_of(choice.model, settings, len(training))
-    if settings.noisy:
-        seed = int(settings.generator().randint(2**31))
-        training = training.noisy(float(settings.noise_std), int(settings.n_copies), seed)
+        start = _layers_of(choice.model, settings, run, len(training))
+    training = settings.noisy_copies(training)
     if K is None:
-        kernel, K = _resolved_gram(settings, training)
+        kernel, K = _resolved_gram(settings, run, training)
     weights = training.weights
-    rebuilt, U = _fit_outputs(settings, training, kernel, K)
+    rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
     encoder = _prepare_encoder(settings, training, kernel, K, resumed=start is not None)
     largest = float(K.diagonal().max())
     del K  # n x n numbers that the solver does not need
@@ -95,16 +94,16 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     model = _model(settings, features, training, encoder, found, rebuilt)
     if settings.noisy:
-        model = replace(model, codes=codes_again(settings, model, clean))
-    said = _last_layer_warnings(settings, found, U, weights)
+        model = replace(model, codes=codes_again(settings, run, model, clean))
+    said = _last_layer_warnings(settings, run, found, U, weights)
     compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
     overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
     if overfit is not None and isinstance(settings.loss, Squared):
-        said.append(OverfitWarning(f"{settings.name}: {overfit}"))
+        said.append(OverfitWarning(f"{run.name}: {overfit}"))
     return Fit(replace(model, compared=compared), found.solution, found.codes[0], largest, tuple(said))
 
 
-def _layers_of(model: AutoencoderModel | None, settings: Settings, n: int) -> list[Tensor] | None:
+def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> list[Tensor] | None:
     """Codes of layer 1 and coefficients of the layers 2..L-1 of a model, if they fit these data."""
     if (
         model is None
@@ -112,44 +111,37 @@ def _layers_of(model: AutoencoderModel | None, settings: Settings, n: int) -> li
         or tuple(c.shape[1] for c in model.layer_codes) != settings.widths
     ):
         return None
-    return [to_tensor(c, **settings.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:])]
+    return [to_tensor(c, **run.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:])]
 
 
-def _resolved_gram(settings: Settings, training: Training) -> tuple[Kernel, Tensor]:
+def _resolved_gram(settings: Settings, run: Run, training: Training) -> tuple[Kernel, Tensor]:
     """The kernel with the bandwidths of these items, and their Gram matrix."""
     kernel = settings.kernel.resolve(training.items, training.weights)
-    return kernel, training_gram(kernel, training.items, settings.options, settings.psd)
+    return kernel, training_gram(kernel, training.items, run.options, run.psd)
 
 
-def _fit_outputs(settings: Settings, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
+def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
     """Resolve the output kernel and put the targets in coordinates; ``K`` is the Gram matrix of the items."""
     options = {"center": bool(settings.center), "scale": bool(settings.scale)}
-    goal, weights, own = training.goal, training.weights, training.own
+    goal, weights, own, resolved = training.goal, training.weights, training.own, settings.output_kernel
+    items, diagonal = None, None
     space: Euclidean | RKHS
-    if settings.output_kernel is None:
+    if resolved is None:
         columns = grid_weights(kernel, goal.shape[1]) if own else None
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns)
-        space, U = _in_kernel_units(settings, space, U, weights)
-        return Rebuilt(space, None, own), U
-    resolved = settings.output_kernel.resolve(goal, weights)
-    shared = own and resolved == kernel  # other targets have another Gram matrix
-    G = K if shared else training_gram(resolved, goal, settings.options, settings.psd)
-    space, U = RKHS.fit(G, weights, **options)
-    space, U = _in_kernel_units(settings, space, U, weights)
-    if resolved.domain != "gram":
-        return Rebuilt(space, resolved, own, None if own else as_numpy(goal)), U
-    diagonal = K.diagonal() if shared else resolved._diag(goal)
-    return Rebuilt(space, resolved, own, diagonal=as_array(diagonal.clone())), U
-
-
-def _in_kernel_units(
-    settings: Settings, space: Euclidean | RKHS, U: Tensor, weights: Tensor | None
-) -> tuple[Euclidean | RKHS, Tensor]:
-    """Beside free linear parts that leave little, the unit of the targets is what they leave."""
-    if settings.linear_part != "free" or not settings.scale:
-        return space, U
-    unit = kernel_unit(U, settings.widths[0], weights)
-    return (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
+    else:
+        resolved = resolved.resolve(goal, weights)
+        shared = own and resolved == kernel  # other targets have another Gram matrix
+        G = K if shared else training_gram(resolved, goal, run.options, run.psd)
+        space, U = RKHS.fit(G, weights, **options)
+        if resolved.domain == "gram":
+            diagonal = as_array((K.diagonal() if shared else resolved._diag(goal)).clone())
+        elif not own:
+            items = as_numpy(goal)
+    if settings.linear_part == "free" and settings.scale:  # the unit is what free linear parts leave
+        unit = kernel_unit(U, settings.widths[0], weights)
+        space, U = (space, U) if unit == 1.0 else (space.in_units(unit), U / unit)
+    return Rebuilt(space, resolved, own, items, diagonal), U
 
 
 @dataclass(frozen=True)
@@ -225,11 +217,11 @@ def as_array(values: Tensor) -> np.ndarray:
     return values.contiguous().cpu().numpy()
 
 
-def codes_again(settings: Settings, model: AutoencoderModel, items: Tensor) -> np.ndarray:
+def codes_again(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
     """Codes of clean items, of a model that was fitted to noisy copies."""
     found = []
     for tile in tiles(len(items), tile_rows(model.map.width)):
-        raw = model.map.raw(items[tile]).to(**settings.options)
+        raw = model.map.raw(items[tile]).to(**run.options)
         found.append(model.shown(model.encode(items[tile], raw, onto=settings.onto)[model.narrowest]))
     return torch.cat(found).cpu().numpy()
 
@@ -297,7 +289,7 @@ def _solve_layers(
     """Solve from every start and keep the lowest objective."""
     if encoder.factor is None:
         assert encoder.gram is not None
-        return _solve_constrained(settings, encoder.gram, U, weights, previous)
+        return _solve_constrained(settings, run, encoder.gram, U, weights, previous)
     operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
@@ -320,15 +312,15 @@ def _solve_layers(
         start = _start(problem, encoder.scores, previous, attempt, rng)
         return _solve(settings, problem, encoder.gram, start, monitor)
 
-    return _finish(problem, _best_of(settings, solve), settings)
+    return _finish(problem, _best_of(settings, run, solve), settings)
 
 
-def _best_of(settings: Settings, solve: Callable[[int, Monitor], Solution]) -> Solution:
+def _best_of(settings: Settings, run: Run, solve: Callable[[int, Monitor], Solution]) -> Solution:
     """The solution with the lowest objective; a later start must win by more than what a solver leaves undone."""
     best: Solution | None = None
     for attempt in range(settings.n_init):
-        label = f"{settings.name} start {attempt + 1}/{settings.n_init}"
-        found = solve(attempt, Monitor(verbose=settings.verbose, label=label))
+        label = f"{run.name} start {attempt + 1}/{settings.n_init}"
+        found = solve(attempt, Monitor(verbose=run.verbose, label=label))
         if best is None or found.value < best.value - settings.tol * abs(best.value):
             best = found
     assert best is not None
@@ -413,7 +405,7 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> _So
 
 
 def _solve_constrained(
-    settings: Settings, K: Tensor, U: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+    settings: Settings, run: Run, K: Tensor, U: Tensor, weights: Tensor | None, previous: list[Tensor] | None
 ) -> _Solved:
     """Codes on a constraint, on principal axes where the model is invariant. Esser et al. (2024), theorem 5."""
     p, n, kernel = settings.widths[0], len(K), settings.decoder_kernels[0]
@@ -434,7 +426,7 @@ def _solve_constrained(
             start = problem.start(torch.as_tensor(rng.standard_normal((n, p))).to(K))
         return LBFGS(settings.max_iter, settings.tol).solve(problem, start, monitor)
 
-    solution = _best_of(settings, solve)
+    solution = _best_of(settings, run, solve)
     Z = problem.codes(solution.point)
     if kernel.rotation_invariant:
         Z = Z @ principal_axes(Z, weights)
@@ -449,15 +441,15 @@ def _even_scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
     return normalise_scale(padded, weights)
 
 
-def _last_layer_warnings(settings: Settings, found: _Solved, U: Tensor, weights: Tensor | None) -> list[Warning]:
+def _last_layer_warnings(
+    settings: Settings, run: Run, found: _Solved, U: Tensor, weights: Tensor | None
+) -> list[Warning]:
     """What the dual of the last layer and the objective say that users must know."""
     said: list[Warning] = []
     if not found.decoder.solved:
         gap = found.decoder.gap
         said.append(
-            ConvergenceWarning(
-                f"{settings.name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg"
-            )
+            ConvergenceWarning(f"{run.name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg")
         )
     losses = settings.loss.value(U)
     trivial = float(losses.mean() if weights is None else weights @ losses)

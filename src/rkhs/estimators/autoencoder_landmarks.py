@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -36,23 +35,21 @@ __all__ = ["fit_landmarks", "refuse_for_landmarks"]
 def fit_landmarks(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers in the features of a storage; ``previous`` is a model to start from."""
     clean, own = training.items, training.own
-    if settings.noisy:
-        seed = int(settings.generator().randint(2**31))
-        training = training.noisy(float(settings.noise_std), int(settings.n_copies), seed)
+    training = settings.noisy_copies(training)
     goal = None if own and not settings.noisy else training.goal
     weights = training.row_weights
-    source = open_source(settings.options, settings.feature_storage, settings.kernel, training.items, weights, goal)
-    device = settings.options["device"]
+    source = open_source(run.options, settings.feature_storage, settings.kernel, training.items, weights, goal)
+    device = run.options["device"]
     with thread_limit(None if device.type != "cpu" else 1):  # the engine sets it once, not per pass
         problem, output, total = _problem(settings, source, run)
-        solution, V = _solve(settings, source, problem, previous)
+        solution, V = _solve(settings, run, source, problem, previous)
         # Steps are computed in the dtype of the model; the last layer that is kept, and the objective, are in float64.
         exact = replace(problem, sweep=problem.sweep.in_double()).with_safe_ridge(V)
         diagonal = source.kernel._diag(training.items).cpu().numpy() if training.gram else None
         rebuilt = Rebuilt(output, source.kernel if settings.features else None, own, diagonal=diagonal)
         model, codes, value = _model(settings, source, exact, V, rebuilt, Pricing("power", training.total))
     if settings.noisy:
-        model = replace(model, codes=codes_again(settings, model, clean))
+        model = replace(model, codes=codes_again(settings, run, model, clean))
     said = collapse_warnings(value, 0.5 * total, model.reg)
     return Fit(model, replace(solution, value=value), codes, source.diag, tuple(said))
 
@@ -88,9 +85,9 @@ def refuse_for_landmarks(settings: Settings, training: Training) -> None:
 def _problem(settings: Settings, source: Source, run: Run) -> tuple[LandmarkAutoencoder, RKHS | Euclidean, float]:
     """The reduced objective on all rows, the space of the targets, and their total variance."""
     engine = run.engine_for(source.blocks)
-    progress = _progress(len(source.blocks)) if settings.verbose else None
+    progress = _progress(len(source.blocks)) if run.verbose else None
     passes = Data(engine.place(source.rows), source.blocks, engine, progress, run.journal)
-    sweep = replace(source.sweep(settings.options), kernel=settings.decoder_kernels[0])
+    sweep = replace(source.sweep(run.options), kernel=settings.decoder_kernels[0])
     anchors = _anchors(settings, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
     if settings.features:
@@ -148,50 +145,38 @@ def _progress(blocks: int) -> Callable[[int, int], None] | None:
 
 
 def _solve(
-    settings: Settings, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
+    settings: Settings, run: Run, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
 ) -> tuple[Solution, Tensor]:
     """Descend on a sample of the rows where there are many, then on all of them; or step from batch to batch."""
     if settings.solver in BATCHED:
-        return _step(settings, source, problem, previous)
-    small = _sampled_problem(source, problem)
-    first = problem if small is None else small
-    rng = settings.generator()
-    solver = LBFGS(settings.max_iter, settings.tol)
-    best: tuple[float, Tensor, tuple[Any, ...]] | None = None
-    history: list[dict[str, Any]] = []
-    evaluations = 0
+        return _step(settings, run, source, problem, previous)
+    small, rng, solver = _sampled_problem(source, problem), settings.generator(), LBFGS(settings.max_iter, settings.tol)
+    first, tried = problem if small is None else small, []
     for attempt, V in _starts(settings, source, first, previous, rng):
         first = first.with_safe_ridge(V)
         if small is not None or settings.n_init > 1:
-            label = f"{settings.name}, {first.sweep.n} rows, start {attempt + 1}/{settings.n_init}"
-            kept = recorded(first, problem.data.journal, "sample")
-            found = LBFGS(settings.max_iter, settings.tol).solve(
-                kept, V, Monitor(verbose=settings.verbose, label=label)
-            )
-            history += [{**row, "rows": first.sweep.n} for row in found.history]
-            evaluations += found.n_evaluations
-            V, value, curvature = found.point.reshape(V.shape), found.value, found.curvature
-        else:
-            value, curvature = 0.0, ()
-        if best is None or value < best[0]:
-            best = (value, V, curvature)
-    assert best is not None
-    whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(best[1])
-    whole = replace(whole, curvature=best[2])
-    monitor = Monitor(verbose=settings.verbose, label=f"{settings.name}, {problem.sweep.n} rows")
-    solution = solver.solve(recorded(whole, problem.data.journal), best[1], monitor)
-    history += [{**row, "rows": problem.sweep.n} for row in solution.history]
-    solution = replace(solution, history=tuple(history), n_evaluations=solution.n_evaluations + evaluations)
-    return solution, solution.point.reshape(best[1].shape)
+            label = f"{run.name}, {first.sweep.n} rows, start {attempt + 1}/{settings.n_init}"
+            kept = recorded(first, run.journal, "sample")
+            tried.append(solver.solve(kept, V, Monitor(verbose=run.verbose, label=label)))
+    best = min(tried, key=lambda one: one.value, default=None)
+    V = V if best is None else best.point.reshape(V.shape)
+    whole = replace(problem, factor=max(problem.factor, first.factor)).with_safe_ridge(V)
+    whole = replace(whole, curvature=() if best is None else best.curvature)
+    monitor = Monitor(verbose=run.verbose, label=f"{run.name}, {problem.sweep.n} rows")
+    solution = solver.solve(recorded(whole, run.journal), V, monitor)
+    passes = [*((one, first.sweep.n) for one in tried), (solution, problem.sweep.n)]
+    history = tuple({**row, "rows": n} for one, n in passes for row in one.history)
+    evaluations = sum(one.n_evaluations for one, _ in passes)
+    return replace(solution, history=history, n_evaluations=evaluations), solution.point.reshape(V.shape)
 
 
 def _step(
-    settings: Settings, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
+    settings: Settings, run: Run, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
 ) -> tuple[Solution, Tensor]:
     """Steps on batches of rows; the objective of all rows in the end."""
     small, rng = _sampled_problem(source, problem), settings.generator()
     first = problem if small is None else small
-    best: tuple[float, Tensor, Solution] | None = None
+    tried: list[tuple[Solution, Tensor]] = []
     rate = 3e-2 if settings.learning_rate is None else settings.learning_rate
     solver = MiniBatch(rate, settings.max_iter)
     part = settings.coefficient_share if settings.solver == "doubly_stochastic" else 1.0
@@ -201,18 +186,15 @@ def _step(
     for attempt, V in _starts(settings, source, first, previous, rng):
         safe = replace(problem, factor=first.with_safe_ridge(V).factor)
         batches = Batches(problem.data.rows, settings.batch_size, int(rng.randint(2**31)), source.weights)
-        journal = problem.data.journal if attempt == 0 else None
-        label = f"{settings.name}, batches of {settings.batch_size}, start {attempt + 1}/{settings.n_init}"
-        monitor = Monitor(verbose=settings.verbose, label=label)
+        journal = run.journal if attempt == 0 else None
+        label = f"{run.name}, batches of {settings.batch_size}, start {attempt + 1}/{settings.n_init}"
+        monitor = Monitor(verbose=run.verbose, label=label)
         seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, part=part, journal=journal)
         found = solver.solve(seen, seen.point(V), monitor)
         V = seen.parameters(found.point)
         safe = safe.with_safe_ridge(V)
-        value = safe.value(V)
-        if best is None or value < best[0]:
-            best = value, V, replace(found, value=value)
-    assert best is not None
-    return best[2], best[1]
+        tried.append((replace(found, value=safe.value(V)), V))
+    return min(tried, key=lambda one: one[0].value)
 
 
 def _sampled_problem(source: Source, problem: LandmarkAutoencoder) -> LandmarkAutoencoder | None:

@@ -56,7 +56,7 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
-    source = open_source(settings.options, settings.feature_storage, settings.kernel, X, weights)
+    source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
     w = None if weights is None else torch.as_tensor(weights).to(goal)
     output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
     own = bool(settings.refine) and training.own
@@ -64,7 +64,7 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
     engine = run.engine_for(strips(len(training)))
     if not isinstance(engine, (Serial, Threads)):
         raise InputError("linear_part='free' needs one machine; use linear_part='kernel' with this engine")
-    stages = RowStages(settings, rows, engine, run.journal)
+    stages = RowStages(settings, rows, run, engine)
     with thread_limit(1 if X.device.type == "cpu" else None):
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)

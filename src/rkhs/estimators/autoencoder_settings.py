@@ -11,6 +11,7 @@ import torch
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads
+from rkhs.estimators.training import Training
 from rkhs.features import Storage
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
@@ -57,8 +58,6 @@ class Settings:
 
     Parameters
     ----------
-    name : str
-        Of the estimator, for messages.
     kernel : Kernel
         Of the inputs, not resolved.
     widths : tuple of int
@@ -81,16 +80,13 @@ class Settings:
         Further ones, for many rows.
     choice_asked : bool
         Whether the user asked for a choice.
-    options : dict
-        ``dtype`` and ``device`` of the computation.
     steps : tuple of (int, float)
         With which codes of new items are refined.
     center, scale, constraint, softness, renormalize, noise_std, n_copies, solver, learning_rate, batch_size,
-    coefficient_share, init, n_init, max_iter, tol, refine, code_metric, storage, psd, random_state, verbose
+    coefficient_share, init, n_init, max_iter, tol, refine, code_metric, storage, random_state
         Parameters of :class:`~rkhs.KernelAutoencoder` as they were given.
     """
 
-    name: str
     kernel: Kernel
     widths: tuple[int, ...]
     decoder_kernels: tuple[Kernel, ...]
@@ -102,7 +98,6 @@ class Settings:
     candidates: tuple[tuple[float, ...], ...] = ()
     weaker: tuple[tuple[float, ...], ...] = ()
     choice_asked: bool = False
-    options: dict[str, Any]
     steps: tuple[int, float] = FINE
     center: bool
     scale: bool
@@ -122,9 +117,7 @@ class Settings:
     refine: bool
     code_metric: float
     storage: Storage | str
-    psd: str
     random_state: int | np.random.RandomState | None
-    verbose: int
 
     @property
     def features(self) -> bool:
@@ -135,6 +128,12 @@ class Settings:
     def noisy(self) -> bool:
         """Whether noisy copies of the items are encoded."""
         return self.noise_std > 0.0 or self.n_copies > 1
+
+    def noisy_copies(self, training: Training) -> Training:
+        """What is encoded in place of the items."""
+        if not self.noisy:
+            return training
+        return training.noisy(float(self.noise_std), int(self.n_copies), int(self.generator().randint(2**31)))
 
     def generator(self) -> np.random.RandomState:
         """Of random starts and noise."""
@@ -250,13 +249,11 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
         linear_part=linear_part,
     )
     settings = Settings(
-        name=type(estimator).__name__,
         widths=widths,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
         candidates=candidates[1:] if automatic else (),
         weaker=WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
         choice_asked=estimator.reg is not None,
-        options=estimator._options,
         **asked,
     )
     _check_linear_part(settings)

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
+from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
-from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
-from rkhs.estimators.left_out import autoencoder_facts
 from rkhs.outputs import Euclidean
 
 if TYPE_CHECKING:
@@ -133,8 +132,8 @@ def diagnose(model: KernelEstimator, X: Any = None) -> Diagnostics:
     K = _training_gram(model)
     if K is not None and len(K) > 1:
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
-    if isinstance(model, FittedAutoencoder):
-        facts |= autoencoder_facts(model)[0] | {"held_out_error": model.held_out_error_}
+    if isinstance(model, BaseAutoencoder):
+        facts |= model._left_out()[0] | {"held_out_error": model.held_out_error_}
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
@@ -157,14 +156,14 @@ def _equal(root: Tensor) -> Tensor:
 
 def _training_gram(model: KernelEstimator) -> Tensor | None:
     """Kernel values of the training items, or of those that are kept; None where they are not known any more."""
-    if isinstance(model, FittedAutoencoder) and model.support_items_ is None:
+    if isinstance(model, BaseAutoencoder) and model.support_items_ is None:
         return model.model_.training_gram(torch.as_tensor(model.model_.layers[0].anchors))
     if getattr(model, "support_items_", None) is None:
         return None
     return model.kernel_._gram(model._support()).to(**model._options)
 
 
-def _held_out(model: FittedAutoencoder, X: Any) -> dict[str, Any]:
+def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
     spread = float(model._target_spread(X).mean()) if model.model_.rebuilt.own else 0.0
     if spread <= 0.0:
         return {}
@@ -200,7 +199,7 @@ def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndar
         )
     if (facts["saturated"] or 0.0) > _SATURATED:
         said.append(f"the loss is linear on {facts['saturated']:.0%} of the training items: raise its parameter")
-    if (facts["in_sample_defect"] or 0.0) > _DEFECT and isinstance(model, FittedAutoencoder):
+    if (facts["in_sample_defect"] or 0.0) > _DEFECT and isinstance(model, BaseAutoencoder):
         said.append(f"coding the training items again misses their codes by {facts['in_sample_defect']:.2f}")
     similarity = facts["typical_similarity"]
     if similarity is not None and model.kernel_.domain != "objects" and similarity > _FLAT:

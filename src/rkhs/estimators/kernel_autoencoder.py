@@ -15,12 +15,12 @@ from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
 from rkhs.engines import Rows
+from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks, refuse_for_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows, refuse_for_rows
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, linear_form, read_settings
-from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.run import Run
 from rkhs.estimators.staged_rows import rows_estimate
 from rkhs.estimators.storage import announce_dense, announce_features, as_storage
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelAutoencoder"]
 
 
-class KernelAutoencoder(FittedAutoencoder):
+class KernelAutoencoder(BaseAutoencoder):
     """Autoencoder whose layers are functions of vector-valued reproducing kernel Hilbert spaces.
 
     It minimises ``sum_i w_i 1/2 ||t_i - f_L(...f_1(x_i))||^2 + sum_l reg_l / 2 ||f_l||^2`` over the layers
@@ -345,17 +345,14 @@ class KernelAutoencoder(FittedAutoencoder):
         with self._running(X, targets, sample_weight) as run:
             settings = self._read_settings(X, refined=bool(self.refine) and targets is None)
             training = self._read(run, settings, X, targets, sample_weight)
-            found = _fit_function(settings)(settings, training, run, self.model_ if self._resumes else None)
+            previous = vars(self).get("model_") if self.warm_start else None
+            found = _fit_function(settings)(settings, training, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
             self._record(found.solution)
         for said in found.said:
             warnings.warn(said, stacklevel=2)
         return self
-
-    @property
-    def _resumes(self) -> bool:
-        return self.warm_start and hasattr(self, "model_")
 
     def _read_settings(self, X: Any, *, refined: bool) -> Settings:
         """Check the parameters; ``refined`` says whether codes of new items will be."""
@@ -412,7 +409,7 @@ class KernelAutoencoder(FittedAutoencoder):
         if not free:
             return announce_features(run, storage, n, columns, outputs, settings.widths[0], layers=2)
         advice = "Use fewer landmarks or features, or linear_part='kernel'"
-        return run.announce(rows_estimate(settings, n, columns, outputs), advice)
+        return run.announce(rows_estimate(run.name, settings, n, columns, outputs), advice)
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         """The targets in the form that the output reads."""

@@ -15,13 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list, naming
 from rkhs._core.errors import ColumnWarning, InputError
+from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
 from rkhs.estimators.autoencoder_fit import fit_dense
-from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.fitted_autoencoder import FittedAutoencoder
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.training import Training
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelAutoencoderCV"]
 
 
-class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
+class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     """A :class:`KernelAutoencoder` with parameters chosen by cross-validation, and the whole curve of errors.
 
     In every fold the regularisers are fitted from strong to weak, and each fit starts at the one before it. The best
@@ -190,9 +188,9 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
             model = self._model(kernel=kernel, decoder_kernel=decoder)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ColumnWarning)  # said by the fit on all rows
-                settings, training, path = self._read(model, X, targets, sample_weight)
+                n, path, found = self._errors(model, X, targets, sample_weight)
             self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
-            errors.append(self._errors(settings, training, path))
+            errors.append(found)
         self.errors_ = np.concatenate(errors)
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
         mean = self.errors_.mean(1)
@@ -202,7 +200,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         if not np.isfinite(mean[self.best_index_]):
             warnings.warn(
                 f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
-                f"n_samples={len(training)}, so the first was taken; give more items, fewer folds, or other "
+                f"n_samples={n}, so the first was taken; give more items, fewer folds, or other "
                 "settings",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -235,10 +233,10 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
 
-    def _read(
+    def _errors(
         self, model: KernelAutoencoder, X: Any, targets: Items | None, sample_weight: ArrayLike | None
-    ) -> tuple[Settings, Training, list[tuple[float, ...]]]:
-        """Training data to be cut into folds, rows of weight zero among them, and the path of regularisers."""
+    ) -> tuple[int, list[tuple[float, ...]], np.ndarray]:
+        """Number of rows, the path of regularisers, and held-out errors of shape (regs, folds)."""
         settings = model._read_settings(X, refined=bool(self.refine) and targets is None)
         path = list(settings.candidates)
         if self.regs is not None:
@@ -248,17 +246,12 @@ class KernelAutoencoderCV(MetaEstimatorMixin, FittedAutoencoder):
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         with model._running(X, targets, sample_weight) as run:
-            return settings, model._read(run, settings, X, targets, sample_weight, drop=False), path
-
-    def _errors(self, settings: Settings, training: Training, path: list[tuple[float, ...]]) -> np.ndarray:
-        """Held-out errors, shape (regs, folds)."""
-        folds = check_folds(self.cv, len(training), shuffle=True)
-        means = [
-            weighted_sum(path_errors(fit_dense, settings, path, training, *fold), training.weights_of(fold[1]))
-            for fold in folds
-        ]
+            training = model._read(run, settings, X, targets, sample_weight, drop=False)
+            folds = check_folds(self.cv, len(training), shuffle=True)
+            found = [path_errors(fit_dense, settings, path, training, run, *fold) for fold in folds]
+        means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]
         errors = np.stack(means, 1)
-        return np.where(np.isnan(errors), np.inf, errors)
+        return len(training), path, np.where(np.isnan(errors), np.inf, errors)
 
 
 _CHOICE = ("settings_", "regs_", "errors_", "best_index_")

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
-from rkhs.estimators.loss_choice import effective_gram, typical_residual
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
 from rkhs.kernels import OperatorKernel
@@ -20,6 +19,7 @@ from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:

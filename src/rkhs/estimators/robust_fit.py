@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
+from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
+from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_count, check_number
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.linalg import positive_part
 from rkhs.estimators.gram_views import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.estimators.left_out import leave_one_out_rows
 from rkhs.features import Storage
 from rkhs.losses import Squared, as_loss
 
@@ -232,19 +233,27 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
 def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.ndarray) -> np.ndarray:
     """Squared errors of all items by models that have not seen them, in the units of the data."""
     errors = np.empty(len(kept))
-    inside = leave_one_out_rows(model, None if K is None else K[np.ix_(kept, kept)])
+    inside = model._left_out(None if K is None else _gram_of(model, K[np.ix_(kept, kept)]))[1]
     if inside is None:
         raise InputError(
             f"X must hold items that differ: the {kept.sum()} of {len(kept)} that fit_robust takes for inliers are all "
             "equal, so there is nothing to rebuild. Leave out copies"
         )
-    errors[kept] = inside * model.output_.factor**2
+    errors[kept] = inside.cpu().numpy() * model.output_.factor**2
     if not kept.all():
         rows = np.flatnonzero(~kept)
         views = model.kernel_.domain == "gram" and has_views(X)
         others = [_positions(one, rows) for one in X] if views else _positions(X, rows)
         errors[rows] = _errors_of(model, others, None if K is None else K.diagonal()[rows])
     return errors
+
+
+def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:
+    """The Gram matrix of the items in a fit, as the fit had it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
+        name = "the Gram matrix of the training items"
+        return positive_part(to_tensor(K, **model._options), psd=model.psd, name=name)
 
 
 def _positions(X: Any, rows: np.ndarray) -> Any:

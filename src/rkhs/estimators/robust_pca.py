@@ -11,11 +11,11 @@ import torch
 from rkhs._core.checks import check_seed
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
-from rkhs.estimators.loss_choice import typical_norm
 from rkhs.losses import Loss, MaximumMargin
 from rkhs.models import RobustFacts
 from rkhs.problems.robust_pca import RobustPCA
 from rkhs.protocols import Solution
+from rkhs.selection.loss_scale import typical_norm
 from rkhs.solvers.linearised import Linearised
 from rkhs.spaces import Components, WholeSpace
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
-from rkhs.engines import Block, Engine, Journal, row_blocks
+from rkhs.engines import Block, Engine, row_blocks
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.run import recorded
+from rkhs.estimators.run import Run, recorded
 from rkhs.outputs import Euclidean
 from rkhs.problems.anchored_autoencoder import STRIP, AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
 from rkhs.problems.refinement import CodeRefinement
@@ -194,7 +194,7 @@ def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, s
     return Euclidean(mean.cpu().numpy(), factor, None), T
 
 
-def rows_estimate(settings: Settings, n: int, columns: int, outputs: int) -> Estimate:
+def rows_estimate(name: str, settings: Settings, n: int, columns: int, outputs: int) -> Estimate:
     """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
     storage, p = settings.feature_storage, settings.widths[0]
     fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
@@ -203,7 +203,7 @@ def rows_estimate(settings: Settings, n: int, columns: int, outputs: int) -> Est
     held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, SAMPLE) ** 2
     squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
-    what = f"{settings.name} on n={n} rows with storage={storage!r}"
+    what = f"{name} on n={n} rows with storage={storage!r}"
     n_bytes = int(8 * (held + tiles + squares)) + 2**25
     return Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
 
@@ -237,14 +237,14 @@ class RowStages:
     ----------
     settings : Settings
     rows : StagedRows
+    run : Run
     engine : Engine
-    journal : Journal, optional
     """
 
     settings: Settings
     rows: StagedRows
+    run: Run
     engine: Engine
-    journal: Journal | None = None
 
     @property
     def p(self) -> int:
@@ -319,9 +319,9 @@ class RowStages:
         """Some iterations on one problem."""
         settings, size = self.settings, len(problem.factor.linear)
         steps = min(steps, settings.max_iter)
-        label = ", ".join(filter(None, (settings.name, f"{size} rows", label)))
-        kept = recorded(problem, self.journal, f"stage {size} {reg}")
-        solution = LBFGS(steps, settings.tol).solve(kept, point, Monitor(verbose=settings.verbose, label=label))
+        label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
+        kept = recorded(problem, self.run.journal, f"stage {size} {reg}")
+        solution = LBFGS(steps, settings.tol).solve(kept, point, Monitor(verbose=self.run.verbose, label=label))
         if solution.reason is Reason.MAX_ITER and steps < settings.max_iter:
             solution = replace(solution, reason=Reason.SCHEDULE)
         codes = problem.factor.codes(solution.point)

@@ -7,6 +7,7 @@ from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
+from rkhs.models.left_out import left_out_facts
 from rkhs.models.machine import Certificates, MachineModel, path_values
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
@@ -34,5 +35,6 @@ __all__ = [
     "Rebuilt",
     "RobustFacts",
     "code_map",
+    "left_out_facts",
     "path_values",
 ]

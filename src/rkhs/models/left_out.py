@@ -14,24 +14,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import tensor_like
+from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import cholesky, divisor
+from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.solvers.preimage import PreimageDescent
+from rkhs.spaces.source import Options
 
 __all__ = ["left_out_facts"]
 
 
 def left_out_facts(
     model: AutoencoderModel,
-    Z: Tensor,
-    K: Tensor | None,
+    options: Options,
+    gram: Tensor | None = None,
     *,
-    squared: bool,
     plain: bool,
-    center: bool,
     refine: tuple[int, float] | None,
 ) -> tuple[dict[str, Any], Tensor | None]:
     """What is known of a model and its training items.
@@ -39,16 +39,12 @@ def left_out_facts(
     Parameters
     ----------
     model : AutoencoderModel
-    Z : Tensor of shape (a, p)
-        Codes of the first hidden layer that the next one is spread over, in the dtype to compute in.
-    K : Tensor of shape (n, n) or None
-        Gram matrix of the training items; None: not known any more.
-    squared : bool
-        Whether the loss is the square.
+    options : dict
+        ``dtype`` and ``device`` to compute with.
+    gram : Tensor of shape (n, n), optional
+        Gram matrix of the training items; None: what the model knows of it.
     plain : bool
-        Whether there is one hidden layer without operators.
-    center : bool
-        Whether the mean of the targets was subtracted.
+        Whether there are no operators.
     refine : tuple of (int, float), or None
         Steps and tolerance with which codes of new items are refined; None: they are not.
 
@@ -59,6 +55,9 @@ def left_out_facts(
     errors : Tensor of shape (n,) or None
         Squared leave-one-out errors of the training items, in units of the scaled targets.
     """
+    Z = to_tensor(model.layers[0].anchors, **options)
+    K = model.training_gram(Z) if gram is None else gram
+    squared = model.loss is None or isinstance(model.loss, Squared)
     facts: dict[str, Any] = {"saturated": None if squared else len(model.saturated) / len(Z)}
     if not model.map.whole:  # the last layer is not that of its anchors alone
         return facts, None
@@ -71,14 +70,14 @@ def left_out_facts(
             K1, said = K + Q @ Q.mT, said + Q @ tensor_like(model.linear.coefficients, Z)
         miss = torch.linalg.vector_norm(said - Z)
         facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
-    if not plain or not squared:
+    if not (plain and squared and len(model.layers) == 1):
         return facts, None
     left_out, power = None, None
     if K1 is not None:
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         left_out = Z - a * power[:, None]
         power = K1.diagonal() if model.pricing.kind == "diagonal" else power
-    more, errors = _decoder_facts(model, Z, left_out, power, center=center, refine=refine)
+    more, errors = _decoder_facts(model, Z, left_out, power, refine)
     return facts | more, errors
 
 
@@ -87,8 +86,6 @@ def _decoder_facts(
     Z: Tensor,
     left_out: Tensor | None,
     power: Tensor | None,
-    *,
-    center: bool,
     refine: tuple[int, float] | None,
 ) -> tuple[dict[str, Any], Tensor | None]:
     """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
@@ -112,8 +109,7 @@ def _decoder_facts(
         S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)
         moved = torch.linalg.solve(S, PB.mT).mT  # W^-1 B S
         P = P - moved @ PB.mT
-    mean = w @ T if center else 0.0
-    total = float(w @ ((T - mean) ** 2).sum(1))
+    total = float(w @ (T * T).sum(1))
     facts: dict[str, Any] = {"degrees_of_freedom": float(n - (ridge * P.diagonal()).sum())}
     if total <= 0.0:
         return facts, None

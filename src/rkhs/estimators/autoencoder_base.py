@@ -19,16 +19,16 @@ from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models import FINE, AutoencoderModel, Goal
+from rkhs.models import FINE, AutoencoderModel, Goal, left_out_facts
 from rkhs.outputs import OutputSpace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["FittedAutoencoder"]
+__all__ = ["BaseAutoencoder"]
 
 
-class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
+class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them.
 
     A subclass has the parameters of :class:`~rkhs.estimators.kernel_autoencoder.KernelAutoencoder` that say what is
@@ -287,6 +287,14 @@ class FittedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preim
         else:
             items = self._read_beside(given, name, kept.shape[1])
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
+
+    def _left_out(self, gram: Tensor | None = None) -> tuple[dict[str, Any], Tensor | None]:
+        """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items.
+
+        Errors are in units of the scaled targets. ``gram`` is the Gram matrix of the items; None: what is known of it.
+        """
+        refine = self._steps if self._refines else None
+        return left_out_facts(self.model_, self._options, gram, plain=self.operators is None, refine=refine)
 
     @property
     def _goal_domain(self) -> str:
