@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -19,7 +18,7 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.drkm_encoders import machine_model
 from rkhs.estimators.drkm_machine import read_settings, solve_machine
-from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.storage import announce_layers
 from rkhs.estimators.tiles import encode_tiles
 from rkhs.kernels import Kernel
@@ -41,7 +40,7 @@ _DEFECT = 0.1
 _LOO_DEFECT = 0.5  # with a chosen ridge the codes are shrunk on purpose
 
 
-class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class DeepRKM(FittedComponents, KernelEstimator):
     """Layers of kernel PCA, each on the codes of the one below, trained end to end with orthogonal codes.
 
     It minimises ``-sum_l 1/(2 eta_l) Tr(H_l^T K_(l-1) H_l)`` over the codes ``H = [H_1, .., H_L]`` of the training
@@ -243,11 +242,6 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
         self.dtype = dtype
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def _n_features_out(self) -> int:
         return int(self.codes_.shape[1])
@@ -380,50 +374,8 @@ class DeepRKM(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
             return give_back(self._to_output(weights), X)
         return give_back(self._to_rows(self.model_.vectors(weights, items)), X)
 
-    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
-            of ``phi(x)`` from its projection on the components of layer 1, which :meth:`denoise` takes; ``"auto"``:
-            input for vectors, feature otherwise. Features of different kernels have no common scale: choose bandwidths
-            by ``"input"``.
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; default: the diagonal of the training Gram matrix if it is
-            constant, otherwise errors are off by a constant for each item, with a warning.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-
-        Raises
-        ------
-        NotFittedError
-            Before fit.
-        InputError
-            For ``space="input"`` without vectors, and a ``diag`` that does not fit.
-        """
-        check_choice(space, "space", ("auto", "input", "feature"))
-        items = self._read_new(X)
-        vectors = self.kernel_.domain == "vectors"
-        if space == "input" and not vectors:
-            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        K = self._cross_gram(items)
-        if vectors and space != "feature":
-            codes = torch.cat(self.model_.encode(K), 1)
-            errors = ((items - self._decoded(codes, None)) ** 2).sum(1)
-        else:
-            gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, K) if gram else self.kernel_._diag(items)
-            errors = self.model_.errors(K, diagonal)
-        return self._finite(errors)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""
-        return -float(self.reconstruction_error(X).mean())
+    def _rebuilt(self, raw: Tensor) -> Tensor:
+        return self._decoded(torch.cat(self.model_.encode(raw), 1), None)
 
     def inverse_transform(self, codes: ArrayLike, layer: int | None = None) -> Any:
         """Return to the input space.

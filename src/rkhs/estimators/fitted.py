@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, overload
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from rkhs._core.checks import check_choice
+from rkhs._core.errors import InputError
 from rkhs.features import FeatureMap
 from rkhs.kernels import Kernel
 
-__all__ = ["Fitted", "FittedKernel"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+    from torch import Tensor
+
+__all__ = ["Fitted", "FittedComponents", "FittedKernel"]
 
 T = TypeVar("T")
 
@@ -65,8 +75,8 @@ class Fitted(Generic[T]):
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
 
 
-class FittedKernel:
-    """The fitted attributes of every model of one kernel on items.
+class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What every transformer has that holds a model of one kernel on items.
 
     References
     ----------
@@ -76,3 +86,61 @@ class FittedKernel:
     kernel_ = Fitted[Kernel]("kernel")
     map_ = Fitted[FeatureMap]("map")
     support_items_ = Fitted[Any]("map.kept", optional=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class FittedComponents(FittedKernel):
+    """What models of components say of items: how far these are from what components keep of them.
+
+    References
+    ----------
+    Scholkopf, Smola and Muller (1998); Tonin, Patrinos and Suykens (2021), section 4.2.
+    """
+
+    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
+        """Squared reconstruction error of each item.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        space : {"auto", "input", "feature"}, default="auto"
+            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only. ``"feature"``: squared distance of
+            ``phi(x)`` from its projection on the components (of layer 1); features of different kernels have no common
+            scale. ``"auto"``: input for vectors, feature otherwise.
+        diag : float or array of shape (m,), optional
+            ``k(x, x)`` for ``kernel="precomputed"``; default: the diagonal of the training Gram matrix if it is
+            constant, otherwise errors are off by a constant for each item, with a warning.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+
+        Raises
+        ------
+        NotFittedError
+            Before fit.
+        InputError
+            For ``space="input"`` without vectors, and a ``diag`` that does not fit.
+        """
+        check_choice(space, "space", ("auto", "input", "feature"))
+        items = self._read_new(X)
+        vectors, gram = self.kernel_.domain == "vectors", self.kernel_.domain == "gram"
+        if space == "input" and not vectors:
+            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
+        raw = self._cross_gram(items)
+        if vectors and space != "feature":
+            return self._finite(((items - self._rebuilt(raw)) ** 2).sum(1))
+        diagonal = self._gram_diagonal(diag, raw) if gram else self.kernel_._diag(items)
+        return self._finite(self.model_.errors(raw, diagonal))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean of :meth:`reconstruction_error` (larger is better); ``y`` is ignored."""
+        return -float(self.reconstruction_error(X).mean())
+
+    @abstractmethod
+    def _rebuilt(self, raw: Tensor) -> Tensor:
+        """Vectors that codes of items with given raw features decode to."""

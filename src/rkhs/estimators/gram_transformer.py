@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["GramTransformer"]
 
 
-class GramTransformer(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class GramTransformer(FittedKernel, KernelEstimator):
     """Gram matrix of a kernel as a step of a Pipeline, before any estimator with ``kernel="precomputed"``.
 
     ``fit_transform(X)`` gives ``k(x_i, x_j)``, and ``transform(X_new)`` gives ``k(z_i, x_j)``. Support vector machines,
@@ -83,11 +82,6 @@ class GramTransformer(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transformer
         self.psd = psd
         self.device = device
         self.dtype = dtype
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     @property
     def _n_features_out(self) -> int:

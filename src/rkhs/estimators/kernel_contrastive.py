@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.arrays import give_back
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelContrastive"]
 
 
-class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+class KernelContrastive(FittedKernel, KernelEstimator):
     """Codes ``z(x) = W* phi(x)``, learned from pairs of similar and of different items.
 
     ``loss="simple"``: ``sum_i <z_i, z_i^- - z_i^+>`` subject to ``W* W = I``; ``loss="spectral"``: ``-2 z_i . z_i^+ +
@@ -205,7 +204,6 @@ class KernelContrastive(FittedKernel, ClassNamePrefixFeaturesOutMixin, Transform
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = self.pairs == "class"
         return tags
 

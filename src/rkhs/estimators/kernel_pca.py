@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
@@ -16,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Rows
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.partial_pca import RowSums, add_rows, components_of
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import robust_components
@@ -52,7 +51,7 @@ def _takes_more_rows(model: KernelPCA) -> bool:
     return True
 
 
-class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
+class KernelPCA(FittedComponents, PreimageMixin):
     """Principal components of the features ``phi(x)`` of a kernel.
 
     The codes are ``z_j(x) = <phi(x) - mean, u_j>`` with the leading eigenvectors ``u_j`` of the covariance of the
@@ -219,11 +218,6 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.psd = psd
         self.device = device
         self.dtype = dtype
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -468,36 +462,5 @@ class KernelPCA(FittedKernel, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             K, diagonal = self._cross_gram(items), self.kernel_._diag(items)
         return rank(self.model_.distances(Z, K, diagonal), n_best)
 
-    def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only; ``"feature"``: squared distance
-            of ``phi(x)`` from its projection; ``"auto"``: input for vectors, feature otherwise.
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        check_choice(space, "space", ("auto", "input", "feature"))
-        items = self._read_new(X)
-        vectors = self.kernel_.domain == "vectors"
-        if space == "input" and not vectors:
-            raise InputError("space='input' needs vector inputs; use space='feature' for Gram and object inputs")
-        raw = self._cross_gram(items)
-        if vectors and space != "feature":
-            errors = ((items - self._vectors(self.model_.encoder.of(raw))) ** 2).sum(1)
-        else:
-            gram = self.kernel_.domain == "gram"
-            diagonal = self._gram_diagonal(diag, raw) if gram else self.kernel_._diag(items)
-            errors = self.model_.errors(raw, diagonal)
-        return self._finite(errors)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Minus the mean squared reconstruction error (larger is better); ``y`` is ignored."""
-        return -float(self.reconstruction_error(X).mean())
+    def _rebuilt(self, raw: Tensor) -> Tensor:
+        return self._vectors(self.model_.encoder.of(raw))

@@ -67,6 +67,11 @@ class KernelMachine(KernelEstimator):
     max_iter: int | None
     verbose: int
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def _read_options(self) -> MachineOptions:
         """How the machine is fitted."""
         loss, reg = as_loss(self.loss), check_number(self.reg, "reg", above=0.0)
@@ -130,12 +135,6 @@ class DualRegressor(RegressorMixin, KernelMachine):
     training_loss_ = Fitted[float]("certificates.training_loss")
     kernel_bound_ = Fitted[float]("certificates.kernel_bound")
     output_bound_ = Fitted[float]("certificates.output_bound")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.

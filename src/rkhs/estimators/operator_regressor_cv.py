@@ -162,12 +162,6 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self.dtype = dtype
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
-
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> OperatorKernelRegressorCV:
         """Choose the parameters, then fit on all data.
 
