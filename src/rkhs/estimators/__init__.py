@@ -1,7 +1,7 @@
 """Thin scikit-learn shells: validate, build a problem, solve it, store the answer."""
 
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.candidates import Ranking
+from rkhs.estimators.candidates import BestCandidates, Ranking, decode_chunks
 from rkhs.estimators.deep_rkm import DeepRKM
 from rkhs.estimators.diagnostics import Diagnostics, diagnose
 from rkhs.estimators.encode_files import encode_to_parquet
@@ -15,7 +15,6 @@ from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.estimators.operator_regressor_cv import OperatorKernelRegressorCV
 from rkhs.estimators.robust_fit import RobustFit, fit_robust
-from rkhs.estimators.streamed import BestCandidates, decode_chunks
 
 __all__ = [
     "BestCandidates",

@@ -18,6 +18,7 @@ from rkhs.estimators.autoencoder_choice import choose
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run, recorded
+from rkhs.estimators.storage import announce_dense
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
@@ -71,6 +72,7 @@ class Fit:
 
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit all layers; ``previous`` is a model of the same items to start from."""
+    announce_dense(run, len(training) * settings.n_copies, 4.5)
     start = _layers_of(previous, settings, run, len(training))
     clean, kernel, K = training.items, settings.kernel, None
     if training.own and settings.output_kernel is kernel and not settings.noisy:

@@ -17,6 +17,7 @@ from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_li
 from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import BATCHED, Settings
 from rkhs.estimators.run import Run, recorded
+from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
 from rkhs.features.base import sample_rows
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt, code_map
@@ -29,16 +30,20 @@ from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, MiniBatch
 from rkhs.spaces import BLOCK, Data, FeatureMoments, Source, fit_euclidean, gather_rows, open_source, positive_rows
 
-__all__ = ["fit_landmarks", "refuse_for_landmarks"]
+__all__ = ["fit_landmarks"]
 
 
 def fit_landmarks(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers in the features of a storage; ``previous`` is a model to start from."""
-    clean, own = training.items, training.own
+    _refuse(settings, training)
+    clean, own, storage = training.items, training.own, settings.feature_storage
+    columns = clean.shape[1] if isinstance(clean, (Rows, Tensor)) else storage.m
+    outputs, n = storage.m if settings.features else training.goal.shape[1], len(training) * settings.n_copies
+    announce_features(run, storage, n, columns, outputs, settings.widths[0], layers=2)
     training = settings.noisy_copies(training)
     goal = None if own and not settings.noisy else training.goal
     weights = training.row_weights
-    source = open_source(run.options, settings.feature_storage, settings.kernel, training.items, weights, goal)
+    source = open_source(run.options, storage, settings.kernel, training.items, weights, goal)
     device = run.options["device"]
     with thread_limit(None if device.type != "cpu" else 1):  # the engine sets it once, not per pass
         problem, output, total = _problem(settings, source, run)
@@ -54,7 +59,7 @@ def fit_landmarks(settings: Settings, training: Training, run: Run, previous: Au
     return Fit(model, replace(solution, value=value), codes, source.diag, tuple(said))
 
 
-def refuse_for_landmarks(settings: Settings, training: Training) -> None:
+def _refuse(settings: Settings, training: Training) -> None:
     """Refuse what needs an exact factor of the Gram matrix, and say what to use."""
     storage = settings.feature_storage
 

@@ -30,6 +30,7 @@ from rkhs.estimators.staged_rows import (
     MOST,
     RowStages,
     Stage,
+    announce_rows,
     row_outputs,
     stage_sizes,
     staged_rows,
@@ -39,7 +40,7 @@ from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
 from rkhs.spaces import Source, open_source
 
-__all__ = ["fit_rows", "refuse_for_rows"]
+__all__ = ["fit_rows"]
 
 _FEWEST = 15  # rows below which nothing is compared
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
@@ -55,6 +56,8 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
+    _refuse(settings, training)
+    announce_rows(settings, training, run)
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
     source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
     w = None if weights is None else torch.as_tensor(weights).to(goal)
@@ -70,7 +73,7 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
 
 
-def refuse_for_rows(settings: Settings, training: Training) -> None:
+def _refuse(settings: Settings, training: Training) -> None:
     """Refuse what has no closed form on anchors, or is read from elsewhere, and say what to use."""
     storage, data = settings.storage, training.items
     kernel = f"use linear_part='kernel' with storage={storage!r}"

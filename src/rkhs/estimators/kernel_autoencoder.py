@@ -8,22 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from torch import Tensor
 
 from rkhs._core.arrays import check_items, to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
-from rkhs.engines import Rows
 from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
-from rkhs.estimators.autoencoder_landmarks import fit_landmarks, refuse_for_landmarks
-from rkhs.estimators.autoencoder_rows import fit_rows, refuse_for_rows
+from rkhs.estimators.autoencoder_landmarks import fit_landmarks
+from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, linear_form, read_settings
-from rkhs.estimators.run import Run
-from rkhs.estimators.staged_rows import rows_estimate
-from rkhs.estimators.storage import announce_dense, announce_features, as_storage
+from rkhs.estimators.storage import as_storage
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
@@ -344,7 +340,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self._check_parameters()
         with self._running(X, targets, sample_weight) as run:
             settings = self._read_settings(X, refined=bool(self.refine) and targets is None)
-            training = self._read(run, settings, X, targets, sample_weight)
+            training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
             found = _fit_function(settings)(settings, training, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
@@ -370,14 +366,7 @@ class KernelAutoencoder(BaseAutoencoder):
         return super()._kernel_for(X)
 
     def _read(
-        self,
-        run: Run,
-        settings: Settings,
-        X: Any,
-        targets: Items | None,
-        sample_weight: ArrayLike | None,
-        *,
-        drop: bool = True,
+        self, settings: Settings, X: Any, targets: Items | None, sample_weight: ArrayLike | None, *, drop: bool = True
     ) -> Training:
         """Items, targets and weights, checked; rows of weight zero go, unless they are to stay."""
         kernel, output, stored = settings.kernel, settings.output_kernel, not isinstance(settings.storage, str)
@@ -394,22 +383,7 @@ class KernelAutoencoder(BaseAutoencoder):
             )
         w, columns = training.weights, None if settings.features else training.goal.shape[1]
         settings.check_rows(len(training) if w is None else int((w > 0.0).sum()), columns)
-        self._announce(run, settings, training)
         return training
-
-    def _announce(self, run: Run, settings: Settings, training: Training) -> None:
-        """Refuse what the storage cannot do or memory cannot hold, and announce the memory of the fit."""
-        n, storage, items = len(training) * settings.n_copies, settings.storage, training.items
-        if isinstance(storage, str):
-            return announce_dense(run, n, 4.5)
-        free = settings.linear_part == "free"
-        (refuse_for_rows if free else refuse_for_landmarks)(settings, training)
-        columns = items.shape[1] if isinstance(items, (Rows, Tensor)) else storage.m
-        outputs = storage.m if settings.features else training.goal.shape[1]
-        if not free:
-            return announce_features(run, storage, n, columns, outputs, settings.widths[0], layers=2)
-        advice = "Use fewer landmarks or features, or linear_part='kernel'"
-        return run.announce(rows_estimate(run.name, settings, n, columns, outputs), advice)
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         """The targets in the form that the output reads."""

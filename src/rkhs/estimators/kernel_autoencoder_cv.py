@@ -142,27 +142,13 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
-        self.kernel = kernel
-        self.decoder_kernel = decoder_kernel
-        self.output_kernel = output_kernel
+        self.kernel, self.decoder_kernel, self.output_kernel = kernel, decoder_kernel, output_kernel
         self.linear_part = linear_part
-        self.kernels = kernels
-        self.decoder_kernels = decoder_kernels
-        self.regs = regs
-        self.cv = cv
-        self.center = center
-        self.scale = scale
-        self.columns = columns
-        self.loss = loss
-        self.refine = refine
-        self.code_metric = code_metric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.psd = psd
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.kernels, self.decoder_kernels, self.regs, self.cv = kernels, decoder_kernels, regs, cv
+        self.center, self.scale, self.columns, self.loss = center, scale, columns, loss
+        self.refine, self.code_metric = refine, code_metric
+        self.max_iter, self.tol, self.psd = max_iter, tol, psd
+        self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
     def fit(
         self, X: Any, y: Any = None, *, targets: Items | None = None, sample_weight: ArrayLike | None = None
@@ -246,7 +232,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         with model._running(X, targets, sample_weight) as run:
-            training = model._read(run, settings, X, targets, sample_weight, drop=False)
+            training = model._read(settings, X, targets, sample_weight, drop=False)
             folds = check_folds(self.cv, len(training), shuffle=True)
             found = [path_errors(fit_dense, settings, path, training, run, *fold) for fold in folds]
         means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]

@@ -28,6 +28,7 @@ from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import LBFGS, PreimageDescent
 
 if TYPE_CHECKING:
+    from rkhs.estimators.training import Training
     from rkhs.features import FeatureMap
     from rkhs.kernels import Kernel
 
@@ -39,8 +40,8 @@ __all__ = [
     "RowStages",
     "Stage",
     "StagedRows",
+    "announce_rows",
     "row_outputs",
-    "rows_estimate",
     "stage_sizes",
     "staged_rows",
     "strips",
@@ -194,18 +195,20 @@ def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, s
     return Euclidean(mean.cpu().numpy(), factor, None), T
 
 
-def rows_estimate(name: str, settings: Settings, n: int, columns: int, outputs: int) -> Estimate:
-    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
-    storage, p = settings.feature_storage, settings.widths[0]
+def announce_rows(settings: Settings, training: Training, run: Run) -> None:
+    """Announce the memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
+    storage, p, n = settings.feature_storage, settings.widths[0], len(training)
+    columns, outputs = training.items.shape[1], training.goal.shape[1]
     fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     anchors, last = min(fitted, storage.m), min(n, MORE * storage.m)
     held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, SAMPLE) ** 2
     squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
-    what = f"{name} on n={n} rows with storage={storage!r}"
+    what = f"{run.name} on n={n} rows with storage={storage!r}"
     n_bytes = int(8 * (held + tiles + squares)) + 2**25
-    return Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+    run.announce(estimate, "Use fewer landmarks or features, or linear_part='kernel'")
 
 
 @dataclass(frozen=True, eq=False)
