@@ -124,7 +124,10 @@ class KernelEstimator(BaseEstimator):
             self._input_dtype = np.dtype(np.float64)
             check_dense(type(self).__name__, self.get_params(deep=False), len(items), self._matrices)
             return items
-        X = training_matrix(self, X, kernel)
+        X, self.fingerprint_, multipliers = training_matrix(X, kernel)
+        self.__dict__.pop("view_weights_", None)  # of an earlier fit
+        if multipliers is not None:
+            self.view_weights_ = multipliers
         array = self._check_array(X, reset=True, at_least=at_least)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
@@ -174,11 +177,15 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)
             return self.kernel_.read(check_items(X))
-        X = new_matrix(self, X)
+        X = self._as_matrix(X, "X")
         array = self._check_array(X, reset=False, at_least=1)
         if self.kernel_.domain == "gram":
             return self._kept_columns(to_tensor(array, **self._options))
         return to_tensor(self._scaled(array), **self._options)
+
+    def _as_matrix(self, X: Any, name: str) -> Any:
+        """New data as the matrix that the training data became."""
+        return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
@@ -213,7 +220,7 @@ class KernelEstimator(BaseEstimator):
 
     def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
         """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
-        array = self._check_size(read_numbers(new_matrix(self, X, name), name, columns=columns), name)
+        array = self._check_size(read_numbers(self._as_matrix(X, name), name, columns=columns), name)
         return to_tensor(self._scaled(array), **self._options)
 
     def _forget_features(self) -> None:
@@ -287,7 +294,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_rows(self, rows: Items) -> Tensor:
         shape = "(c, {q}), kernel values with the training items"
-        K = self._read_matrix(new_matrix(self, rows, "candidates"), "candidates", self._n_training, shape)
+        K = self._read_matrix(self._as_matrix(rows, "candidates"), "candidates", self._n_training, shape)
         return self._kept_columns(K)
 
     def _kept_columns(self, K: Tensor) -> Tensor:

@@ -12,30 +12,27 @@ from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
-from rkhs.estimators.gram_views import join_new_views, join_training_views
-from rkhs.kernels.base import Kernel
+from rkhs.kernels import Kernel, MinMax, Precomputed, Tanimoto, view_weights
 from rkhs.kernels.objects.molecules import fingerprint_rows
-from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from rdkit.Chem import Mol
 
-    from rkhs.estimators.base import KernelEstimator
+    from rkhs.estimators.arguments import Items
     from rkhs.kernels import OperatorKernel
 
-__all__ = ["new_matrix", "read_diagonal", "training_matrix"]
+__all__ = ["has_views", "new_matrix", "read_diagonal", "training_matrix"]
 
 _RADIUS, _BITS = 2, 2048
 _NAMED = 5
 
 
-def training_matrix(model: KernelEstimator, X: Any, kernel: Kernel | OperatorKernel) -> Any:
-    """Training data as a matrix; ``model`` remembers how they became one.
+def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
+    """Training data as a matrix, and how they became one.
 
     Parameters
     ----------
-    model : KernelEstimator
     X : array, list of Gram matrices, or list of SMILES or RDKit molecules
     kernel : Kernel or OperatorKernel
         On vectors or Gram matrices.
@@ -43,14 +40,17 @@ def training_matrix(model: KernelEstimator, X: Any, kernel: Kernel | OperatorKer
     Returns
     -------
     X, or array of shape (n, n) or (n, n_bits)
+    fingerprint : dict or None
+        How molecules were read.
+    multipliers : ndarray of shape (v,) or None
+        Of several Gram matrices.
     """
-    model.__dict__.pop("view_weights_", None)  # of an earlier fit
-    model.fingerprint_ = None
     if kernel.domain == "gram":
-        return join_training_views(model, X, kernel)
+        matrix, multipliers = _join_training_views(X, kernel)
+        return matrix, None, multipliers
     molecules = _molecules(X)
     if molecules is None:
-        return X
+        return X, None, None
     leaves = _leaves(kernel)
     if not any(isinstance(leaf, (MinMax, Tanimoto)) for leaf in leaves):
         raise InputError(
@@ -58,32 +58,37 @@ def training_matrix(model: KernelEstimator, X: Any, kernel: Kernel | OperatorKer
             "pass kernel='tanimoto' for SMILES, kernel='spectrum' for sequences"
         )
     counts = not any(isinstance(leaf, Tanimoto) for leaf in leaves)
-    model.fingerprint_ = {"name": "counts" if counts else "morgan", "radius": _RADIUS, "n_bits": _BITS}
-    return _fingerprints(model, molecules, "X")
+    fingerprint = {"name": "counts" if counts else "morgan", "radius": _RADIUS, "n_bits": _BITS}
+    return _fingerprints(fingerprint, molecules, "X"), fingerprint, None
 
 
-def new_matrix(model: KernelEstimator, X: Any, name: str = "X") -> Any:
+def new_matrix(
+    X: Any, domain: str, fingerprint: dict[str, Any] | None, multipliers: np.ndarray | None, name: str = "X"
+) -> Any:
     """New data as the matrix that the training data became.
 
     Parameters
     ----------
-    model : KernelEstimator
-        Fitted.
     X : as in fit
+    domain : str
+        What the kernel reads.
+    fingerprint : dict or None
+    multipliers : ndarray of shape (v,) or None
+        As :func:`training_matrix` returned them.
     name : str
         The argument, for messages.
     """
-    if model.kernel_.domain == "gram":
-        return join_new_views(model, X, name)
+    if domain == "gram":
+        return _join_new_views(X, multipliers, name)
     molecules = _molecules(X)
     if molecules is None:
         return X
-    if model.fingerprint_ is None:
+    if fingerprint is None:
         raise InputError(
             f"{name} must hold rows of numbers, as in fit; got texts or molecules, the first {shown(molecules[0])}; "
             "make fingerprints of them as for the fit: rkhs.data.molecular_fingerprints"
         )
-    return _fingerprints(model, molecules, name)
+    return _fingerprints(fingerprint, molecules, name)
 
 
 def _molecules(X: Any) -> list[Any] | None:
@@ -102,9 +107,7 @@ def _leaves(kernel: Kernel | OperatorKernel) -> list[Kernel]:
     return found
 
 
-def _fingerprints(model: KernelEstimator, molecules: list[str] | list[Mol], name: str) -> np.ndarray:
-    recipe = model.fingerprint_
-    assert recipe is not None
+def _fingerprints(recipe: dict[str, Any], molecules: list[str] | list[Mol], name: str) -> np.ndarray:
     counts = recipe["name"] == "counts"
     kind = "morgan" if counts else recipe["name"]
     rows, _, refused = fingerprint_rows(molecules, kind, counts, recipe["radius"], recipe["n_bits"])
@@ -140,3 +143,62 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
         stacklevel=4,
     )
     return K.new_zeros(m)
+
+
+def has_views(X: Any) -> bool:
+    """Whether X, read as kernel values, is a list of matrices or a stack of them, shape (v, m, n)."""
+    if isinstance(X, (list, tuple)):
+        return bool(X) and all(_is_matrix(K) for K in X)
+    return len(getattr(X, "shape", ())) == 3
+
+
+def _is_matrix(K: Items) -> bool:
+    if isinstance(K, (list, tuple)):
+        return bool(K) and isinstance(K[0], (list, tuple))
+    return len(getattr(K, "shape", ())) == 2
+
+
+def _join_training_views(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, np.ndarray | None]:
+    """One Gram matrix from several, and their multipliers; a single matrix passes unchanged, without such."""
+    if not has_views(X):
+        return X, None
+    views = _matrices(X, "X")
+    found = [part for part in (kernel, *kernel.get_params(deep=True).values()) if isinstance(part, Precomputed)]
+    multipliers = view_weights(views, found[0].views if found else "alignment")
+    return _sum(views, multipliers), multipliers
+
+
+def _join_new_views(X: Any, m: np.ndarray | None, name: str) -> Any:
+    """Kernel values with the training items, added up as in fit."""
+    if m is None:
+        if has_views(X):
+            raise InputError(f"{name} must be one matrix of kernel values: the model was fitted on one Gram matrix")
+        return X
+    if not has_views(X) or len(X) != len(m):
+        got = f"{len(X)}" if has_views(X) else "no such list"
+        raise InputError(
+            f"{name} must be {len(m)} matrices of kernel values (m, n), one a view, as in fit; got {got}. Pass them "
+            f"in a list"
+        )
+    return _sum(_matrices(X, name), m)
+
+
+def _matrices(X: Any, name: str) -> list[np.ndarray]:
+    views = [real_array(as_numpy(K, name), f"{name}[{i}]") for i, K in enumerate(X)]
+    for i, K in enumerate(views):
+        if K.shape != views[0].shape:
+            raise InputError(
+                f"{name} must hold matrices of one shape, of the same items; {name}[{i}] has shape {K.shape} and "
+                f"{name}[0] "
+                f"{views[0].shape}"
+            )
+        if not np.isfinite(K).all():
+            raise InputError(f"{name}[{i}] must be finite; got NaN or infinity")
+    return views
+
+
+def _sum(views: list[np.ndarray], multipliers: np.ndarray) -> np.ndarray:
+    total = np.zeros(views[0].shape)
+    for K, m in zip(views, multipliers, strict=True):
+        total += m * K
+    return total

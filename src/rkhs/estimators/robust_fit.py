@@ -25,7 +25,7 @@ from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import positive_part
-from rkhs.estimators.gram_views import has_views
+from rkhs.estimators.given import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.features import Storage
 from rkhs.losses import Squared, as_loss
