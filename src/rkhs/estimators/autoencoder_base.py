@@ -15,7 +15,6 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.preimages import PreimageMixin
-from rkhs.estimators.tiles import encode_tiles
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
@@ -121,9 +120,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
         shown = model.shown if index == model.narrowest else Tensor.clone
-        return give_back(
-            encode_tiles(self, X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X
-        )
+        return give_back(self._in_tiles(X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X)
 
     def _shown_codes(self, items: Items) -> Tensor:
         """Codes as users see them, of items in the form that the kernel reads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,9 +30,10 @@ from rkhs._core.arrays import (
 from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
+from rkhs.engines import Rows, as_rows
 from rkhs.estimators.given import new_matrix, read_diagonal, training_matrix
 from rkhs.estimators.run import Run, check_dense, check_parameters, open_run
-from rkhs.estimators.tiles import is_stream, read_stream
+from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, on_grid
@@ -135,6 +136,15 @@ class KernelEstimator(BaseEstimator):
         check_dense(type(self).__name__, self.get_params(deep=False), len(array), self._matrices)
         return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
 
+    def _read_stream(self, X: Any) -> Rows:
+        """Training rows that are read from where they are."""
+        self._check_columns("stream")
+        self._forget_features()
+        rows, dtype = as_rows(X), np.dtype(getattr(X, "dtype", np.float64))
+        self.n_features_in_ = rows.shape[1]
+        self._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        return rows
+
     def _check_columns(self, domain: str) -> None:
         """Forget the scaling of an earlier fit, and refuse one of what has no columns."""
         self.column_means_ = self.column_scales_ = None
@@ -186,6 +196,26 @@ class KernelEstimator(BaseEstimator):
     def _as_matrix(self, X: Any, name: str) -> Any:
         """New data as the matrix that the training data became."""
         return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
+
+    def _in_tiles(self, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
+        """Results for rows of any origin, tile by tile, in the dtype of the training data.
+
+        ``function`` goes from items in the form that the kernel reads to a tensor of as many rows.
+        """
+        check_is_fitted(self)
+        step = tile_rows(self.map_.width)
+        if self.kernel_.domain == "vectors" and is_stream(X):
+            rows = as_rows(X)
+            check_width(self, rows)
+
+            def encode(part: np.ndarray) -> np.ndarray:
+                return self._to_output(function(to_tensor(self._scaled(part), **self._options)))
+
+            return transform_rows(rows, encode, step)
+        items = self._read_new(X)
+        if len(items) <= step:
+            return self._to_output(function(items))
+        return np.concatenate([self._to_output(function(items[tile])) for tile in tiles(len(items), step)])
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
@@ -243,7 +273,7 @@ class KernelEstimator(BaseEstimator):
         ``stream`` leaves a file where it is.
         """
         if stream and kernel.domain == "vectors" and is_stream(X):
-            items: Any = read_stream(self, X)
+            items: Any = self._read_stream(X)
             n, drop = int(items.shape[0]), False
         else:
             items = self._read_training(X, kernel, at_least=at_least)

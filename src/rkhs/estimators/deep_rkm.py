@@ -20,7 +20,6 @@ from rkhs.estimators.drkm_encoders import machine_model
 from rkhs.estimators.drkm_machine import read_settings, solve_machine
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.storage import announce_layers
-from rkhs.estimators.tiles import encode_tiles
 from rkhs.kernels import Kernel
 from rkhs.models import DeepRKMModel
 from rkhs.spaces import HeldItems
@@ -319,7 +318,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
             codes = self.model_.encode(self._cross_gram(items))
             return torch.cat(codes, 1) if index is None else codes[index]
 
-        return give_back(encode_tiles(self, X, encode), X)
+        return give_back(self._in_tiles(X, encode), X)
 
     def denoise(
         self, X: Any, layer: int = 1, components: Sequence[int] | None = None, *, weighting: str = "projection"

@@ -15,7 +15,6 @@ from rkhs.estimators.contrastive_losses import ContrastOptions, fit_contrast
 from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
 from rkhs.estimators.storage import announce_points, as_storage
-from rkhs.estimators.tiles import encode_tiles
 from rkhs.models import ContrastiveModel
 from rkhs.spaces import HeldItems
 
@@ -301,7 +300,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
             A tensor if ``X`` is one.
         """
         check_is_fitted(self)
-        return give_back(encode_tiles(self, X, self.model_.encode), X)
+        return give_back(self._in_tiles(X, self.model_.encode), X)
 
     def fit_transform(
         self, X: Any, y: Any = None, *, positives: ArrayLike | None = None, negatives: ArrayLike | None = None

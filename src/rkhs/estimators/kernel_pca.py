@@ -21,7 +21,6 @@ from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import robust_components
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, as_storage, open_space
-from rkhs.estimators.tiles import encode_tiles
 from rkhs.estimators.training import Training
 from rkhs.features import Storage
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
@@ -381,7 +380,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         ndarray of shape (m, p)
             A tensor if ``X`` is one.
         """
-        return give_back(encode_tiles(self, X, lambda items: self.model_.encode(items)), X)
+        return give_back(self._in_tiles(X, lambda items: self.model_.encode(items)), X)
 
     def _feature_weights(self, codes: Tensor) -> Tensor:
         return self.model_.weights(codes)

@@ -18,7 +18,7 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.machine_options import MachineOptions, settings_of
+from rkhs.estimators.machine_options import MachineOptions
 from rkhs.estimators.regression import Regression
 from rkhs.estimators.regression_path import RegressionPath
 from rkhs.estimators.training import Training, cut
@@ -183,17 +183,17 @@ class DualRegressor(RegressorMixin, KernelMachine):
         """
         self._check_parameters()
         options = self._read_options()
-        settings = settings_of(regs, losses, options.reg, options.loss)
+        many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
         reader = copy.copy(self)  # data are read without a trace in a machine that is fitted
         regression = reader._prepare(X, y, sample_weight)
-        losses, regression = regression.settled([s.loss for s in settings], options.reg, center=options.center)
-        problem = regression.problem(losses, [s.reg for s in settings])
+        losses, regression = regression.settled(list(many_losses), options.reg, center=options.center)
+        problem = regression.problem(losses, list(many_regs))
         batch = options.solver_for(problem).solve_batch(problem, monitor=options.monitor("path"))
         report = sample_report(problem, batch.points)
         reader.model_ = regression.unsolved()
         return RegressionPath(
             reader,
-            [s.reg for s in settings],
+            list(many_regs),
             losses,
             problem.coefficients(batch.points)[0].cpu().numpy(),
             batch.values[0].cpu().numpy(),

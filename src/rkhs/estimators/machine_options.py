@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rkhs.estimators.arguments import OperatorKernelLike
 
-__all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel", "settings_of"]
+__all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
 
 _SOLVERS: dict[str, type[GapSolver]] = {
     "admm": ADMM,
@@ -164,6 +164,25 @@ class MachineOptions:
     max_iter: int | None
     verbose: int = 0
 
+    def grid(
+        self, regs: Sequence[float] | np.ndarray | None, losses: Sequence[Loss] | None
+    ) -> list[tuple[float, Loss]]:
+        """All pairs of regularisers and losses, losses fastest; None: those of these options.
+
+        Raises
+        ------
+        InputError
+            If a list is empty or holds something else.
+        """
+        many_regs = [self.reg] if regs is None else list(np.atleast_1d(regs))
+        many_losses = [self.loss] if losses is None else list(losses)
+        if not many_regs or not many_losses:
+            raise InputError("regs and losses must not be empty")
+        for loss in many_losses:
+            if not isinstance(loss, Loss):
+                raise InputError(f"losses must hold losses such as Huber(1.0); got {loss!r}")
+        return [(check_number(reg, "regs", above=0.0), loss) for reg in many_regs for loss in many_losses]
+
     def monitor(self, label: str) -> Monitor:
         """Shows progress."""
         return Monitor(verbose=self.verbose, label=label)
@@ -182,48 +201,3 @@ class MachineOptions:
         if self.max_iter is not None:
             made.set_params(max_iter=check_count(self.max_iter, "max_iter"))
         return made
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One point of a path: a regulariser and a loss.
-
-    Parameters
-    ----------
-    reg : float
-    loss : Loss
-    """
-
-    reg: float
-    loss: Loss
-
-
-def settings_of(
-    regs: Sequence[float] | np.ndarray | None, losses: Sequence[Loss] | None, default_reg: float, default_loss: Loss
-) -> list[Setting]:
-    """All pairs of regularisers and losses, losses fastest.
-
-    Parameters
-    ----------
-    regs : sequence of float or None
-    losses : sequence of Loss or None
-    default_reg, default_loss : float and Loss
-        In place of None.
-
-    Returns
-    -------
-    list of Setting
-
-    Raises
-    ------
-    InputError
-        If a list is empty or holds something else.
-    """
-    many_regs = [default_reg] if regs is None else list(np.atleast_1d(regs))
-    many_losses: Sequence[Any] = [default_loss] if losses is None else list(losses)
-    if not many_regs or not many_losses:
-        raise InputError("regs and losses must not be empty")
-    for loss in many_losses:
-        if not isinstance(loss, Loss):
-            raise InputError(f"losses must hold losses such as Huber(1.0); got {loss!r}")
-    return [Setting(check_number(reg, "regs", above=0.0), loss) for reg in many_regs for loss in many_losses]

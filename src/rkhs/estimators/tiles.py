@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
-from rkhs._core.arrays import to_tensor
 from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
 from rkhs.engines import ArrayRows, Rows, as_rows
@@ -23,10 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TILE_BYTES",
-    "encode_tiles",
+    "check_width",
     "is_stream",
-    "note_columns",
-    "read_stream",
     "tile_rows",
     "tiles",
     "transform_file",
@@ -54,57 +50,13 @@ def is_stream(X: Any) -> bool:
     return isinstance(X, (Rows, np.memmap)) or library in ("dask", "dask_expr")
 
 
-def note_columns(model: KernelEstimator, rows: Rows, X: Any, *, reset: bool) -> None:
-    """Remember, or check, the number of columns of rows that are not in memory."""
-    if reset:
-        model._forget_features()
-        model.n_features_in_ = rows.shape[1]
-        dtype = np.dtype(getattr(X, "dtype", np.float64))
-        model._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-    elif rows.shape[1] != model.n_features_in_:
+def check_width(model: KernelEstimator, rows: Rows) -> None:
+    """Refuse rows that have not the columns of the training rows."""
+    if rows.shape[1] != model.n_features_in_:
         raise InputError(
             f"X has {rows.shape[1]} features, but {type(model).__name__} is expecting {model.n_features_in_} features "
             "as input"
         )
-
-
-def read_stream(model: KernelEstimator, X: Any) -> Rows:
-    """Training rows that are read from where they are."""
-    model._check_columns("stream")
-    rows = as_rows(X)
-    note_columns(model, rows, X, reset=True)
-    return rows
-
-
-def encode_tiles(model: KernelEstimator, X: Any, function: Callable[[Items], Tensor]) -> np.ndarray:
-    """Results of a fitted model for rows of any origin, tile by tile, in the dtype of the training data.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : as for the model, or a stream of rows
-    function : callable
-        From items in the form that the kernel reads to a tensor of as many rows.
-
-    Returns
-    -------
-    ndarray of shape (m, ...)
-    """
-    check_is_fitted(model)
-    step = tile_rows(model.map_.width)
-    if model.kernel_.domain == "vectors" and is_stream(X):
-        rows = as_rows(X)
-        note_columns(model, rows, X, reset=False)
-
-        def encode(part: np.ndarray) -> np.ndarray:
-            return np.asarray(model._to_output(function(to_tensor(model._scaled(part), **model._options))))
-
-        return transform_rows(rows, encode, step)
-    items = model._read_new(X)
-    if len(items) <= step:
-        return model._to_output(function(items))
-    return np.concatenate([model._to_output(function(items[tile])) for tile in tiles(len(items), step)])
 
 
 def transform_rows(rows: Items | Rows, function: Callable[[np.ndarray], np.ndarray], step: int) -> np.ndarray:
@@ -165,7 +117,7 @@ def transform_file(
     if model.kernel_.domain != "vectors":
         raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
     rows, options = as_rows(source), {} if layer is None else {"layer": layer}
-    note_columns(model, rows, None, reset=False)
+    check_width(model, rows)
     n, step, clock = rows.shape[0], tile_rows(model.map_.width), time.perf_counter()
     width = 0
     # Written in order, not through a memory map: on a full disk a map ends the process without a word.
