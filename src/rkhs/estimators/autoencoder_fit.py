@@ -59,7 +59,7 @@ class Fit:
         Of the first hidden layer.
     largest : float
         Of ``k(x, x)``.
-    said : tuple of Warning
+    warnings : tuple of Warning
         What users must know.
     """
 
@@ -67,7 +67,7 @@ class Fit:
     solution: Solution
     codes: Tensor
     largest: float
-    said: tuple[Warning, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
@@ -97,12 +97,12 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     model = _model(settings, features, training, encoder, found, rebuilt)
     if settings.noisy:
         model = replace(model, codes=codes_again(settings, run, model, clean))
-    said = _last_layer_warnings(settings, run, found, U, weights)
+    warned = _last_layer_warnings(settings, run, found, U, weights)
     compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
     overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
     if overfit is not None and isinstance(settings.loss, Squared):
-        said.append(OverfitWarning(f"{run.name}: {overfit}"))
-    return Fit(replace(model, compared=compared), found.solution, found.codes[0], largest, tuple(said))
+        warned.append(OverfitWarning(f"{run.name}: {overfit}"))
+    return Fit(replace(model, compared=compared), found.solution, found.codes[0], largest, tuple(warned))
 
 
 def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> list[Tensor] | None:
@@ -447,23 +447,23 @@ def _last_layer_warnings(
     settings: Settings, run: Run, found: _Solved, U: Tensor, weights: Tensor | None
 ) -> list[Warning]:
     """What the dual of the last layer and the objective say that users must know."""
-    said: list[Warning] = []
+    warned: list[Warning] = []
     if not found.decoder.solved:
         gap = found.decoder.gap
-        said.append(
+        warned.append(
             ConvergenceWarning(f"{run.name}: the last layer is solved to a duality gap of {gap:.2g} only; raise reg")
         )
     losses = settings.loss.value(U)
     trivial = float(losses.mean() if weights is None else weights @ losses)
     largest = float(torch.linalg.vector_norm(U, dim=1).max()) if U.numel() else 0.0
     if largest > 0.0 and trivial == 0.0:
-        said.append(
+        warned.append(
             CollapseWarning(
                 f"the model collapsed to the mean: every target is within {settings.loss!r} of it, the farthest at "
                 f"{largest:.4g}. Lower epsilon, which is in units of the centred and scaled targets"
             )
         )
-    return said + collapse_warnings(found.solution.value, trivial, settings.reg)
+    return warned + collapse_warnings(found.solution.value, trivial, settings.reg)
 
 
 def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:

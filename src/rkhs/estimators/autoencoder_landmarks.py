@@ -55,8 +55,8 @@ def fit_landmarks(settings: Settings, training: Training, run: Run, previous: Au
         model, codes, value = _model(settings, source, exact, V, rebuilt, Pricing("power", training.total))
     if settings.noisy:
         model = replace(model, codes=codes_again(settings, run, model, clean))
-    said = collapse_warnings(value, 0.5 * total, model.reg)
-    return Fit(model, replace(solution, value=value), codes, source.diag, tuple(said))
+    warned = collapse_warnings(value, 0.5 * total, model.reg)
+    return Fit(model, replace(solution, value=value), codes, source.diag, tuple(warned))
 
 
 def _refuse(settings: Settings, training: Training) -> None:

@@ -235,5 +235,5 @@ def _finish(
     value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
     squares = rows.target.square().sum(1)
     trivial = 0.5 * float(squares.mean() if rows.weights is None else rows.weights @ squares)
-    said = tuple(collapse_warnings(value, trivial, model.reg))
-    return Fit(model, replace(stage.solution, value=value), codes, source.diag, said)
+    warned = tuple(collapse_warnings(value, trivial, model.reg))
+    return Fit(model, replace(stage.solution, value=value), codes, source.diag, warned)

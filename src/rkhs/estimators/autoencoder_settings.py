@@ -23,7 +23,7 @@ from rkhs.models import FINE
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
-__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "linear_form", "read_settings"]
+__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings", "resolve_linear_part"]
 
 
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
@@ -165,7 +165,7 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def linear_form(estimator: KernelAutoencoder, streamed: bool) -> str:
+def resolve_linear_part(estimator: KernelAutoencoder, streamed: bool) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
     Finite features: where the rows are in memory (not ``streamed``) and the solver and the engine are those that know
@@ -215,7 +215,7 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = linear_form(estimator, streamed)
+    linear_part = resolve_linear_part(estimator, streamed)
     check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED))
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)

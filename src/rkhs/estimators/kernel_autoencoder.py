@@ -18,7 +18,7 @@ from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
-from rkhs.estimators.autoencoder_settings import Settings, default_kernel, linear_form, read_settings
+from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings, resolve_linear_part
 from rkhs.estimators.storage import as_storage
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
@@ -346,8 +346,8 @@ class KernelAutoencoder(BaseAutoencoder):
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
             self._record(found.solution)
-        for said in found.said:
-            warnings.warn(said, stacklevel=2)
+        for warning in found.warnings:
+            warnings.warn(warning, stacklevel=2)
         return self
 
     def _read_settings(self, X: Any, *, refined: bool) -> Settings:
@@ -362,7 +362,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _kernel_for(self, X: Any) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            return default_kernel(linear_form(self, is_stream(X)))
+            return default_kernel(resolve_linear_part(self, is_stream(X)))
         return super()._kernel_for(X)
 
     def _read(

@@ -142,10 +142,10 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     distances, K = _distances(model, X)
     inliers, near = distances <= 1.0, distances <= _FAR
     fitted, settled, looked_again, done = _fresh(model), False, False, 0
-    said: list[Warning] = []
+    warned: list[Warning] = []
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
-        fitted, said = _fitted(model, X, inliers)
+        fitted, warned = _fitted(model, X, inliers)
         done += 1
         roots = np.sqrt(_errors(fitted, X, K, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
@@ -164,10 +164,10 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
         )
     score = roots / max(threshold, 1e-300)
     if 0 < (~inliers).sum() <= _RARE * len(inliers):
-        whole, said_of_whole = _fitted(model, X, np.ones_like(inliers))
+        whole, whole_warnings = _fitted(model, X, np.ones_like(inliers))
         if _errors(whole, X, K, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
-            fitted, said, inliers = whole, said_of_whole, np.ones_like(inliers)
-    for warning in said:
+            fitted, warned, inliers = whole, whole_warnings, np.ones_like(inliers)
+    for warning in warned:
         warnings.warn(warning, stacklevel=2)
     if not fitted.converged_:
         warnings.warn(

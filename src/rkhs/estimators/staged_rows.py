@@ -351,7 +351,7 @@ class RowStages:
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
         codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes))), stage.layer
-        said = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
-        said.addmm_(codes, layer.linear[:-1])
+        decoded = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
+        decoded.addmm_(codes, layer.linear[:-1])
         target, goal = self.rows.target[rows], self.rows.goal(rows)
-        return ((goal - said) ** 2).sum(1) + ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
+        return ((goal - decoded) ** 2).sum(1) + ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
