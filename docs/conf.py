@@ -28,6 +28,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_pages",
     "changes",
+    "combinations",
     "mathml",
 ]
 exclude_patterns = ["**/*.ipynb"]

@@ -37,9 +37,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("new", type=Path)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--at-most", type=float, default=1.05, help="largest ratio of the medians")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="-- a script of the checkout and its arguments")
-    args = parser.parse_args(argv)
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    given = sys.argv[1:] if argv is None else argv
+    cut = given.index("--") if "--" in given else len(given)
+    args, command = parser.parse_args(given[:cut]), given[cut + 1 :]
     if not command:
         parser.error("name a script after --, such as -m studies.bench.kae")
     checkouts = {"old": args.old.resolve(), "new": args.new.resolve()}

@@ -32,6 +32,7 @@ __all__ = [
     "rank_tolerance",
     "solve_positive",
     "symmetric_rows",
+    "weighted_mean",
 ]
 
 
@@ -284,6 +285,11 @@ def column_means(X: Tensor) -> Tensor:
         return means
     low, high = X.aminmax(dim=0)
     return torch.where(low == high, low, (X / X.shape[0]).sum(dim=0))
+
+
+def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
+    """Mean over the first axis, weighted by weights that sum to one if there are any."""
+    return X.mean(dim=0) if weights is None else weights @ X
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:

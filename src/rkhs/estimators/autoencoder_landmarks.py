@@ -15,14 +15,14 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
-from rkhs.estimators.autoencoder_settings import BATCHED, Settings
+from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.combinations import BATCHED
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
 from rkhs.features.base import sample_rows
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt, code_map
 from rkhs.outputs import RKHS, Euclidean
-from rkhs.outputs.base import scale_factor
 from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.problems.start import best_scale, normalise_scale
@@ -35,7 +35,6 @@ __all__ = ["fit_landmarks"]
 
 def fit_landmarks(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers in the features of a storage; ``previous`` is a model to start from."""
-    _refuse(settings, training)
     clean, own, storage = training.items, training.own, settings.feature_storage
     columns = clean.shape[1] if isinstance(clean, (Rows, Tensor)) else storage.m
     outputs, n = storage.m if settings.features else training.goal.shape[1], len(training) * settings.n_copies
@@ -57,34 +56,6 @@ def fit_landmarks(settings: Settings, training: Training, run: Run, previous: Au
         model = replace(model, codes=codes_again(settings, run, model, clean))
     warned = collapse_warnings(value, 0.5 * total, model.reg)
     return Fit(model, replace(solution, value=value), codes, source.diag, tuple(warned))
-
-
-def _refuse(settings: Settings, training: Training) -> None:
-    """Refuse what needs an exact factor of the Gram matrix, and say what to use."""
-    storage = settings.feature_storage
-
-    def needs_dense(what: str, instead: str) -> InputError:
-        return InputError(f"{what} needs storage='dense'; {instead} with storage={storage!r}")
-
-    if len(settings.widths) > 1:
-        raise needs_dense("a deep autoencoder", "use one number of components")
-    if settings.constraint != "none":
-        raise needs_dense(f"constraint={settings.constraint!r}", "use constraint='none'")
-    if any(A is not None for A in settings.operators):
-        raise needs_dense("operators", "use operators=None")
-    if settings.solver not in ("lbfgs", *BATCHED):
-        raise needs_dense(f"solver={settings.solver!r}", "use solver='lbfgs', 'minibatch' or 'doubly_stochastic'")
-    if isinstance(training.items, Rows) and (not training.own or settings.noisy):
-        raise InputError("targets and noise need inputs in memory; got rows that are read from a file")
-    if settings.candidates:
-        raise needs_dense("reg='auto'", "use reg=None or numbers")
-    if settings.features:
-        if not storage.keeps_items:
-            raise InputError("features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None")
-        if settings.output_kernel != settings.kernel:
-            raise needs_dense("an output_kernel that is not the input kernel", "use output_kernel='same'")
-        if not training.own or settings.noisy:
-            raise needs_dense("features of other targets as outputs", "leave targets out")
 
 
 def _problem(settings: Settings, source: Source, run: Run) -> tuple[LandmarkAutoencoder, RKHS | Euclidean, float]:
@@ -112,7 +83,7 @@ def _landmark_space(settings: Settings, source: Source, moments: FeatureMoments)
     total = float(moments.mean @ moments.mean) if center else 0.0
     C = (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
     variance = max(source.diag - total, 0.0)
-    factor = scale_factor(variance) if settings.scale else 1.0
+    factor = variance**0.5 if settings.scale and variance > 0.0 else 1.0
     factored = factorize(C.div_(factor**2))
     mean = features.whiten(moments.mean[:, None])[:, 0].numpy() if center else None
     space = RKHS(mean, gram_mean.numpy(), total, factor, factored.triangle.numpy(), factored.pivots.numpy())

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import principal_axes
-from rkhs.engines import Rows, Serial, Threads, thread_limit
+from rkhs.engines import Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import open_ends
@@ -56,7 +56,6 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
-    _refuse(settings, training)
     announce_rows(settings, training, run)
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
     source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
@@ -65,28 +64,11 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
     own = bool(settings.refine) and training.own
     rows = staged_rows(X.to(torch.float64), T, source.kernel, source.features, p, w, training.total, own=own)
     engine = run.engine_for(strips(len(training)))
-    if not isinstance(engine, (Serial, Threads)):
-        raise InputError("linear_part='free' needs one machine; use linear_part='kernel' with this engine")
+    assert isinstance(engine, (Serial, Threads))
     stages = RowStages(settings, rows, run, engine)
     with thread_limit(1 if X.device.type == "cpu" else None):
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
-
-
-def _refuse(settings: Settings, training: Training) -> None:
-    """Refuse what has no closed form on anchors, or is read from elsewhere, and say what to use."""
-    storage, data = settings.storage, training.items
-    kernel = f"use linear_part='kernel' with storage={storage!r}"
-    if isinstance(data, Rows):
-        raise InputError(f"linear_part='free' needs rows in memory; {kernel}")
-    if not isinstance(data, Tensor) or settings.kernel.domain != "vectors" or settings.features:
-        raise InputError(f"linear_part='free' of what is not vectors that are rebuilt needs storage='dense'; {kernel}")
-    if settings.solver != "lbfgs":
-        raise InputError(
-            f"solver={settings.solver!r} needs storage='dense'; use solver='lbfgs' with storage={storage!r}"
-        )
-    if settings.noisy:
-        raise InputError(f"noise beside linear_part='free' needs storage='dense'; {kernel}")
 
 
 def _best_stage(stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:

@@ -11,6 +11,7 @@ import torch
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads
+from rkhs.estimators.combinations import AXES, check_combination
 from rkhs.estimators.training import Training
 from rkhs.features import Storage
 from rkhs.kernels.base import Kernel
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings", "resolve_linear_part"]
 
 
-BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
@@ -201,11 +201,11 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
     )
 
 
-def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool, streamed: bool = False) -> Settings:
+def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, own: bool, streamed: bool = False) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
 
-    ``refined`` says whether codes of new items will be refined, which allows a looser encoder; ``streamed`` whether the
-    rows are read from where they are.
+    ``own`` says whether the items themselves are rebuilt: codes of new items can then be refined, which allows a looser
+    encoder. ``streamed`` says whether the rows are read from where they are.
     """
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
@@ -216,14 +216,9 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = resolve_linear_part(estimator, streamed)
-    check_choice(estimator.solver, "solver", ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED))
+    check_choice(estimator.solver, "solver", AXES["solver"])
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
-    if estimator.solver in BATCHED and isinstance(estimator.storage, str):
-        raise InputError(
-            f"solver={estimator.solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got "
-            f"{estimator.storage!r}"
-        )
     if estimator.learning_rate is not None:
         check_number(estimator.learning_rate, "learning_rate", above=0.0)
     check_count(estimator.n_init, "n_init")
@@ -231,7 +226,16 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
     check_number(estimator.tol, "tol", at_least=0.0)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
-    features = output_kernel is not None
+    features, refined = output_kernel is not None, bool(estimator.refine) and own
+    facts = {
+        "input": kernel.domain,
+        "outputs": _rebuilt(output_kernel, kernel),
+        "output_domain": kernel.domain if output_kernel is None else output_kernel.domain,
+        "targets": "none" if own else "given",
+        "rows": "from a file" if streamed else "in memory",
+        "linear_part": linear_part,
+    }
+    check_combination("KernelAutoencoder", estimator.get_params(deep=False), **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
     plain = isinstance(estimator.storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
@@ -256,56 +260,31 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, refined: bool
         choice_asked=estimator.reg is not None,
         **asked,
     )
-    _check_linear_part(settings)
     _check_constraint(settings)
-    if not (isinstance(settings.loss, Squared) or isinstance(settings.storage, str)):
-        instead = f"use loss='squared' with storage={settings.storage!r}"
-        raise InputError(f"loss={estimator.loss!r} needs storage='dense'; {instead}")
     return settings
 
 
-def _check_linear_part(settings: Settings) -> None:
-    """Refuse what a free linear part does not go with."""
-    if settings.linear_part == "kernel":
-        return
-    wanted = {
-        "one hidden layer": len(settings.widths) == 1,
-        "loss='squared'": isinstance(settings.loss, Squared),
-        "constraint='none'": settings.constraint == "none",
-        "operators=None": all(A is None for A in settings.operators),
-        "solver='lbfgs' or 'adam'": settings.solver in ("lbfgs", "adam"),
-    }
-    missing = [name for name, met in wanted.items() if not met]
-    if missing:
-        raise InputError(f"linear_part='free' needs {', '.join(missing)}; use linear_part='kernel'")
-
-
 def _check_constraint(settings: Settings) -> None:
-    """Check ``constraint``, ``noise_std`` and ``n_copies``, and that the rest of the model goes with them.
+    """Check ``constraint``, ``noise_std`` and ``n_copies``.
 
     Esser et al. (2024), definition 3 and remark 2.
     """
     check_choice(settings.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
     check_number(settings.softness, "softness", above=0.0)
-    std = check_number(settings.noise_std, "noise_std", at_least=0.0)
-    copies = check_count(settings.n_copies, "n_copies")
-    if (std > 0.0 or copies > 1) and (settings.kernel.domain != "vectors" or settings.features):
-        raise InputError("noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)")
-    if settings.constraint == "none":
-        return
-    if settings.solver != "lbfgs":
-        raise InputError(f"constraint={settings.constraint!r} needs solver='lbfgs'; got {settings.solver!r}")
-    if len(settings.widths) > 1:
-        raise InputError(
-            f"constraint={settings.constraint!r} needs one hidden layer; got n_components={settings.widths}"
-        )
-    if any(A is not None for A in settings.operators):
-        raise InputError(f"operators must be None with constraint={settings.constraint!r}")
+    check_number(settings.noise_std, "noise_std", at_least=0.0)
+    check_count(settings.n_copies, "n_copies")
     if settings.constraint == "sphere" and settings.widths[0] < 2:
         raise InputError(
             "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
             "cannot move"
         )
+
+
+def _rebuilt(output_kernel: Kernel | None, kernel: Kernel) -> str:
+    """What is rebuilt, as the table of combinations calls it."""
+    if output_kernel is None or output_kernel == kernel:
+        return "vectors" if output_kernel is None else "features"
+    return "other features" if output_kernel.domain == kernel.domain else "features of other items"
 
 
 def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
@@ -347,12 +326,6 @@ def _read_loss(estimator: KernelAutoencoder) -> Loss:
         raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
     if not loss.automatic:
         loss.value(torch.zeros(1, 1, dtype=torch.float64))  # checks the parameters of the loss
-    if isinstance(loss, Squared):
-        return loss
-    if estimator.solver != "lbfgs":
-        raise InputError(f"loss={estimator.loss!r} needs solver='lbfgs'; got {estimator.solver!r}")
-    if estimator.constraint != "none":
-        raise InputError(f"loss={estimator.loss!r} needs constraint='none'; got {estimator.constraint!r}")
     return loss
 
 

@@ -17,7 +17,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_see
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
-from rkhs.estimators.storage import as_storage
+from rkhs.estimators.combinations import check_combination
 from rkhs.features import Storage
 from rkhs.features.base import resolve_thinned
 from rkhs.kernels import Kernel, Stationary, as_kernel
@@ -105,31 +105,16 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         check_number(given["ridge"], "ridge", above=0.0, names=("loo",))
     check_count(given["n_init"], "n_init")
     max_iter, tol = check_count(given["max_iter"], "max_iter"), check_number(given["tol"], "tol", at_least=0.0)
-    settings = Settings(
+    return Settings(
         widths,
         _per_layer(given["eta"], "eta", len(widths)),
         _per_layer(given["multiplier"], "multiplier", len(widths)),
         tuple(as_kernel(kernel) for kernel in kernels),
         Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
         solver=make_solver(given["solver"], max_iter, tol),
-        storage=as_storage(given["storage"], "DeepRKM", ("dense", "Nystroem", "RandomFeatures")),
+        storage=check_combination("DeepRKM", given),
         **{name: given[name] for name in _TAKEN},
     )
-    if isinstance(settings.storage, Storage):
-        _check_features(settings.storage, given)
-    return settings
-
-
-def _check_features(storage: Storage, given: Mapping[str, Any]) -> None:
-    """Refuse what needs a Gram matrix."""
-    for name, instead in (("out_of_sample", "ridge"), ("bandwidths", "fixed")):
-        if given[name] != instead:
-            raise InputError(f"{name}={given[name]!r} needs storage='dense'; use {name}={instead!r} with {storage!r}")
-    if given["preimage"] != "ridge" and not storage.keeps_items:
-        raise InputError(
-            f"preimage={given['preimage']!r} needs training items to return to, which random features do not keep; use "
-            "preimage='ridge', or storage=Nystroem(m)"
-        )
 
 
 def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:

@@ -19,7 +19,6 @@ from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings, resolve_linear_part
-from rkhs.estimators.storage import as_storage
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
@@ -339,7 +338,7 @@ class KernelAutoencoder(BaseAutoencoder):
         """
         self._check_parameters()
         with self._running(X, targets, sample_weight) as run:
-            settings = self._read_settings(X, refined=bool(self.refine) and targets is None)
+            settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
             found = _fit_function(settings)(settings, training, run, previous)
@@ -350,15 +349,9 @@ class KernelAutoencoder(BaseAutoencoder):
             warnings.warn(warning, stacklevel=2)
         return self
 
-    def _read_settings(self, X: Any, *, refined: bool) -> Settings:
-        """Check the parameters; ``refined`` says whether codes of new items will be."""
-        as_storage(
-            self.storage,
-            "KernelAutoencoder",
-            ("dense", "Nystroem", "RandomFeatures"),
-            ". The encoder needs a factor of the Gram matrix, which is as large as it",
-        )
-        return read_settings(self, self._kernel_for(X), refined=refined, streamed=is_stream(X))
+    def _read_settings(self, X: Any, targets: Any) -> Settings:
+        """Check the parameters, and that they go with each other and with the kind of data."""
+        return read_settings(self, self._kernel_for(X), own=targets is None, streamed=is_stream(X))
 
     def _kernel_for(self, X: Any) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "auto":
@@ -376,11 +369,6 @@ class KernelAutoencoder(BaseAutoencoder):
             goal = self._read_targets(targets, settings, training.n_given)
             goal = cut(goal, training.kept, training.kept if gram else None)
             training = replace(training, goal=goal, own=False, goal_gram=gram)
-        elif output is not None and output.domain != kernel.domain:
-            raise InputError(
-                f"output_kernel reads {output.domain}, kernel reads {kernel.domain}; pass fit(X, targets=...) that it "
-                "can read"
-            )
         w, columns = training.weights, None if settings.features else training.goal.shape[1]
         settings.check_rows(len(training) if w is None else int((w > 0.0).sum()), columns)
         return training

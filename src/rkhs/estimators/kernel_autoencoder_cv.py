@@ -223,12 +223,12 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         self, model: KernelAutoencoder, X: Any, targets: Items | None, sample_weight: ArrayLike | None
     ) -> tuple[int, list[tuple[float, ...]], np.ndarray]:
         """Number of rows, the path of regularisers, and held-out errors of shape (regs, folds)."""
-        settings = model._read_settings(X, refined=bool(self.refine) and targets is None)
+        settings = model._read_settings(X, targets)
         path = list(settings.candidates)
         if self.regs is not None:
             given = check_list(self.regs, "regs", "regularisers")
             with naming("regs"):
-                path = [model.set_params(reg=reg)._read_settings(X, refined=False).reg for reg in given]
+                path = [model.set_params(reg=reg)._read_settings(X, targets).reg for reg in given]
         if not path:
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         with model._running(X, targets, sample_weight) as run:

@@ -11,10 +11,11 @@ from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
+from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.contrastive_losses import ContrastOptions, fit_contrast
 from rkhs.estimators.contrastive_pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
-from rkhs.estimators.storage import announce_points, as_storage
+from rkhs.estimators.storage import announce_points
 from rkhs.models import ContrastiveModel
 from rkhs.spaces import HeldItems
 
@@ -212,9 +213,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        storage = as_storage(self.storage, "KernelContrastive", ("dense", "Nystroem", "RandomFeatures"))
-        if storage != "dense" and self.strict:
-            raise InputError(f"strict=True needs storage='dense'; use strict=False with storage={storage!r}")
+        check_combination("KernelContrastive", self.get_params(deep=False))
         check_count(self.n_components, "n_components")
         check_choice(self.loss, "loss", ("simple", "spectral"))
         check_choice(self.pairs, "pairs", ("neighbors", "augment", "class"))

@@ -15,12 +15,13 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Rows
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
+from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.partial_pca import RowSums, add_rows, components_of
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.estimators.robust_pca import robust_components
 from rkhs.estimators.run import Run
-from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, as_storage, open_space
+from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, open_space
 from rkhs.estimators.training import Training
 from rkhs.features import Storage
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
@@ -336,20 +337,11 @@ class KernelPCA(FittedComponents, PreimageMixin):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        storage = as_storage(self.storage, "KernelPCA", ("dense", "blocked", "Nystroem", "RandomFeatures"))
-        if storage != "dense" and not (isinstance(self.loss, str) and self.loss == "squared"):
-            raise InputError(f"loss={self.loss!r} needs storage='dense'; use loss='squared' with {storage!r}")
-        if isinstance(storage, Storage) and self.preimage != "ridge" and not storage.keeps_items:
-            raise InputError(
-                f"preimage={self.preimage!r} needs training items to return to, which random features do not keep; use "
-                "preimage='ridge', or storage=Nystroem(m)"
-            )
+        check_combination("KernelPCA", self.get_params(deep=False))
         check_choice(self.preimage, "preimage", ("ridge", "fixed_point", "nearest"))
         check_count(self.n_init, "n_init")
         if isinstance(self.reg, str):
             check_choice(self.reg, "reg", ("auto",))
-            if not (isinstance(self.storage, str) and self.storage == "dense"):
-                raise InputError(f"reg='auto' needs storage='dense'; pass a number with storage={self.storage!r}")
         else:
             check_number(self.reg, "reg", above=0.0)
         if isinstance(self.n_components, float) and not 0.0 < self.n_components < 1.0:

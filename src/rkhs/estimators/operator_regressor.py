@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from rkhs._core.errors import InputError
+from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
 from rkhs.estimators.ridge_in_features import fit_in_features
-from rkhs.estimators.storage import as_storage
 from rkhs.features import Storage
-from rkhs.losses import Squared, as_loss
 from rkhs.outputs import Euclidean
 
 if TYPE_CHECKING:
@@ -178,16 +176,10 @@ class OperatorKernelRegressor(DualRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        storage = as_storage(self.storage, "OperatorKernelRegressor", ("dense", "Nystroem", "RandomFeatures"))
-        if storage == "dense":
-            return
-        if not isinstance(as_loss(self.loss), Squared):
-            raise InputError(f"loss={self.loss!r} needs storage='dense'; use loss='squared' with storage={storage!r}")
         pairs = read_operator_kernel(self.kernel, self.operator).pairs
-        if len(pairs) != 1 or pairs[0].operator is not None:
-            raise InputError(
-                f"operators need storage='dense'; use one kernel and operator=None with storage={storage!r}"
-            )
+        plain = len(pairs) == 1 and pairs[0].operator is None
+        operators = "none" if plain else "given"
+        check_combination("OperatorKernelRegressor", self.get_params(deep=False), operators=operators)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator)

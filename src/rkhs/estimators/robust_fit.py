@@ -25,10 +25,9 @@ from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import positive_part
+from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.given import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
-from rkhs.features import Storage
-from rkhs.losses import Squared, as_loss
 
 __all__ = ["RobustFit", "fit_robust"]
 
@@ -193,18 +192,7 @@ def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
 def _check_model(model: KernelAutoencoder) -> None:
     if not isinstance(model, KernelAutoencoder):
         raise InputError(f"model must be a KernelAutoencoder; got a {type(model).__name__}")
-    widths = model.n_components if isinstance(model.n_components, (tuple, list)) else (model.n_components,)
-    wanted = {
-        "one hidden layer": len(widths) == 1,
-        "loss='squared'": isinstance(as_loss(model.loss), Squared),
-        "constraint='none'": model.constraint == "none",
-        "no operators": model.operators is None,
-        "no noise": not model._noisy,
-        "storage='dense'": not isinstance(model.storage, Storage),
-    }
-    missing = [name for name, met in wanted.items() if not met]
-    if missing:
-        raise InputError(f"fit_robust needs a model with {', '.join(missing)}: there is no closed leave-one-out else")
+    check_combination("fit_robust", model.get_params(deep=False))
 
 
 def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:

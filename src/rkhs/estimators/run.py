@@ -211,16 +211,11 @@ def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[R
 
 
 def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
-    wanted, address, storage = (parameters[key] for key in ("engine", "address", "storage"))
+    wanted, address = parameters["engine"], parameters["address"]
     if wanted is None:
         if address is not None:
             raise InputError(f"address is for engine='dask'; got engine=None and address={address!r}")
         return None
-    if isinstance(storage, str) and storage == "dense":
-        raise InputError(
-            f"engine={shown(wanted)} computes blocks of rows, and storage='dense' has none: use another storage, "
-            "such as Nystroem(1000) of rkhs.features, or engine=None"
-        )
     engine = make_engine(wanted, address=address, n_jobs=parameters["n_jobs"])
     if engine is not wanted:  # what the user made, the user ends
         stack.callback(engine.close)

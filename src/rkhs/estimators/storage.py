@@ -1,4 +1,4 @@
-"""The ``storage=`` of the estimators: which there are, what they read, and how much memory they take."""
+"""The ``storage=`` of the estimators: the space that each opens, and how much memory it takes."""
 
 from __future__ import annotations
 
@@ -24,37 +24,8 @@ __all__ = [
     "announce_features",
     "announce_layers",
     "announce_points",
-    "as_storage",
     "open_space",
 ]
-
-
-def as_storage(storage: str | Storage, name: str, allowed: tuple[str, ...], why: str = "") -> Storage | str:
-    """Check the ``storage`` of an estimator.
-
-    Parameters
-    ----------
-    storage : str or Storage
-    name : str
-        Of the estimator.
-    allowed : tuple of str
-        Among ``"dense"``, ``"blocked"``, ``"Nystroem"`` and ``"RandomFeatures"``.
-    why : str
-        Why the others do not fit, for messages.
-
-    Returns
-    -------
-    Storage or str
-    """
-    options = ", ".join(repr(a) if a in ("dense", "blocked") else f"rkhs.features.{a}(m)" for a in allowed)
-    if isinstance(storage, Storage) and not isinstance(storage, type):
-        storage.check()
-        if getattr(storage, "kernel", None) is not None:
-            raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
-        return storage
-    elif isinstance(storage, str) and storage in allowed:
-        return storage
-    raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{why}")
 
 
 def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Training) -> Space:
@@ -92,8 +63,6 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
 
 def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
     """Refuse kernels whose tiles cannot be computed again, and announce the memory of a fit."""
-    if kernel.domain == "gram":
-        raise InputError("storage='blocked' recomputes kernel values; a Gram matrix is there already: use 'dense'")
     if not kernel.known_psd:
         raise InputError(
             f"storage='blocked' needs a kernel that is known to be positive semi-definite; got {kernel!r}. Use 'dense'"

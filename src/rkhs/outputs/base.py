@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["OutputSpace", "scale_factor", "weighted_mean"]
+__all__ = ["OutputSpace"]
 
 
 class OutputSpace(Configurable):
@@ -34,13 +34,3 @@ class OutputSpace(Configurable):
     @abstractmethod
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); rows of kernel values where the targets are features."""
-
-
-def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
-    """Mean over the first axis, weighted by weights that sum to one if there are any."""
-    return X.mean(dim=0) if weights is None else weights @ X
-
-
-def scale_factor(variance: float) -> float:
-    """Root of the total variance; one where there is none, so that constant targets stay finite."""
-    return variance**0.5 if variance > 0.0 else 1.0

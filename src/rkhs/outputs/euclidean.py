@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.outputs.base import OutputSpace, scale_factor, weighted_mean
+from rkhs._core.linalg import weighted_mean
+from rkhs.outputs.base import OutputSpace
 
 __all__ = ["Euclidean"]
 
@@ -75,7 +76,8 @@ class Euclidean(OutputSpace):
             U = U - weighted_mean(U, weights)  # what rounding left of the mean of data far from the origin
         if column_weights is not None:
             U = U * tensor_like(np.sqrt(column_weights), Y)
-        factor = scale_factor(float(weighted_mean((U * U).sum(1), weights))) if scale else 1.0
+        variance = float(weighted_mean((U * U).sum(1), weights))
+        factor = variance**0.5 if scale and variance > 0.0 else 1.0  # constant targets stay finite
         U = U / factor
         basis = None
         if q > n:

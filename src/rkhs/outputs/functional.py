@@ -11,9 +11,10 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
+from rkhs._core.linalg import weighted_mean
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import quadrature_weights
-from rkhs.outputs.base import OutputSpace, weighted_mean
+from rkhs.outputs.base import OutputSpace
 
 __all__ = ["Functional", "basis_functions"]
 

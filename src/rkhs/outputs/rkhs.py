@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, tensor_like
-from rkhs._core.linalg import factorize
-from rkhs.outputs.base import OutputSpace, scale_factor, weighted_mean
+from rkhs._core.linalg import factorize, weighted_mean
+from rkhs.outputs.base import OutputSpace
 
 __all__ = ["RKHS"]
 
@@ -79,7 +79,7 @@ class RKHS(OutputSpace):
         variance = float(weighted_mean(C.diagonal().clamp_min(0.0), weights))
         if variance <= 1e-14 * float(K.diagonal().abs().max()):  # all features coincide: what is left is rounding
             C, variance = torch.zeros_like(C), 0.0
-        factor = scale_factor(variance) if scale else 1.0
+        factor = variance**0.5 if scale and variance > 0.0 else 1.0
         factored = factorize(C.div_(factor**2))
         space = cls(
             None if mean is None else mean.cpu().numpy(),

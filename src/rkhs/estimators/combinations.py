@@ -1,0 +1,322 @@
+"""What goes with what: every refusal of a combination of options, as one table that fits, documentation and tests read.
+
+A rule is data: where some axes have some values, another axis must have one of its own. Estimators say what they were
+given in the words of the axes; the first broken rule raises its sentence. Whether a solver fits a problem is asked of
+both by :mod:`rkhs.protocols`, and what depends on numbers in the data stays with who reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError
+from rkhs.engines import Serial, Threads
+from rkhs.features import Storage
+from rkhs.kernels.registry import as_kernel
+from rkhs.losses import Squared, as_loss
+
+__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination"]
+
+FINITE = ("landmarks", "random features")
+BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
+
+# Every axis with all of its values, the default first.
+AXES: dict[str, tuple[str, ...]] = {
+    "storage": ("dense", "blocked", *FINITE),
+    "engine": ("none", "this machine", "a cluster"),
+    "input": ("vectors", "gram", "objects"),
+    "rows": ("in memory", "from a file"),
+    "targets": ("none", "given"),
+    "outputs": ("vectors", "features", "other features", "features of other items"),
+    "loss": ("squared", "another"),
+    "layers": ("one", "several"),
+    "linear_part": ("kernel", "free"),
+    "constraint": ("none", "sphere", "ball", "whiten", "soft"),
+    "operators": ("none", "given"),
+    "noise": ("none", "given"),
+    "solver": ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED),
+    "reg": ("number", "auto"),
+    "preimage": ("ridge", "fixed_point", "nearest"),
+    "out_of_sample": ("ridge", "block", "paper"),
+    "bandwidths": ("fixed", "joint"),
+    "strict": ("False", "True"),
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where every axis of ``given`` has one of its values, ``axis`` must have one of ``allowed``.
+
+    Parameters
+    ----------
+    given : mapping of str to tuple of str
+    axis : str
+    allowed : tuple of str
+    sentence : str
+        Of the refusal; ``{name!r}`` is the parameter of that name.
+    """
+
+    given: Mapping[str, tuple[str, ...]]
+    axis: str
+    allowed: tuple[str, ...]
+    sentence: str
+
+
+def _rule(given: str, needs: str, sentence: str = "") -> Rule:
+    """A rule from words: ``"loss: other, storage: finite"`` must all hold, and then ``"solver: lbfgs | adam"`` must."""
+    conditions = dict(map(_read, given.split(", "))) if given else {}
+    axis, allowed = _read(needs)
+    asked = next(iter(conditions), axis)
+    return Rule(
+        conditions, axis, allowed, sentence or f"{asked}={{{asked}!r}} needs {axis}={allowed[0]!r}; got {{{axis}!r}}"
+    )
+
+
+def _read(words: str) -> tuple[str, tuple[str, ...]]:
+    """An axis and its values; ``other`` are all but the default, ``finite`` and ``batched`` those that are so."""
+    axis, _, values = words.partition(": ")
+    short = {"other": AXES[axis][1:], "finite": FINITE, "batched": BATCHED}
+    return axis, tuple(value for word in values.split(" | ") for value in short.get(word, (word,)))
+
+
+def _dense(needs: str, what: str, instead: str, given: str = "") -> Rule:
+    sentence = f"{what} needs storage='dense'; {instead} with storage={{storage!r}}"
+    return _rule("storage: finite" + given, needs, sentence)
+
+
+_ENGINE = _rule(
+    "engine: other",
+    "storage: blocked | finite",
+    "engine={engine!r} computes blocks of rows, and storage='dense' has none: use another storage, such as "
+    "Nystroem(1000) of rkhs.features, or engine=None",
+)
+_RETURN = _rule(
+    "storage: random features",
+    "preimage: ridge",
+    "preimage={preimage!r} needs training items to return to, which random features do not keep; use "
+    "preimage='ridge', or storage=Nystroem(m)",
+)
+_VECTORS = "noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)"
+_IN_MEMORY = "targets and noise need inputs in memory; got rows that are read from a file"
+_FREE = "linear_part='free' needs {}; use linear_part='kernel'"
+_BESIDE = "use linear_part='kernel' with storage={storage!r}"
+_NOT_VECTORS = f"linear_part='free' of what is not vectors that are rebuilt needs storage='dense'; {_BESIDE}"
+_ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out else"
+
+# What goes with what, estimator by estimator; the first broken rule speaks.
+RULES: dict[str, tuple[Rule, ...]] = {
+    "KernelAutoencoder": (
+        _ENGINE,
+        _rule(
+            "solver: batched",
+            "storage: finite",
+            "solver={solver!r} needs storage=Nystroem(m) or RandomFeatures(m) of rkhs.features; got {storage!r}",
+        ),
+        _rule("loss: other", "solver: lbfgs"),
+        _rule("loss: other", "constraint: none"),
+        _rule("linear_part: free", "layers: one", _FREE.format("one hidden layer")),
+        _rule("linear_part: free", "loss: squared", _FREE.format("loss='squared'")),
+        _rule("linear_part: free", "constraint: none", _FREE.format("constraint='none'")),
+        _rule("linear_part: free", "operators: none", _FREE.format("operators=None")),
+        _rule("linear_part: free", "solver: lbfgs | adam", _FREE.format("solver='lbfgs' or 'adam'")),
+        _rule("noise: given", "input: vectors", _VECTORS),
+        _rule("noise: given", "outputs: vectors", _VECTORS),
+        _rule("constraint: other", "solver: lbfgs"),
+        _rule(
+            "constraint: other",
+            "layers: one",
+            "constraint={constraint!r} needs one hidden layer; got n_components={n_components}",
+        ),
+        _rule("constraint: other", "operators: none", "operators must be None with constraint={constraint!r}"),
+        _rule(
+            "outputs: features of other items",
+            "targets: given",
+            "output_kernel reads {output_domain}, kernel reads {input}; pass fit(X, targets=...) that it can read",
+        ),
+        _dense("layers: one", "a deep autoencoder", "use one number of components"),
+        _dense("constraint: none", "constraint={constraint!r}", "use constraint='none'"),
+        _dense("loss: squared", "loss={loss!r}", "use loss='squared'"),
+        _dense("operators: none", "operators", "use operators=None"),
+        _rule(
+            "linear_part: free, storage: finite",
+            "rows: in memory",
+            f"linear_part='free' needs rows in memory; {_BESIDE}",
+        ),
+        _rule("linear_part: free, storage: finite", "input: vectors", _NOT_VECTORS),
+        _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
+        _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
+        _rule(
+            "linear_part: free, storage: finite",
+            "noise: none",
+            f"noise beside linear_part='free' needs storage='dense'; {_BESIDE}",
+        ),
+        _rule(
+            "linear_part: free, storage: finite",
+            "engine: none | this machine",
+            "linear_part='free' needs one machine; use linear_part='kernel' with this engine",
+        ),
+        _dense(
+            "solver: lbfgs | batched",
+            "solver={solver!r}",
+            "use solver='lbfgs', 'minibatch' or 'doubly_stochastic'",
+            ", linear_part: kernel",
+        ),
+        _rule("storage: finite, rows: from a file", "targets: none", _IN_MEMORY),
+        _rule("storage: finite, rows: from a file", "noise: none", _IN_MEMORY),
+        _dense("reg: number", "reg='auto'", "use reg=None or numbers", ", linear_part: kernel"),
+        _rule(
+            "storage: random features",
+            "outputs: vectors",
+            "features as outputs need landmarks; use storage=Nystroem(m), or output_kernel=None",
+        ),
+        _dense(
+            "outputs: vectors | features",
+            "an output_kernel that is not the input kernel",
+            "use output_kernel='same'",
+        ),
+        _dense("targets: none", "features of other targets as outputs", "leave targets out", ", outputs: features"),
+    ),
+    "KernelPCA": (
+        _ENGINE,
+        _rule(
+            "storage: other",
+            "loss: squared",
+            "loss={loss!r} needs storage='dense'; use loss='squared' with {storage!r}",
+        ),
+        _RETURN,
+        _rule(
+            "storage: other",
+            "reg: number",
+            "reg='auto' needs storage='dense'; pass a number with storage={storage!r}",
+        ),
+        _rule(
+            "storage: blocked",
+            "input: vectors | objects",
+            "storage='blocked' recomputes kernel values; a Gram matrix is there already: use 'dense'",
+        ),
+    ),
+    "DeepRKM": (
+        _rule(
+            "storage: finite",
+            "out_of_sample: ridge",
+            "out_of_sample={out_of_sample!r} needs storage='dense'; use out_of_sample='ridge' with {storage!r}",
+        ),
+        _rule(
+            "storage: finite",
+            "bandwidths: fixed",
+            "bandwidths={bandwidths!r} needs storage='dense'; use bandwidths='fixed' with {storage!r}",
+        ),
+        _RETURN,
+    ),
+    "KernelContrastive": (_dense("strict: False", "strict=True", "use strict=False"),),
+    "OperatorKernelRegressor": (
+        _dense("loss: squared", "loss={loss!r}", "use loss='squared'"),
+        _rule(
+            "storage: finite",
+            "operators: none",
+            "operators need storage='dense'; use one kernel and operator=None with storage={storage!r}",
+        ),
+    ),
+    "fit_robust": (
+        _rule("", "layers: one", _ROBUST.format("one hidden layer")),
+        _rule("", "loss: squared", _ROBUST.format("loss='squared'")),
+        _rule("", "constraint: none", _ROBUST.format("constraint='none'")),
+        _rule("", "operators: none", _ROBUST.format("no operators")),
+        _rule("", "noise: none", _ROBUST.format("no noise")),
+        _rule("", "storage: dense", _ROBUST.format("storage='dense'")),
+    ),
+}
+
+_STORAGES = ("dense", "Nystroem", "RandomFeatures")  # of all estimators but those with tiles
+_WHY = {"KernelAutoencoder": ". The encoder needs a factor of the Gram matrix, which is as large as it"}
+_MORE_STORAGES = {"KernelPCA": ("dense", "blocked", "Nystroem", "RandomFeatures")}
+
+
+# How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
+_READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "storage": lambda given: (
+        given["storage"]
+        if isinstance(given["storage"], str)
+        else "landmarks"
+        if given["storage"].keeps_items
+        else "random features"
+    ),
+    "engine": lambda given: (
+        "none"
+        if given["engine"] is None
+        else "this machine"
+        if given["engine"] in ("serial", "threads") or isinstance(given["engine"], (Serial, Threads))
+        else "a cluster"
+    ),
+    "input": lambda given: (
+        "auto" if isinstance(given["kernel"], str) and given["kernel"] == "auto" else as_kernel(given["kernel"]).domain
+    ),
+    "loss": lambda given: "squared" if isinstance(as_loss(given["loss"]), Squared) else "another",
+    "layers": lambda given: (
+        "several"
+        if isinstance(given["n_components"], (tuple, list, np.ndarray)) and len(given["n_components"]) > 1
+        else "one"
+    ),
+    "operators": lambda given: (
+        "none"
+        if given["operators"] is None
+        or (isinstance(given["operators"], (tuple, list)) and all(A is None for A in given["operators"]))
+        else "given"
+    ),
+    "noise": lambda given: "given" if given["noise_std"] or given["n_copies"] != 1 else "none",
+    "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
+}
+
+
+def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
+    """The first rule that the options break; one that asks for what is not known yet is not broken."""
+    for rule in rules:
+        meant = all(facts.get(axis) in values for axis, values in rule.given.items())
+        if meant and facts.get(rule.axis) in AXES[rule.axis] and facts[rule.axis] not in rule.allowed:
+            return rule
+    return None
+
+
+def check_combination(name: str, parameters: Mapping[str, Any], **known: str) -> Storage | str:
+    """Refuse a storage that an estimator does not have, and a combination of options that does not go together.
+
+    Parameters
+    ----------
+    name : str
+        Entry of the table.
+    parameters : mapping
+        Of the estimator, by their names.
+    **known : str
+        Values of axes that the parameters alone do not say, and other words of the sentences.
+
+    Returns
+    -------
+    Storage or str
+        The storage, checked.
+
+    Raises
+    ------
+    InputError
+        The sentence of the first broken rule.
+    """
+    storage, allowed = parameters["storage"], _MORE_STORAGES.get(name, _STORAGES)
+    if isinstance(storage, Storage) and not isinstance(storage, type):
+        storage.check()
+        if getattr(storage, "kernel", None) is not None:
+            raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
+    elif not (isinstance(storage, str) and storage in allowed):
+        options = ", ".join(repr(one) if one in ("dense", "blocked") else f"rkhs.features.{one}(m)" for one in allowed)
+        raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{_WHY.get(name, '')}")
+    facts = {}
+    for axis in {axis for rule in RULES[name] for axis in (*rule.given, rule.axis)}:
+        with suppress(KeyError):  # no parameter says it
+            facts[axis] = _READERS[axis](parameters) if axis in _READERS else str(parameters[axis])
+    rule = broken_rule(RULES[name], {**facts, **known})
+    if rule is not None:
+        raise InputError(rule.sentence.format_map({**known, **parameters}))
+    return storage

@@ -1,0 +1,200 @@
+"""Every pair of options either fits a tiny data set or is refused with the sentence of the table, and nothing else."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor, fit_robust
+from rkhs._core.errors import InputError
+from rkhs.estimators.combinations import AXES, RULES, broken_rule
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import Gaussian
+
+N, D = 14, 3
+ROWS = np.random.default_rng(0).normal(size=(N, D))
+WORDS = ["acgt"[i % 4] * (1 + i % 3) + "ac" + "gt"[i % 2] * (i % 5) for i in range(N)]
+STORAGES = {
+    "dense": "dense",
+    "blocked": "blocked",
+    "landmarks": Nystroem(6, random_state=0),
+    "random features": RandomFeatures(6, random_state=0),
+}
+LOSSES = {"squared": "squared", "another": "huber"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One estimator with its data, and what values of its axes mean."""
+
+    build: Any
+    fixed: dict[str, Any] = field(default_factory=dict)
+    axes: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def facts(self, chosen: dict[str, str]) -> dict[str, str]:
+        """The value of every axis; what is rebuilt follows from the input where it is not asked for."""
+        facts = {axis: next(iter(values)) for axis, values in self.axes.items()} | chosen
+        if "outputs" in facts and facts["input"] != "vectors":
+            other = {"vectors": "features", "other features": "features of other items"}
+            facts["outputs"] = other.get(facts["outputs"], facts["outputs"])
+        return facts
+
+    def make(self, facts: dict[str, str], file: Path) -> tuple[BaseEstimator, Any, dict[str, Any]]:
+        """The estimator with its options, the items, and what else its fit is given."""
+        options = {k: v for axis, value in facts.items() for k, v in self.axes[axis].get(value, {}).items()}
+        if options.pop("operators", False):
+            options["operators"] = (np.eye(2), *(None,) * np.size(options.get("n_components", 2)))
+        X: Any = {"gram": ROWS @ ROWS.T, "objects": WORDS}.get(facts.get("input", "vectors"), ROWS)
+        fit: dict[str, Any] = {"targets": X} if options.pop("targets", False) else {}
+        if options.pop("file", False):
+            X = np.lib.format.open_memmap(file, "w+", np.float64, (N, D))
+            X[:] = ROWS
+        if self.build is OperatorKernelRegressor:
+            fit["y"] = ROWS
+        return self.build(**{**self.fixed, **options}), X, fit
+
+
+def named(axis: str, values: tuple[str, ...] | None = None) -> dict[str, dict[str, Any]]:
+    """An axis whose values are those of the parameter of its name."""
+    return {value: {axis: value} for value in values or AXES[axis]}
+
+
+def storages(*kinds: str) -> dict[str, dict[str, Any]]:
+    return {kind: {"storage": STORAGES[kind]} for kind in kinds}
+
+
+ENGINES = {"none": {}, "this machine": {"engine": "serial"}, "a cluster": {"engine": "dask"}}
+EXACT_OR_FINITE = ("dense", "landmarks", "random features")
+AUTOENCODER = {
+    "storage": storages(*EXACT_OR_FINITE),
+    "engine": ENGINES,
+    "input": {"vectors": {}, "gram": {"kernel": "precomputed"}, "objects": {"kernel": "spectrum"}},
+    "rows": {"in memory": {}, "from a file": {"file": True}},
+    "targets": {"none": {}, "given": {"targets": True}},
+    "outputs": {
+        "vectors": {},
+        "features": {"output_kernel": "same"},
+        "other features": {"output_kernel": "laplacian"},
+        "features of other items": {"output_kernel": "laplacian"},
+    },
+    "loss": {kind: {"loss": loss} for kind, loss in LOSSES.items()},
+    "layers": {"one": {"n_components": 2}, "several": {"n_components": (2, 3)}},
+    "linear_part": named("linear_part"),
+    "constraint": named("constraint"),
+    "operators": {"none": {}, "given": {"operators": True}},
+    "noise": {"none": {}, "given": {"noise_std": 0.1}},
+    "solver": named("solver"),
+    "reg": {"number": {"reg": 0.1}, "auto": {"reg": "auto"}},
+}
+CASES = {
+    "KernelAutoencoder": Case(
+        KernelAutoencoder,
+        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 2, "random_state": 0, "refine": False},
+        AUTOENCODER,
+    ),
+    "KernelPCA": Case(
+        KernelPCA,
+        {"n_components": 2, "random_state": 0},
+        {
+            "storage": storages("dense", "blocked", "landmarks", "random features"),
+            "engine": ENGINES,
+            "input": AUTOENCODER["input"],
+            "loss": AUTOENCODER["loss"],
+            "preimage": named("preimage"),
+            "reg": AUTOENCODER["reg"],
+        },
+    ),
+    "DeepRKM": Case(
+        DeepRKM,
+        {"n_components": (2, 2), "max_iter": 3, "random_state": 0},
+        {
+            "storage": storages(*EXACT_OR_FINITE),
+            "out_of_sample": named("out_of_sample"),
+            "bandwidths": named("bandwidths"),
+            "preimage": named("preimage", ("ridge", "fixed_point")),
+        },
+    ),
+    "KernelContrastive": Case(
+        KernelContrastive,
+        {"n_components": 2, "n_neighbors": 2, "random_state": 0},
+        {
+            "storage": storages(*EXACT_OR_FINITE),
+            "strict": {"False": {"strict": False}, "True": {"strict": True}},
+        },
+    ),
+    "OperatorKernelRegressor": Case(
+        OperatorKernelRegressor,
+        {"max_iter": 3},
+        {
+            "storage": storages(*EXACT_OR_FINITE),
+            "loss": AUTOENCODER["loss"],
+            "operators": {"none": {}, "given": {"operator": np.eye(D)}},
+        },
+    ),
+    "fit_robust": Case(
+        KernelAutoencoder,
+        {"kernel": "gaussian", "decoder_kernel": Gaussian(1.0), "max_iter": 2, "random_state": 0, "refine": False},
+        {axis: AUTOENCODER[axis] for axis in ("layers", "loss", "constraint", "operators", "noise", "storage")},
+    ),
+}
+
+
+def chosen_pairs(name: str) -> Iterator[dict[str, str]]:
+    """Every pair of values of two axes, and every way to break a rule, which may take a third."""
+    axes = CASES[name].axes
+    for one, other in combinations(axes, 2):
+        yield from ({one: a, other: b} for a, b in product(axes[one], axes[other]))
+    for rule in RULES[name]:
+        names = [*rule.given, rule.axis]
+        values = [*rule.given.values(), tuple(set(AXES[rule.axis]) - set(rule.allowed))]
+        yield from (dict(zip(names, each, strict=True)) for each in product(*values))
+
+
+def possible(name: str, facts: dict[str, str]) -> bool:
+    """Whether such a call can be written; which kernels random features know is theirs to say."""
+    if any(
+        value not in CASES[name].axes[axis] for axis, value in facts.items() if (axis, value) != ("outputs", "features")
+    ):
+        return False
+    if facts.get("outputs") == "features of other items" and facts["input"] == "vectors":
+        return False
+    vectors = facts.get("rows") == "from a file" or facts.get("storage") == "random features"
+    return not vectors or facts.get("input", "vectors") == "vectors"
+
+
+def settings() -> Iterator[Any]:
+    for name, case in CASES.items():
+        seen = {tuple(sorted(case.facts(chosen).items())): case.facts(chosen) for chosen in chosen_pairs(name)}
+        for facts in seen.values():
+            if possible(name, facts):
+                changed = [f"{axis}={value}" for axis, value in facts.items() if value != next(iter(case.axes[axis]))]
+                yield pytest.param(name, facts, id="-".join([name, *changed]))
+
+
+def test_every_rule_speaks_somewhere() -> None:
+    spoken = [broken_rule(RULES[param.values[0]], param.values[1]) for param in settings()]
+    silent = [(name, rule.sentence) for name, rules in RULES.items() for rule in rules if rule not in spoken]
+    assert not silent, f"no pair of options meets these rules first: {silent}"
+
+
+@pytest.mark.parametrize(("name", "facts"), list(settings()))
+def test_options_fit_or_are_refused_as_the_table_says(name: str, facts: dict[str, str], tmp_path: Path) -> None:
+    model, X, fit = CASES[name].make(facts, tmp_path / "rows.npy")
+    rule = broken_rule(RULES[name], facts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if rule is not None:
+            with pytest.raises(InputError) as refused:
+                fit_robust(model, X) if name == "fit_robust" else model.fit(X, **fit)
+            words = {"output_domain": "vectors", **facts, **model.get_params(deep=False)}
+            assert str(refused.value) == rule.sentence.format_map(words)
+        elif facts.get("engine") != "a cluster":  # a cluster is slow to start; tests/engines fits on one
+            fit_robust(model, X) if name == "fit_robust" else model.fit(X, **fit)
