@@ -1,15 +1,19 @@
 """Curves on curves: bases, quadrature, conventions, leave-one-out, robustness, FDataGrid by duck typing."""
 
+import warnings
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from rkhs import FunctionalKernelRegressor, OperatorKernelRegressor
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, quadrature_weights
 from rkhs.losses import Huber, Squared
 from rkhs.outputs import basis_functions
+from rkhs.selection.operator_path import left_out_path
 
 
 def curves(seed, n=25, T=60, grid=None):
@@ -50,7 +54,9 @@ def test_the_published_basis_counts_the_constant_twice():
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.2)], ids=repr)
 def test_equals_vector_regression_of_the_coordinates(loss):
     t, X, Y = curves(1)
-    model = FunctionalKernelRegressor(n_basis=7, output_times=t, input_times=t, loss=loss, tol=1e-11).fit(X, Y)
+    model = FunctionalKernelRegressor(n_basis=7, output_times=t, input_times=t, loss=loss, reg=1e-3, tol=1e-11).fit(
+        X, Y
+    )
     w = quadrature_weights(t, 60)
     functions, values = basis_functions("fourier", 7, t, w)
     R = (Y - Y.mean(0)) @ (functions * w).T
@@ -149,3 +155,100 @@ def test_bad_parameters_are_named(parameters, match):
     _, X, Y = curves(8)
     with pytest.raises(InputError, match=match):
         FunctionalKernelRegressor(**parameters).fit(X, Y)
+
+
+def bent(seed: int, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    t, a = np.linspace(0.0, 1.0, 30), rng.normal(size=(n, 3))
+    X = a @ np.stack([np.cos(np.pi * k * t) for k in (1, 2, 3)])
+    Y = np.tanh(a) @ np.stack([np.sin(np.pi * k * t) for k in (1, 2, 3)])
+    return X, Y + 0.05 * rng.normal(size=Y.shape)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_path_is_what_refits_give(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    A, U = rng.normal(size=(7, 5)), rng.normal(size=(7, 2))
+    K, a, reg = A @ A.T, np.array([1.0, 0.3]), 0.2
+    copies = np.array([1, 3, 1, 1, 2, 1, 1]) if weighted else np.ones(7, dtype=int)
+    total = copies.sum()
+    w = torch.as_tensor(copies / total) if weighted else None
+    found, duals = left_out_path(*(torch.as_tensor(b) for b in (K, U, a)), [reg, 1.0], w, float(total))
+    order = np.repeat(np.arange(7), copies)
+    KK, UU = K[np.ix_(order, order)], U[order]
+    for j in range(2):
+        solved = np.linalg.solve(a[j] * KK + total * reg * np.eye(total), UU[:, j])
+        sums = np.bincount(order, solved)
+        np.testing.assert_allclose(duals[0, :, j].numpy(), sums, rtol=1e-9)
+        for i in range(7):
+            rest = np.delete(np.arange(total), np.flatnonzero(order == i)[0])
+            c = np.linalg.solve(a[j] * KK[np.ix_(rest, rest)] + total * reg * np.eye(len(rest)), UU[rest, j])
+            left = U[i, j] - a[j] * K[i, order[rest]] @ c
+            assert found[0, i, j].item() == pytest.approx(left, rel=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "precomputed", Gaussian("median")], ids=str)
+def test_wrong_curves_are_left_out_and_cost_nothing(kernel: Any) -> None:
+    X, Y = bent(0)
+    new, truth = bent(1)
+    rows = np.vstack([X, new])
+    K = Gaussian("median").resolve(torch.as_tensor(X))(rows, X) if kernel == "precomputed" else rows
+    bad, wrong = np.array([3, 11, 40, 41, 50]), Y.copy()
+    wrong[bad] += 20.0
+    with pytest.warns(OutlierWarning, match="left 5 of 60 curves out of the fit, rows 3, 11, 40, 41, 50"):
+        model = FunctionalKernelRegressor(kernel).fit(K[:60], wrong)
+    assert np.flatnonzero(~model.inliers_).tolist() == bad.tolist()
+    assert model.outlier_score_[bad].min() > 1.0 > model.outlier_score_[model.inliers_].max()
+    weights = np.ones(60)
+    weights[bad] = 0.0
+    right = FunctionalKernelRegressor(kernel).fit(K[:60], wrong, sample_weight=weights)
+    assert right.inliers_.sum() == 55
+    np.testing.assert_allclose(model.predict(K[60:]), right.predict(K[60:]), atol=1e-8)
+    error = ((model.predict(K[60:]) - truth) ** 2).mean()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kept = FunctionalKernelRegressor(kernel, trim=None).fit(K[:60], wrong)
+    assert kept.inliers_.all()
+    assert error < 0.05 * ((kept.predict(K[60:]) - truth) ** 2).mean()
+    assert error < 0.1 * truth.var()
+
+
+def test_right_curves_all_stay_and_the_choice_has_the_least_error() -> None:
+    X, Y = bent(2)
+    model = FunctionalKernelRegressor().fit(X, Y)
+    assert model.inliers_.all()
+    for name in ("functional_laplacian", "functional_gaussian"):
+        other = FunctionalKernelRegressor(name).fit(X, Y)
+        assert model.leave_one_out_error_ <= other.leave_one_out_error_
+        fixed = FunctionalKernelRegressor(name, reg=1e-3).fit(X, Y)
+        assert other.leave_one_out_error_ <= fixed.loo_errors(X, Y, regs=[1e-3])[0] * 1.02
+        assert fixed.reg_ == 1e-3
+        assert np.isnan(fixed.leave_one_out_error_)
+
+
+def test_a_few_far_curves_stay_where_the_others_lose_nothing_by_them() -> None:
+    X, Y = bent(3)
+    X[:2], Y[:2] = 4.0 * X[:2], 4.0 * Y[:2]  # far away, and right: a linear map has them
+    Y = X @ np.linalg.lstsq(X, Y, rcond=1e-8)[0]
+    assert FunctionalKernelRegressor().fit(X, Y).inliers_.all()
+
+
+def test_weights_count_as_copies_in_the_choice() -> None:
+    X, Y = bent(4, 30)
+    Y[7] += 30.0
+    weights = np.ones(30)
+    weights[[3, 5]] = 2.0, 0.0
+    order = np.array([i for i in range(30) if i != 5] + [3])
+    with pytest.warns(OutlierWarning):
+        weighted = FunctionalKernelRegressor().fit(X, Y, sample_weight=weights)
+    with pytest.warns(OutlierWarning):
+        copied = FunctionalKernelRegressor().fit(X[order], Y[order])
+    assert weighted.reg_ == copied.reg_
+    assert weighted.leave_one_out_error_ == pytest.approx(copied.leave_one_out_error_, rel=1e-9)
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("bad", [{"trim": 1.0}, {"trim": "far"}, {"reg": "best"}, {"reg": -1.0}])
+def test_bad_options_of_the_choice(bad: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=next(iter(bad))):
+        FunctionalKernelRegressor(**bad).fit(*bent(0, 10))

@@ -105,3 +105,13 @@ def test_few_labels_do_not_make_certain() -> None:
 
 def test_one_class_is_certain() -> None:
     np.testing.assert_array_equal(SmoothClassifier().fit([[0.0], [1.0]], ["a", "a"]).predict_proba([[2.0]]), [[1.0]])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_tie_goes_to_the_first_class_whatever_rounding_says(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    model = SmoothClassifier().fit(X, np.arange(12) % classes)
+    rounding = np.array([[3e-17], [-3e-17], [1e-3]])
+    scores = rounding[:, 0] if classes == 2 else np.hstack([np.zeros((3, 1)), rounding, np.full((3, 1), -1.0)])
+    monkeypatch.setattr(SmoothClassifier, "decision_function", lambda self, rows: scores)
+    assert model.predict(X[:3]).tolist() == [0, 0, 1]

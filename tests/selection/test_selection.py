@@ -107,8 +107,8 @@ def test_pre_images_choose_their_ridge() -> None:
         chosen.decoder_kernel_._gram(torch.as_tensor(chosen.codes_)), torch.as_tensor(X - X.mean(0)), [chosen.reg_]
     )
     assert best.leave_one_out[0] < path.leave_one_out.min()
-    for bad in ({"reg": "best"}, {"reg": "auto", "storage": "tiles"}):
-        with pytest.raises(InputError, match="reg"):
+    for name, bad in (("reg", {"reg": "best"}), ("storage", {"reg": "auto", "storage": "tiles"})):
+        with pytest.raises(InputError, match=name):
             KernelPCA(2, **bad).fit(X)
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NotPositiveSemidefiniteWarning",
+    "OutlierWarning",
     "OverfitWarning",
     "RkhsError",
     "RoundingWarning",
@@ -66,6 +67,10 @@ class JitterWarning(UserWarning):
 
 class NotPositiveSemidefiniteWarning(UserWarning):
     """A Gram matrix had negative eigenvalues, which were set to zero."""
+
+
+class OutlierWarning(UserWarning):
+    """Rows that do not belong to the others were left out of a fit."""
 
 
 class OverfitWarning(UserWarning):

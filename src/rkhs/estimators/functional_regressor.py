@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
-from rkhs._core.checks import check_choice, naming
+from rkhs._core.checks import check_choice, check_number, naming
+from rkhs._core.errors import OutlierWarning
+from rkhs.estimators.curve_choice import candidate_kernels, choose_for_curves
 from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import read_operator_kernel
 from rkhs.estimators.regression import Regression
@@ -24,11 +27,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import KernelLike
+    from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
     from rkhs.solvers import GapSolver
 
 __all__ = ["FunctionalKernelRegressor"]
+
+_UNCHOSEN = 1e-3  # of a path before fit
+_SHOWN = 10  # rows in a warning
 
 
 class FunctionalKernelRegressor(DualRegressor):
@@ -36,13 +43,15 @@ class FunctionalKernelRegressor(DualRegressor):
 
     It minimises ``1/n sum_i loss(P y_i - h(x_i)) + reg/2 ||h||^2``. ``P`` is the projection on the ``n_basis`` leading
     eigenfunctions of ``A`` (the approximate dual problem). The minimum is exact and has a duality gap. The loss reads
-    the ``L2`` norm of a whole curve, so a wrong curve is one outlier.
+    the ``L2`` norm of a whole curve, so a wrong curve is one outlier. By default kernel and regulariser are chosen by
+    leave-one-out errors, and curves that do not belong to the others are left out of the fit, with a warning.
 
     Parameters
     ----------
-    kernel : str, Kernel or callable, default="functional_laplacian"
+    kernel : str, Kernel or callable, default="auto"
         Kernel of the input curves: ``"functional_laplacian"``, ``"functional_gaussian"`` (median bandwidth, quadrature
-        on ``input_times``), any kernel on vectors, or ``"precomputed"``.
+        on ``input_times``), any kernel on vectors, or ``"precomputed"``. ``"auto"`` chooses among these two and two
+        sums of a Gaussian and a linear kernel; with a number as ``reg`` it is ``"functional_laplacian"``.
     input_times, output_times : array of shape (T,), default=None
         Strictly increasing times of the columns of X and of Y. None: the grid of the data if they have one
         (scikit-fda's FDataGrid), otherwise equally spaced times on [0, 1].
@@ -53,7 +62,12 @@ class FunctionalKernelRegressor(DualRegressor):
         Number of functions (of pairs for ``"cosine_sine"``). None: 15, or the number of times if that is smaller.
     loss : str or Loss, default="huber"
         As in :class:`OperatorKernelRegressor`, in units of the L2 norm of curves.
-    reg : float, default=1e-3
+    reg : float or "auto", default="auto"
+        ``"auto"`` takes the value from 1 to 1e-8 of the least leave-one-out error of the squared loss.
+    trim : float or None, default=3
+        With ``reg="auto"``: a curve is left out of the fit if the root of its error by a machine without it is above
+        ``trim`` times the upper quartile of these roots. All curves stay if the others are predicted as well with them.
+        None: every curve is fitted.
     center : bool, default=True
         Subtract the mean output curve and add it back.
     convention : {"orthonormal", "reference"}, default="orthonormal"
@@ -73,7 +87,16 @@ class FunctionalKernelRegressor(DualRegressor):
     ----------
     output_ : Functional
         Mean, functions, eigenvalues and quadrature weights.
-    dual_coef_ : ndarray of shape (n, m)
+    reg_ : float
+        The regulariser that was used.
+    inliers_ : ndarray of shape (n,), bool
+        Curves in the fit.
+    outlier_score_ : ndarray of shape (n,)
+        Root of the error of each curve by a machine without it, over the largest that an inlier may have; NaN where
+        nothing was measured.
+    leave_one_out_error_ : float
+        Of the choice: mean squared L2 distance, with the squared loss. NaN if ``reg`` was given.
+    dual_coef_ : ndarray of shape (n_inliers, m)
     kernel_, objective_, gap_, support_, saturated_, certificates_, kkt_residuals_, n_iter_, converged_
         As in :class:`OperatorKernelRegressor`.
 
@@ -81,6 +104,15 @@ class FunctionalKernelRegressor(DualRegressor):
     ------
     InputError
         If a parameter is out of range, a grid does not fit, or the data cannot be used.
+
+    Warns
+    -----
+    OutlierWarning
+        Curves were left out of the fit.
+
+    Notes
+    -----
+    The choice takes some twenty eigendecompositions of n x n matrices. ``./dev bench wrong_curves`` measures errors.
 
     References
     ----------
@@ -100,14 +132,15 @@ class FunctionalKernelRegressor(DualRegressor):
 
     def __init__(
         self,
-        kernel: KernelLike = "functional_laplacian",
+        kernel: KernelLike = "auto",
         *,
         input_times: ArrayLike | None = None,
         output_times: ArrayLike | None = None,
         basis: str | Kernel = "fourier",
         n_basis: int | None = None,
         loss: str | Loss = "huber",
-        reg: float = 1e-3,
+        reg: float | Literal["auto"] = "auto",
+        trim: float | None = 3.0,
         center: bool = True,
         convention: str = "orthonormal",
         solver: str | GapSolver = "auto",
@@ -125,6 +158,7 @@ class FunctionalKernelRegressor(DualRegressor):
         self.n_basis = n_basis
         self.loss = loss
         self.reg = reg
+        self.trim = trim
         self.center = center
         self.convention = convention
         self.solver = solver
@@ -135,7 +169,77 @@ class FunctionalKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
-    def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
+    reg_: float
+    inliers_: np.ndarray
+    outlier_score_: np.ndarray
+    leave_one_out_error_: float
+
+    @property
+    def _regulariser(self) -> Any:
+        return getattr(self, "reg_", _UNCHOSEN) if self._chooses else self.reg
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.reg, str) and self.reg == "auto"
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose what is ``"auto"``, and fit.
+
+        Parameters
+        ----------
+        X : array (n, T_in), FDataGrid, or Gram matrix (n, n)
+        y : array (n, T_out) or FDataGrid
+        sample_weight : array of shape (n,), optional
+            Not negative; the loss is the weighted mean.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if not self._chooses:
+            regression = self._prepare(X, y, sample_weight)
+            n, kept = regression.training.n_given, regression.training.kept
+            self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
+            self.outlier_score_, self.leave_one_out_error_ = np.full(n, np.nan), np.nan
+            self._solve(regression)
+            self.reg_ = float(self.reg)
+            return self
+        trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
+        reader, kernels = copy.copy(self), self._candidates(X)
+
+        def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit itself will say it
+                return reader._prepare(X, y, row_weights, kernel, drop=True)
+
+        weights = _given_weights(opened(None, sample_weight).training)
+        choice = choose_for_curves(opened, kernels, weights, trim)
+        self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
+        self.leave_one_out_error_ = choice.error
+        left_out = np.flatnonzero((weights > 0.0) & ~choice.inliers)
+        even = sample_weight is None and not len(left_out)
+        self._solve(self._prepare(X, y, None if even else weights * choice.inliers, choice.kernel))
+        if len(left_out):
+            warnings.warn(OutlierWarning(_left_out_sentence(left_out, len(weights))), stacklevel=2)
+        return self
+
+    def _candidates(self, X: Any) -> list[Kernel | None]:
+        """Kernels to choose among; None: the one that was given."""
+        if not (isinstance(self.kernel, str) and self.kernel == "auto"):
+            return [None]
+        rule = "mean" if self.convention == "reference" else "trapezoid"
+        return list(candidate_kernels(_curves(X, self.input_times)[1], rule))
+
+    def _prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        chosen: Kernel | None = None,
+        *,
+        drop: bool = False,
+    ) -> Regression:
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"
@@ -145,8 +249,8 @@ class FunctionalKernelRegressor(DualRegressor):
             if given is not None and getattr(rows, "ndim", 0) == 2:
                 with naming(name):
                     quadrature_weights(given, rows.shape[1])
-        kernel = read_operator_kernel(self._curve_kernel(input_times, rule), None)
-        training, one_output = self._with_targets(curves, targets, kernel, sample_weight)
+        kernel = read_operator_kernel(self._curve_kernel(input_times, rule) if chosen is None else chosen, None)
+        training, one_output = self._with_targets(curves, targets, kernel, sample_weight, drop=drop)
         Y, weights = training.goal, training.weights
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
         output, U = Functional.fit(
@@ -162,7 +266,8 @@ class FunctionalKernelRegressor(DualRegressor):
         return Regression.of(self._run, resolved, training, output, U, [operator], one_output)
 
     def _curve_kernel(self, times: ArrayLike | None, rule: str) -> Any:
-        named = {"functional_laplacian": FunctionalLaplacian, "functional_gaussian": FunctionalGaussian}
+        rough = FunctionalLaplacian
+        named = {"auto": rough, "functional_laplacian": rough, "functional_gaussian": FunctionalGaussian}
         if isinstance(self.kernel, str) and self.kernel in named:
             return named[self.kernel](times=times, rule=rule)
         return self.kernel
@@ -204,6 +309,22 @@ class FunctionalKernelRegressor(DualRegressor):
         Y = to_tensor(np.asarray(as_numpy(_curves(y, None)[0]), dtype=np.float64).reshape(len(U), -1), **self._options)
         out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]
         return self._finite(torch.stack(out))
+
+
+def _given_weights(training: Training) -> np.ndarray:
+    """The weights as they were given, one a row."""
+    weights = np.zeros(training.n_given)
+    kept = slice(None) if training.kept is None else training.kept
+    weights[kept] = 1.0 if training.row_weights is None else training.row_weights * training.total
+    return weights
+
+
+def _left_out_sentence(rows: np.ndarray, n: int) -> str:
+    shown = ", ".join(str(row) for row in rows[:_SHOWN]) + (", ..." if len(rows) > _SHOWN else "")
+    return (
+        f"FunctionalKernelRegressor left {len(rows)} of {n} curves out of the fit, rows {shown}: machines without them "
+        "miss them by far more than the others. outlier_score_ says by how much; trim=None keeps all curves"
+    )
 
 
 def _curves(X: Any, times: ArrayLike | None) -> tuple[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -60,7 +60,7 @@ class KernelMachine(KernelEstimator):
     saturated_ = Fitted[np.ndarray]("certificates.saturated")
 
     loss: str | Loss
-    reg: float
+    reg: float | Literal["auto"]
     center: bool
     solver: str | GapSolver
     tol: float
@@ -74,8 +74,13 @@ class KernelMachine(KernelEstimator):
 
     def _read_options(self) -> MachineOptions:
         """How the machine is fitted."""
-        loss, reg = as_loss(self.loss), check_number(self.reg, "reg", above=0.0)
+        loss, reg = as_loss(self.loss), check_number(self._regulariser, "reg", above=0.0)
         return MachineOptions(loss, reg, bool(self.center), self.solver, self.tol, self.max_iter, self.verbose)
+
+    @property
+    def _regulariser(self) -> Any:
+        """As the user gave it, or as it was chosen."""
+        return self.reg
 
     def _solve(self, regression: Regression) -> Self:
         """Fit the machine of what was read."""

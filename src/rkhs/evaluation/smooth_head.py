@@ -24,6 +24,7 @@ _GAMMAS = (0.1, 0.3, 1.0, 3.0)
 _REGS = tuple(10.0**k for k in range(-6, 1))
 _LOG_SHARPNESS = (-4.0, 6.0)
 _LARGEST = 1e140  # sums of squares stay finite
+_TIE = 1e-12  # scores of classes are of order one
 
 
 class SmoothRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -170,11 +171,13 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
         return values if len(self.classes_) > 2 else values[:, 0] - 0.5
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of each row, shape (m,)."""
+        """The class of each row, shape (m,); the first of those whose scores rounding alone tells apart."""
         scores = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
+        if scores.ndim == 1:
+            return self.classes_[(scores > _TIE).astype(int)]
+        return self.classes_[(scores >= scores.max(1, keepdims=True) - _TIE).argmax(1)]
 
 
 def _labels(y: Any) -> np.ndarray:

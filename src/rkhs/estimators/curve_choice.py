@@ -1,0 +1,206 @@
+"""Kernel and regulariser of a regression of curves by leave-one-out errors, without the curves that do not belong.
+
+The first fit sees the curves whose outputs are nearest to the median curve. Then every curve gets an error of a machine
+that has not seen it: in closed form for those in the fit, as any new curve for the others. Curves within ``trim`` times
+the upper quartile of the roots of these errors make the next fit, until they stay the same; once, those that are a
+little farther are tried in the fit. In the end, where the curves that fit are predicted as well with all curves in the
+fit, nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.estimators.regression import Regression
+from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Kernel, Linear
+from rkhs.outputs import Functional
+from rkhs.selection.operator_path import left_out_path
+
+__all__ = ["CurveChoice", "candidate_kernels", "choose_for_curves"]
+
+REGS = np.logspace(0.0, -8.0, 17)
+_CORE = 0.75  # share of the curves in the first fit
+_LOOK = 3.0  # curves within so many thresholds are tried in the fit once
+_HARM = 1.05  # all curves stay if those that fit have at most so many times the error with them
+_DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
+_FEWEST = 8  # with fewer curves none is left out
+Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)
+
+
+@dataclass(frozen=True)
+class CurveChoice:
+    """What was chosen.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+    reg : float
+    inliers : ndarray of shape (n,), bool
+        Curves in the fit.
+    score : ndarray of shape (n,)
+        Root of the error of each curve by a machine without it, over the largest that an inlier may have; NaN for rows
+        of weight zero.
+    error : float
+        Leave-one-out error of the choice, the mean over the curves in the fit.
+
+    Raises
+    ------
+    InputError
+        From :func:`choose_for_curves`.
+
+    References
+    ----------
+    Rousseeuw and Van Driessen (1999), "A fast algorithm for the minimum covariance determinant estimator": the rounds.
+    """
+
+    kernel: Kernel | None
+    reg: float
+    inliers: np.ndarray
+    score: np.ndarray
+    error: float
+
+
+@dataclass(frozen=True)
+class _Best:
+    error: float
+    kernel: Kernel | None
+    reg: float
+    errors: np.ndarray
+
+
+def candidate_kernels(times: Sequence[float] | np.ndarray | None, rule: str) -> list[Kernel]:
+    """Rough and smooth curves, and linear maps with a wide or a narrow correction."""
+    linear = Linear("mean_norm", "mean")
+    wide, narrow = Gaussian("4*median") + linear, 0.1 * Gaussian("median") + linear
+    return [FunctionalLaplacian(times=times, rule=rule), FunctionalGaussian(times=times, rule=rule), wide, narrow]
+
+
+def choose_for_curves(
+    open_regression: Open,
+    kernels: Sequence[Kernel | None],
+    weights: np.ndarray,
+    trim: float | None,
+    *,
+    rounds: int = 10,
+) -> CurveChoice:
+    """Choose kernel, regulariser and the curves that are fitted.
+
+    Parameters
+    ----------
+    open_regression : function of a kernel and weights of shape (n,)
+        A regression with an output space of functions and one kernel times one operator.
+    kernels : sequence of Kernel or None
+    weights : ndarray of shape (n,)
+        Not negative. A row of weight m counts as m rows.
+    trim : float or None
+        None: every curve is fitted.
+    rounds : int, default=10
+
+    Returns
+    -------
+    CurveChoice
+        Time of some four Gram matrices a kernel and one a round, O(n^3) each.
+
+    Raises
+    ------
+    InputError
+        What opening raises.
+
+    References
+    ----------
+    ``docs/user/curves.md`` has the measurements.
+    """
+    given = weights > 0.0
+    every = open_regression(kernels[0], weights)
+
+    def best(masks: np.ndarray, among: Sequence[Kernel | None], judged: np.ndarray | None = None) -> _Best:
+        found = [_errors(open_regression, every, kernel, weights, masks, judged) for kernel in among]
+        return min(found, key=lambda one: one.error)
+
+    if trim is None or given.sum() < _FEWEST:
+        chosen = best(given, kernels)
+        return CurveChoice(chosen.kernel, chosen.reg, given, np.full(len(weights), np.nan), chosen.error)
+    kept, looked, threshold = _core(every, weights), False, 1.0
+    chosen = best(kept, kernels)
+    for _ in range(rounds):
+        roots = np.sqrt(chosen.errors)
+        threshold = trim * float(np.quantile(roots[given], 0.75, weights=weights[given], method="inverted_cdf"))
+        found = given & (roots <= threshold)
+        if (found == kept).all() and not looked and not found[given].all():
+            looked, found = True, given & (roots <= _LOOK * threshold)
+        if (found == kept).all():
+            break
+        kept = found
+        chosen = best(kept, [chosen.kernel])
+    left_out = given & ~kept
+    if left_out.any():
+        whole = best(given, [chosen.kernel], kept)
+        inside = float(weights[kept] @ chosen.errors[kept]) / float(weights[kept].sum())
+        kept = given if whole.error <= _HARM * inside else kept
+    score = np.where(given, np.sqrt(chosen.errors) / max(threshold, 1e-300), np.nan)
+    chosen = best(kept, kernels)
+    return CurveChoice(chosen.kernel, chosen.reg, kept, score, chosen.error)
+
+
+def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
+    """The curves whose outputs are nearest to the median curve, as a mask of all rows."""
+    rows = np.flatnonzero(weights > 0.0)
+    Y, w = every.training.goal.cpu().numpy().astype(np.float64), weights[rows]
+    middle = np.quantile(Y, 0.5, axis=0, weights=w, method="inverted_cdf")
+    distances = np.linalg.norm(Y - middle, axis=1)
+    kept = np.zeros(len(weights), dtype=bool)
+    kept[rows] = distances <= np.quantile(distances, _CORE, weights=w, method="inverted_cdf")
+    return kept
+
+
+def _errors(
+    open_regression: Open,
+    every: Regression,
+    kernel: Kernel | None,
+    weights: np.ndarray,
+    kept: np.ndarray,
+    judged: np.ndarray | None,
+) -> _Best:
+    """Best regulariser by the mean error of the curves that are judged (default: those in the fit), and all errors."""
+    fitted = open_regression(kernel, weights * kept)
+    output, U, w = fitted.output, fitted.targets, fitted.training.weights
+    assert isinstance(output, Functional)
+    eigenvalues = torch.as_tensor(output.eigenvalues).to(U)
+    regs = _regs_above_rounding(fitted.grams[0], eigenvalues)
+    residuals, duals = left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.training.total)
+    Y = fitted.training.goal
+    inside = torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]).cpu().numpy()
+    rows = np.flatnonzero(kept)
+    counted = np.ones(len(rows), dtype=bool) if judged is None else judged[rows]
+    means = inside[:, counted] @ weights[rows][counted] / weights[rows][counted].sum()
+    s = int(np.argmin(means))
+    errors = np.zeros(len(weights))
+    errors[rows] = inside[s]
+    all_rows = np.flatnonzero(weights > 0.0)
+    places = np.flatnonzero(~kept[all_rows])  # among the rows of `every`
+    if len(places):
+        new = _cross(every, fitted, places, np.flatnonzero(kept[all_rows])) @ duals[s] * eigenvalues
+        goal = every.training.goal[torch.as_tensor(places)]
+        errors[all_rows[places]] = output.squared_distances(goal, output.decode(new)).cpu().numpy()
+    return _Best(float(means[s]), kernel, float(regs[s]), errors)
+
+
+def _regs_above_rounding(K: Tensor, eigenvalues: Tensor) -> np.ndarray:
+    """Regularisers beside which the rounding of a Gram matrix is small; the largest of all, if none is."""
+    largest = float(K.diagonal().mean() * eigenvalues.max())
+    return REGS[min(_DIGITS * torch.finfo(K.dtype).eps * largest, REGS[0]) <= REGS]
+
+
+def _cross(every: Regression, fitted: Regression, places: np.ndarray, inside: np.ndarray) -> Tensor:
+    """Kernel values of some curves with those of a fit."""
+    kernel = fitted.kernel.pairs[0].kernel
+    if kernel.domain == "gram":
+        return every.training.items[torch.as_tensor(places)][:, torch.as_tensor(inside)]
+    items = every.training.items
+    some = [items[i] for i in places] if isinstance(items, list) else items[torch.as_tensor(places)]
+    return kernel._gram(some, fitted.training.items).to(fitted.targets)
