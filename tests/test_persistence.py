@@ -57,6 +57,7 @@ def assert_same(model: Any, again: Any, data: Any) -> None:
     assert vars(again).keys() == kept
 
 
+@pytest.mark.filterwarnings("ignore::rkhs.errors.OutlierWarning")  # one target is far out
 @pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
 def test_every_estimator_comes_back_to_the_last_bit(cls: type, tmp_path: Path) -> None:
     model = fitted(cls)

@@ -168,13 +168,25 @@ def _rows(case: Case, kernel: Kernel, Y: Any, X: Any, whole: np.ndarray, context
     order = case.rng.permutation(len(Y))
     turned = [Y[i] for i in order] if isinstance(Y, list) else Y[order]
     found = case.call("k(Y, X) in another order", kernel, turned, X, may_name=READS)
+    # Kernel values are at most the root of the product of those of the two rows, and rounding is a share of that.
+    rounding = 1e-14 * float(np.sqrt(_largest(kernel, Y) * _largest(kernel, X)))
     loose = 1e-7 if values.is_tame(np.asarray(whole)) or isinstance(Y, list) else 1e-6
     if found.answered:
-        case.agree("k(Y, X) in another order", found.value, whole[order], rtol=loose)
+        case.agree("k(Y, X) in another order", found.value, whole[order], rtol=loose, atol=rounding)
     row = int(case.rng.integers(len(Y)))
     one = case.call("k(one row, X)", kernel, Y[row : row + 1], X, may_name=READS)
     if one.answered:
-        case.agree("k(one row, X)", one.value, whole[row : row + 1], rtol=0.0, atol=loose * values.typical(whole))
+        case.agree(
+            "k(one row, X)", one.value, whole[row : row + 1], rtol=0.0, atol=loose * values.typical(whole) + rounding
+        )
+
+
+def _largest(kernel: Kernel, items: Any) -> float:
+    """Largest ``k(x, x)``; zero where it cannot be had."""
+    try:
+        return float(np.abs(np.asarray(kernel.diag(items), dtype=float)).max(initial=0.0))
+    except Exception:  # a refusal is judged elsewhere
+        return 0.0
 
 
 def _on_objects(case: Case, kernel: Kernel) -> None:

@@ -17,6 +17,7 @@ from rkhs.kernels.base import VectorKernel
 
 __all__ = ["DotProduct", "Linear", "Polynomial"]
 
+_LARGEST_DEGREE = 10**9  # beyond, powers do not fit into machine integers
 _ROWS = 256
 
 
@@ -216,8 +217,10 @@ class Polynomial(DotProduct):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Polynomial:
         """Turn ``"1/d"`` into a number and check the parameters; see :class:`Polynomial`."""
-        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or self.degree < 1:
-            raise InputError(f"Polynomial.degree must be an integer >= 1; got {self.degree!r}")
+        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= _LARGEST_DEGREE:
+            raise InputError(
+                f"Polynomial.degree must be an integer from 1 to {_LARGEST_DEGREE}; got {self.degree!r:.40}"
+            )
         check_number(self.offset, "Polynomial.offset", at_least=0.0)
         if isinstance(self.scale, str) and self.scale == "1/d":
             return Polynomial(self.degree, 1.0 / X.shape[1], self.offset)

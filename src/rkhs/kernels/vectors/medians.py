@@ -46,14 +46,19 @@ def pair_median(D: Tensor) -> float:
     for i in range(n - 1):
         pairs[done : done + n - 1 - i] = array[i, i + 1 :]
         done += n - 1 - i
-    return float(np.mean(_middle(iter([pairs]), n)))
+    return _mean_of_middle(_middle(iter([pairs]), n))
+
+
+def _mean_of_middle(values: list[float]) -> float:
+    """Mean of one or two values, halved first: the largest numbers do not overflow."""
+    return float(values[0]) / 2.0 + float(values[-1]) / 2.0
 
 
 def median_squared_distance(X: Tensor, weights: Tensor | None = None) -> float:
     """Median squared distance of all ordered pairs of rows, weighted by ``w_i w_j``."""
     if weights is not None:
         return weighted_median(squared_distances(X), torch.outer(weights, weights))
-    return float(np.mean(middle_squared_distances(X)))
+    return _mean_of_middle(middle_squared_distances(X))
 
 
 def middle_squared_distances(X: Tensor) -> list[float]:
