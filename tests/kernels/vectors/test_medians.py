@@ -72,3 +72,8 @@ def test_curves_that_repeat_are_alike_though_most_pairs_coincide() -> None:
 def test_values_of_scikit_learn_that_overflow_are_refused() -> None:
     with pytest.raises(InputError, match="not finite"):
         FromSklearn("polynomial", {"degree": 3, "gamma": 1.0})(np.full((2, 1), 1e150))
+
+
+def test_the_median_of_the_largest_numbers_is_finite() -> None:
+    D = torch.full((4, 4), 1.5e308, dtype=torch.float64).fill_diagonal_(0.0)
+    assert pair_median(D) == 1.5e308
