@@ -203,6 +203,7 @@ def test_wrong_curves_are_left_out_and_cost_nothing(kernel: Any) -> None:
     weights[bad] = 0.0
     right = FunctionalKernelRegressor(kernel).fit(K[:60], wrong, sample_weight=weights)
     assert right.inliers_.sum() == 55
+    assert right.outlier_score_[bad].min() > 1.0  # rows of weight zero are judged too
     np.testing.assert_allclose(model.predict(K[60:]), right.predict(K[60:]), atol=1e-8)
     error = ((model.predict(K[60:]) - truth) ** 2).mean()
     with warnings.catch_warnings():
@@ -223,7 +224,8 @@ def test_right_curves_all_stay_and_the_choice_has_the_least_error() -> None:
         fixed = FunctionalKernelRegressor(name, reg=1e-3).fit(X, Y)
         assert other.leave_one_out_error_ <= fixed.loo_errors(X, Y, regs=[1e-3])[0] * 1.02
         assert fixed.reg_ == 1e-3
-        assert np.isnan(fixed.leave_one_out_error_)
+        assert fixed.leave_one_out_error_ is None
+        assert fixed.outlier_score_ is None
 
 
 def test_a_few_far_curves_stay_where_the_others_lose_nothing_by_them() -> None:

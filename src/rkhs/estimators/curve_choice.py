@@ -42,9 +42,9 @@ class CurveChoice:
     reg : float
     inliers : ndarray of shape (n,), bool
         Curves in the fit.
-    score : ndarray of shape (n,)
-        Root of the error of each curve by a machine without it, over the largest that an inlier may have; NaN for rows
-        of weight zero.
+    score : ndarray of shape (n,) or None
+        Root of the error of each curve by a machine without it, over the largest that an inlier may have. None: no
+        curve was judged.
     error : float
         Leave-one-out error of the choice, the mean over the curves in the fit.
 
@@ -61,7 +61,7 @@ class CurveChoice:
     kernel: Kernel | None
     reg: float
     inliers: np.ndarray
-    score: np.ndarray
+    score: np.ndarray | None
     error: float
 
 
@@ -116,7 +116,7 @@ def choose_for_curves(
     ``docs/user/curves.md`` has the measurements.
     """
     given = weights > 0.0
-    every = open_regression(kernels[0], weights)
+    every = open_regression(kernels[0], np.ones(len(weights)))  # rows of weight zero get a score too
 
     def best(masks: np.ndarray, among: Sequence[Kernel | None], judged: np.ndarray | None = None) -> _Best:
         found = [_errors(open_regression, every, kernel, weights, masks, judged) for kernel in among]
@@ -124,7 +124,7 @@ def choose_for_curves(
 
     if trim is None or given.sum() < _FEWEST:
         chosen = best(given, kernels)
-        return CurveChoice(chosen.kernel, chosen.reg, given, np.full(len(weights), np.nan), chosen.error)
+        return CurveChoice(chosen.kernel, chosen.reg, given, None, chosen.error)
     kept, looked, threshold = _core(every, weights), False, 1.0
     chosen = best(kept, kernels)
     for _ in range(rounds):
@@ -142,7 +142,7 @@ def choose_for_curves(
         whole = best(given, [chosen.kernel], kept)
         inside = float(weights[kept] @ chosen.errors[kept]) / float(weights[kept].sum())
         kept = given if whole.error <= _HARM * inside else kept
-    score = np.where(given, np.sqrt(chosen.errors) / max(threshold, 1e-300), np.nan)
+    score = np.sqrt(chosen.errors) / max(threshold, 1e-300)
     chosen = best(kept, kernels)
     return CurveChoice(chosen.kernel, chosen.reg, kept, score, chosen.error)
 
@@ -150,7 +150,7 @@ def choose_for_curves(
 def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
     """The curves whose outputs are nearest to the median curve, as a mask of all rows."""
     rows = np.flatnonzero(weights > 0.0)
-    Y, w = every.training.goal.cpu().numpy().astype(np.float64), weights[rows]
+    Y, w = every.training.goal.cpu().numpy().astype(np.float64)[rows], weights[rows]
     middle = np.quantile(Y, 0.5, axis=0, weights=w, method="inverted_cdf")
     distances = np.linalg.norm(Y - middle, axis=1)
     kept = np.zeros(len(weights), dtype=bool)
@@ -181,12 +181,11 @@ def _errors(
     s = int(np.argmin(means))
     errors = np.zeros(len(weights))
     errors[rows] = inside[s]
-    all_rows = np.flatnonzero(weights > 0.0)
-    places = np.flatnonzero(~kept[all_rows])  # among the rows of `every`
+    places = np.flatnonzero(~kept)
     if len(places):
-        new = _cross(every, fitted, places, np.flatnonzero(kept[all_rows])) @ duals[s] * eigenvalues
+        new = _cross(every, fitted, places, rows) @ duals[s] * eigenvalues
         goal = every.training.goal[torch.as_tensor(places)]
-        errors[all_rows[places]] = output.squared_distances(goal, output.decode(new)).cpu().numpy()
+        errors[places] = output.squared_distances(goal, output.decode(new)).cpu().numpy()
     return _Best(float(means[s]), kernel, float(regs[s]), errors)
 
 

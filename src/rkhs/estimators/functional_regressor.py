@@ -91,11 +91,11 @@ class FunctionalKernelRegressor(DualRegressor):
         The regulariser that was used.
     inliers_ : ndarray of shape (n,), bool
         Curves in the fit.
-    outlier_score_ : ndarray of shape (n,)
-        Root of the error of each curve by a machine without it, over the largest that an inlier may have; NaN where
-        nothing was measured.
-    leave_one_out_error_ : float
-        Of the choice: mean squared L2 distance, with the squared loss. NaN if ``reg`` was given.
+    outlier_score_ : ndarray of shape (n,) or None
+        Root of the error of each curve by a machine without it, over the largest that an inlier may have. None if no
+        curve was judged: ``reg`` was given, ``trim=None``, or fewer than eight curves.
+    leave_one_out_error_ : float or None
+        Of the choice: mean squared L2 distance, with the squared loss. None if ``reg`` was given.
     dual_coef_ : ndarray of shape (n_inliers, m)
     kernel_, objective_, gap_, support_, saturated_, certificates_, kkt_residuals_, n_iter_, converged_
         As in :class:`OperatorKernelRegressor`.
@@ -112,7 +112,8 @@ class FunctionalKernelRegressor(DualRegressor):
 
     Notes
     -----
-    The choice takes some twenty eigendecompositions of n x n matrices. ``./dev bench wrong_curves`` measures errors.
+    The choice takes some twenty eigendecompositions of n x n matrices, five times the time of the fit that follows.
+    ``./dev bench wrong_curves`` measures the errors.
 
     References
     ----------
@@ -171,8 +172,8 @@ class FunctionalKernelRegressor(DualRegressor):
 
     reg_: float
     inliers_: np.ndarray
-    outlier_score_: np.ndarray
-    leave_one_out_error_: float
+    outlier_score_: np.ndarray | None
+    leave_one_out_error_: float | None
 
     @property
     def _regulariser(self) -> Any:
@@ -201,7 +202,7 @@ class FunctionalKernelRegressor(DualRegressor):
             regression = self._prepare(X, y, sample_weight)
             n, kept = regression.training.n_given, regression.training.kept
             self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
-            self.outlier_score_, self.leave_one_out_error_ = np.full(n, np.nan), np.nan
+            self.outlier_score_, self.leave_one_out_error_ = None, None
             self._solve(regression)
             self.reg_ = float(self.reg)
             return self
