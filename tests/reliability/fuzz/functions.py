@@ -89,6 +89,8 @@ def _hostile(case: Case, function: Function, good: dict[str, Any]) -> None:
     if not label:
         bad = hostile_value(case, name if name not in LONG else "max_iter")
         label = f"{bad!r:.50}"
+        if isinstance(bad, bool) and isinstance(good[name], bool):
+            return  # the other of two good values
     wanted = rf"\b{name}\b" + (f"|{function.names}" if function.names else "")
     case.call(f"{name}={label}", function.run, **{**good, name: bad}, must_name=wanted, finite=function.finite)
 
