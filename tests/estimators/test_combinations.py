@@ -154,7 +154,7 @@ def chosen_pairs(name: str) -> Iterator[dict[str, str]]:
         yield from ({one: a, other: b} for a, b in product(axes[one], axes[other]))
     for rule in RULES[name]:
         names = [*rule.given, rule.axis]
-        values = [*rule.given.values(), tuple(set(AXES[rule.axis]) - set(rule.allowed))]
+        values = [*rule.given.values(), tuple(value for value in AXES[rule.axis] if value not in rule.allowed)]
         yield from (dict(zip(names, each, strict=True)) for each in product(*values))
 
 

@@ -313,7 +313,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
         options = ", ".join(repr(one) if one in ("dense", "blocked") else f"rkhs.features.{one}(m)" for one in allowed)
         raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{_WHY.get(name, '')}")
     facts = {}
-    for axis in {axis for rule in RULES[name] for axis in (*rule.given, rule.axis)}:
+    for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):
         with suppress(KeyError):  # no parameter says it
             facts[axis] = _READERS[axis](parameters) if axis in _READERS else str(parameters[axis])
     rule = broken_rule(RULES[name], {**facts, **known})
