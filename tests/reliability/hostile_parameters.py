@@ -63,8 +63,8 @@ for model_name, make in MODELS.items():
     wrong("nu = 1", r"Matern.nu must be 0.5, 1.5 or 2.5; got 1", kernel=Matern(1))
     wrong("nu = array", r"Matern.nu must be 0.5, 1.5 or 2.5; got array", kernel=Matern(np.array([0.5, 1.5])))
     wrong("norm = 'l3'", r"Laplacian.norm must be 'l1' or 'l2'; got 'l3'", kernel=Laplacian("l3"))
-    wrong("degree = 0", r"Polynomial.degree must be an integer >= 1; got 0", kernel=Polynomial(0))
-    wrong("degree = 2.5", r"Polynomial.degree must be an integer >= 1; got 2.5", kernel=Polynomial(2.5))
+    wrong("degree = 0", r"Polynomial.degree must be an integer from 1 to 1000000000; got 0", kernel=Polynomial(0))
+    wrong("degree = 2.5", r"Polynomial.degree must be an integer from 1 to 1000000000; got 2.5", kernel=Polynomial(2.5))
     wrong(
         "negative offset of a polynomial", r"Polynomial.offset must be >= 0; got -1.0", kernel=Polynomial(2, 1.0, -1.0)
     )
