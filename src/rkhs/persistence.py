@@ -1,7 +1,8 @@
 """Model files: fitted estimators to one safetensors file and back, without pickle.
 
-Only classes of this library are stored, by a name that is looked up in a fixed table; parameters pass through the
-constructors, which only store, so that loading a file runs no code from it. The format: ``docs/user/model_files.md``.
+Only classes of this library and listed steps of scikit-learn are stored, by a name that is looked up in a fixed table;
+parameters pass through the constructors, which only store, so that loading a file runs no code from it. The format:
+``docs/user/model_files.md``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import importlib
 import inspect
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -17,7 +20,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, SizeError, encode
@@ -25,6 +30,17 @@ from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief
 from rkhs._core.memory import readable
+from rkhs._core.pipeline_steps import (
+    check_step,
+    decode_special,
+    encode_special,
+    find_step,
+    fitted_steps,
+    name_of_step,
+    params_of_step,
+    state_of_step,
+    version_warning,
+)
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
@@ -44,6 +60,7 @@ _PACKAGES = (
     "engines",
     "solvers",
     "selection",
+    "evaluation",
 )
 
 
@@ -94,7 +111,7 @@ def _stored_name(cls: type) -> str:
 
 def _find_class(name: str) -> type:
     try:
-        return registry()[name]
+        return find_step(name) or registry()[name]
     except (KeyError, TypeError):
         raise ModelFileError(
             f"the model file names {name!r}, which this version of rkhs does not have; install the "
@@ -135,8 +152,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
 
     Parameters
     ----------
-    estimator : estimator of rkhs
-        Fitted.
+    estimator : estimator of rkhs, or Pipeline
+        Fitted. The steps of a pipeline are estimators of rkhs and scikit-learn's own preprocessing.
     path : str or path
         By convention it ends in ``.rkhs``.
     notes : dict, default=None
@@ -167,23 +184,65 @@ def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] 
     if not isinstance(estimator, BaseEstimator):
         inside = "; save its .model" if hasattr(estimator, "model") else ""
         raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}{inside}")
-    name = _stored_name(type(estimator))
-    check_is_fitted(estimator)
     arrays: dict[str, np.ndarray] = {}
-    params = estimator.get_params(deep=False)
-    # Names that begin with _cache are by convention of this library what can be computed again.
-    state = {k: v for k, v in vars(estimator).items() if k not in params and not k.startswith("_cache")}
-    if "model_" in state:  # a value of its own, whose parts files of format 1 know by name
-        state |= state.pop("model_").state()
+    names: dict[int, str] = {}
+    if type(estimator) is Pipeline:
+        names = _check_steps(estimator)
+    else:
+        _stored_name(type(estimator))
+        check_is_fitted(estimator)
     content = {
-        "class": name,
+        **_describe(estimator, arrays, names),
         "library": _library_version(),
         "summary": _summary(estimator),
-        "params": {key: encode(value, arrays, key, _stored_name) for key, value in params.items()},
-        "state": {key: encode(value, arrays, key, _stored_name) for key, value in state.items()},
         "notes": encode(dict(notes or {}), arrays, "notes", _stored_name),
     }
+    if names:
+        content["sklearn"] = sklearn.__version__
     write_container(path, content, arrays, FORMAT)
+
+
+def _check_steps(pipeline: Pipeline) -> dict[int, str]:
+    """Names of the steps by their identity; a step that is not fitted or has no place in a file is refused."""
+    names = {}
+    for name, step in fitted_steps(pipeline):
+        cls = type(step)
+        if name_of_step(cls) is None and registry().get(class_name(cls)) is not cls:
+            raise InputError(
+                f"step {name!r} of the pipeline is a {cls.__module__}.{cls.__qualname__}, which a model file does not "
+                "hold: it holds estimators of rkhs, scikit-learn's own preprocessing and linear models; keep this "
+                "pipeline with skops: skops.io.dump(pipeline, path)"
+            )
+        check_is_fitted(step)
+        names[id(step)] = name
+    if not names:
+        raise InputError("save writes pipelines with a step; got one without; save a fitted estimator")
+    return names
+
+
+def _describe(estimator: Any, arrays: dict[str, np.ndarray], names: dict[int, str]) -> dict[str, Any]:
+    """Class, parameters and fitted attributes of an estimator of this library, or of a step of scikit-learn."""
+    step, where = name_of_step(type(estimator)), names.get(id(estimator), "")
+    special = None
+    if step is None:
+        params = estimator.get_params(deep=False)
+        # Names that begin with _cache are by convention of this library what can be computed again.
+        state = {k: v for k, v in vars(estimator).items() if k not in params and not k.startswith("_cache")}
+        if "model_" in state:  # a value of its own, whose parts files of format 1 know by name
+            state |= state.pop("model_").state()
+    else:
+        params, state = params_of_step(estimator), state_of_step(estimator, where)
+
+        def special(value: Any, place: str) -> Any:
+            if isinstance(value, BaseEstimator):
+                return {"$estimator": _describe(value, arrays, names)}
+            return encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special))
+
+    def encoded(values: dict[str, Any]) -> dict[str, Any]:
+        place = f"step {where!r}: " if where else ""
+        return {key: encode(value, arrays, place + key, _stored_name, special) for key, value in values.items()}
+
+    return {"class": step or _stored_name(type(estimator)), "params": encoded(params), "state": encoded(state)}
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None) -> Any:
@@ -265,26 +324,48 @@ def read_model(
 
 
 def _build(container: Container, max_bytes: int) -> ModelFile:
-    content, decode = container.content, Decoder(container.arrays, _find_class, max_bytes).decode
-    cls = _find_class(content["class"])
-    params = {key: decode(value) for key, value in content["params"].items()}
-    estimator = cls(**params)
-    for key in content["state"]:
-        # An attribute must not take the place of a method or of a parameter.
-        if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
-            raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
-    state = {key: decode(value) for key, value in content["state"].items()}
-    model = getattr(cls, "_model_class", None)
-    if model is not None:
-        state["model_"] = model.take_state(state)
-    for key, value in state.items():
-        setattr(estimator, key, value)
+    content = container.content
+
+    def special(value: dict[str, Any], decode: Callable[[Any], Any]) -> Any:
+        inside = "$estimator" in value
+        return _build_estimator(value["$estimator"], decode) if inside else decode_special(value, decode)
+
+    decode = Decoder(container.arrays, _find_class, max_bytes, special).decode
+    estimator = _build_estimator(content, decode)
     check_is_fitted(estimator)
+    if isinstance(estimator, Pipeline):
+        for _, step in fitted_steps(estimator):
+            check_is_fitted(step)
+        warning = version_warning(content.get("sklearn"))
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=4)
     notes = decode(content["notes"])
     recipe = _fingerprint_of(notes)
     if recipe is not None and getattr(estimator, "fingerprint_", recipe) is None:  # read as the command line read it
         estimator.fingerprint_ = recipe
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
+
+
+def _build_estimator(description: dict[str, Any], decode: Callable[[Any], Any]) -> Any:
+    cls = _find_class(description["class"])
+    params = {key: decode(value) for key, value in description["params"].items()}
+    try:
+        estimator = cls(**params)
+    except TypeError as error:  # a parameter that came or went
+        raise ModelFileError(f"{cls.__name__} takes other parameters here: {error}") from None
+    for key in description["state"]:
+        # An attribute must not take the place of a method or of a parameter.
+        if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
+            raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
+    state = {key: decode(value) for key, value in description["state"].items()}
+    model = getattr(cls, "_model_class", None)
+    if model is not None and state:
+        state["model_"] = model.take_state(state)
+    if name_of_step(cls) is not None:
+        check_step(cls, params, state)
+    for key, value in state.items():
+        setattr(estimator, key, value)
+    return estimator
 
 
 def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
@@ -299,6 +380,8 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
 
 def _summary(estimator: Any) -> dict[str, Any]:
     """Parameters that differ from their defaults and the kernels, as texts, for who reads the description alone."""
+    if isinstance(estimator, Pipeline):
+        return {"steps": {name: brief(step) for name, step in estimator.steps}}
     default = type(estimator)().get_params(deep=False)
     params = {k: brief(v) for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(default[k])}
     kernels = {name: getattr(estimator, f"{name}_", None) for name in ("kernel", "output_kernel")}

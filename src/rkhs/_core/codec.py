@@ -39,7 +39,11 @@ def _own_name(cls: type) -> str:
 
 
 def encode(
-    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = _own_name
+    value: Any,
+    arrays: dict[str, np.ndarray],
+    where: str = "",
+    name_of: Callable[[type], str] = _own_name,
+    special: Callable[[Any, str], Any] | None = None,
 ) -> Any:
     """Describe ``value`` in JSON types, moving its arrays into ``arrays``.
 
@@ -54,6 +58,8 @@ def encode(
         What ``value`` is, for the message of an error: ``kernel.terms[0]``.
     name_of : callable
         Maps a class of the library to the name under which it is stored; raises for others.
+    special : callable, optional
+        Asked first for every value and what it is: JSON types for what it knows, otherwise None.
 
     Returns
     -------
@@ -65,6 +71,9 @@ def encode(
     InputError
         If a part of ``value`` has no description, for example a Python function.
     """
+    found = None if special is None else special(value, where)
+    if found is not None:
+        return found
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if value is None or isinstance(value, (bool, int, float, str, np.generic, np.dtype)):
@@ -81,13 +90,17 @@ def encode(
         if len(value) >= _LONG and _are_rows(value):
             columns = [list(column) for column in zip(*value, strict=True)]
             return {
-                "$rows": [encode(c, arrays, f"{where}[:, {j}]", name_of) for j, c in enumerate(columns)],
+                "$rows": [encode(c, arrays, f"{where}[:, {j}]", name_of, special) for j, c in enumerate(columns)],
                 "kind": kind,
             }
-        items = [encode(item, arrays, f"{where}[{i}]", name_of) for i, item in enumerate(value)]
+        items = [encode(item, arrays, f"{where}[{i}]", name_of, special) for i, item in enumerate(value)]
         return {"$tuple": items} if kind == "tuple" else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"$dict": [[key, encode(item, arrays, f"{where}[{key!r}]", name_of)] for key, item in value.items()]}
+        if len(value) >= _LONG and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
+            keys, numbers = _pack(list(value), arrays), np.array(list(value.values()), dtype=np.int64)
+            return {"$dict": {"keys": keys, "values": _add(numbers, arrays)}}
+        pairs = [[key, encode(item, arrays, f"{where}[{key!r}]", name_of, special)] for key, item in value.items()]
+        return {"$dict": pairs}
     if isinstance(value, np.random.RandomState):
         state = dict(value.get_state(legacy=False))
         return {"$random_state": encode(state, arrays, where, name_of)}
@@ -238,10 +251,19 @@ class Decoder:
         Maps a class name to a class of the library, and raises for any other name.
     max_bytes : int
         What the Python objects made from the arrays may take, beside the arrays and the JSON values.
+    special : callable, optional
+        Asked first for every description, with :meth:`decode`: an object for what it knows, otherwise None.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type], max_bytes: int) -> None:
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        find_class: Callable[[str], type],
+        max_bytes: int,
+        special: Callable[[dict[str, Any], Callable[[Any], Any]], Any] | None = None,
+    ) -> None:
         self._arrays, self._find_class, self._left = dict(arrays), find_class, max_bytes
+        self._special = special
 
     def decode(self, value: Any) -> Any:
         """Build one object.
@@ -288,6 +310,9 @@ class Decoder:
             raise SizeError("the objects in the file take more memory than the limit")
 
     def _decode_dict(self, value: dict[str, Any]) -> Any:
+        found = None if self._special is None else self._special(value, self.decode)
+        if found is not None:
+            return found
         if "$float" in value:
             return float(value["$float"])
         if "$dtype" in value and value["$dtype"] in _DTYPES:
@@ -315,13 +340,20 @@ class Decoder:
             items = self._unpack(value)
             return tuple(items) if value["kind"] == "tuple" else items
         if "$dict" in value:
-            return {key: self.decode(item) for key, item in value["$dict"]}
+            return self._mapping(value["$dict"])
         if "$random_state" in value:
             return self._random_state(self.decode(value["$random_state"]))
         if "$object" in value:
             params = {key: self.decode(item) for key, item in value["params"].items()}
             return self._find_class(value["$object"])(**params)
         raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+    def _mapping(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, list):
+            return {key: self.decode(item) for key, item in value}
+        keys, numbers = self._unpack(value["keys"]), self._listed(self._take(value["values"], "int64"))
+        self._spend(_DICT + _ENTRY * 2 * len(keys))
+        return dict(zip(keys, numbers, strict=True))
 
     def _bits(self, value: dict[str, Any]) -> np.ndarray:
         packed, columns = self._arrays.pop(value["$bits"]), value["columns"]

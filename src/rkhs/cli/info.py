@@ -65,7 +65,12 @@ def run(args: argparse.Namespace) -> int:
             f"{args.model}: the description of the model is damaged ({type(error).__name__}: {error}); write the file "
             "again from the original"
         ) from error
-    facts |= _diagnosis(read_model_file(args).estimator) if args.diagnosis else {}
+    if args.diagnosis and "steps" in facts:
+        facts["diagnosis"] = (
+            f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({args.model!r})[-1])"
+        )
+    elif args.diagnosis:
+        facts |= _diagnosis(read_model_file(args).estimator)
     facts["written by"] = f"rkhs {container.content['library']}, format {container.version[0]}.{container.version[1]}"
     facts["checksum"], facts["sha256"] = container.checksum, file_sha256(args.model)
     if args.json:
@@ -86,6 +91,8 @@ def _facts(container: Container) -> dict[str, Any]:
     content = container.content
     params, state = content["params"], content["state"]
     summary = content.get("summary", {})  # of files from before there was one, every parameter is shown
+    if "steps" in summary:
+        return {"class": "Pipeline", "steps": summary["steps"], "scikit-learn": str(content["sklearn"])}
     facts: dict[str, Any] = {
         "class": content["class"].rpartition(".")[2],
         "parameters": summary.get("parameters", {name: shortened(_described(params[name])) for name in sorted(params)}),

@@ -52,9 +52,20 @@ def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelF
     ------
     ModelFileError
         If it is refused or damaged.
+    InputError
+        If it holds a pipeline of scikit-learn, whose input only Python can make.
     """
+    from rkhs._core.errors import InputError
     from rkhs.persistence import read_model
 
     if path is None:
-        return read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
-    return read_model(path, max_bytes=args.max_bytes)
+        file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
+    else:
+        file = read_model(path, max_bytes=args.max_bytes)
+    if hasattr(file.estimator, "steps"):
+        source = path or args.model
+        raise InputError(
+            f"{source}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use it in "
+            f"Python, as in rkhs.load({source!r}).transform(X)"
+        )
+    return file
