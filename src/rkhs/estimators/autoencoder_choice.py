@@ -221,7 +221,7 @@ def _fitted(
     fit: FitFunction, settings: Settings, training: Training, run: Run, last: AutoencoderModel | None
 ) -> AutoencoderModel:
     """A model whose fit starts where the last one ended."""
-    found = fit(settings, training, Run(run.name, run.options, run.psd, 0), last)
+    found = fit(settings, training, Run(run.name, run.options, run.psd, 0, announced_bytes=run.announced_bytes), last)
     if not np.isfinite(found.solution.value):
         raise InputError("the objective is not finite")
     return found.model
