@@ -47,6 +47,9 @@ class GaussianNoise(Augmentation):
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``X`` plus noise, shape (n, d)."""
         std = check_number(self.std, "GaussianNoise.std", at_least=0.0)
+        kind = np.asarray(X).dtype
+        if kind.kind not in "biuf":
+            raise InputError(f"GaussianNoise needs numbers; got items of dtype {kind}: augment= must fit X")
         if check_flag(self.relative, "GaussianNoise.relative"):
             std *= float(np.sqrt(np.var(X, axis=0).mean()))
         return X + std * rng.standard_normal(X.shape)
