@@ -132,3 +132,8 @@ def test_errors_name_the_argument(augment: object, message: str) -> None:
     X = np.ones((2, 6)) if isinstance(augment, RandomFlip) else np.ones((2, 12))
     with pytest.raises(InputError, match=message):
         as_augmentation(augment)(X, np.random.default_rng(0))
+
+
+def test_noise_on_items_that_are_no_numbers_is_refused() -> None:
+    with pytest.raises(InputError, match="GaussianNoise needs numbers; got items of dtype <U3"):
+        GaussianNoise()(np.array(["CCO", "CC"]), np.random.default_rng(0))

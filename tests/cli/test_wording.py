@@ -136,6 +136,7 @@ FITS = [
     ("wide.csv", "--index-column", "a", "--columns", "a"),
     ("wide.csv", "--key", "k"),
     ("wide.csv", "--delimiter", ";;"),
+    ("wide.csv", "--predict", "0", "--delimiter", ";;"),
     ("wide.csv", "--delimiter", ";"),
     ("wide.csv", "--encoding", "klingon"),
     ("wide.csv", "--gram"),

@@ -180,9 +180,6 @@ def _check_options(options: _Options, extension: str) -> None:
         raise InputError(f'`gram` must be True, False or "cross"; got {options.gram!r}; choose one of them')
     if options.header is not None and not isinstance(options.header, bool):
         raise InputError(f"`header` must be True, False or None; got {options.header!r}; choose one of them")
-    mark = options.delimiter
-    if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
-        raise InputError(f"`delimiter` must be one character; got {shown(mark)}; for example ';'")
     unused = [name for name in _given(options) if name not in _USES[extension]]
     if unused:
         taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
@@ -234,9 +231,13 @@ def _open(file: Path, extension: str, options: _Options, *columns: Any) -> TextF
 
 
 def _delimiter(options: _Options, extension: str) -> str:
-    if options.delimiter is not None:
-        return options.delimiter
-    return "\t" if extension == ".tsv" else ","
+    """The character between the cells; every reader of a table asks here."""
+    mark = options.delimiter
+    if mark is None:
+        return "\t" if extension == ".tsv" else ","
+    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
+        raise InputError(f"`delimiter` must be one character; got {shown(mark)}; for example ';'")
+    return mark
 
 
 def read_column(
