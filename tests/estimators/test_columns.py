@@ -19,6 +19,7 @@ from rkhs import (
     OperatorKernelRegressor,
     OperatorKernelRegressorCV,
 )
+from rkhs._core.arrays import warn_of_one_column
 from rkhs._core.errors import ColumnWarning, InputError
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, ScaledInputs
@@ -143,6 +144,11 @@ def test_the_wide_column_is_called_by_its_name() -> None:
     pandas = pytest.importorskip("pandas", reason="frames need pandas")
     with pytest.warns(ColumnWarning, match=r"column 'd' holds 99\.9 %"):
         KernelPCA(2).fit(pandas.DataFrame(X, columns=list("abcd")))
+
+
+def test_the_share_of_a_column_does_not_overflow() -> None:
+    with pytest.warns(ColumnWarning, match=r"^column 3 holds 99\.9 %"):
+        warn_of_one_column(X / X[:, 3].std() * 1e153, None, "scale it")
 
 
 def test_nothing_is_said_of_columns_in_units_of_the_user() -> None:

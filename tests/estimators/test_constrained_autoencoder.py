@@ -11,9 +11,9 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelAutoencoder
-from rkhs._core.errors import InputError
+from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.estimators import autoencoder_fit
-from rkhs.kernels import Gaussian
+from rkhs.kernels import Gaussian, Linear
 
 X = load_iris().data
 KERNEL, DECODER = Gaussian(0.3), Gaussian(1.0)
@@ -41,6 +41,11 @@ def test_codes_keep_the_constraint_and_rebuild(constraint: str) -> None:
         assert abs(np.median(norms) - 1) < 0.3
     np.testing.assert_allclose(fitted.transform(X), Z, atol=1e-4)
     assert fitted.reconstruction_error(X).mean() < 0.1 * X.var(0).sum()
+
+
+def test_a_kernel_of_too_few_ranks_is_named() -> None:
+    with pytest.warns(CollapseWarning, match=r"the objective .* is above 0\.5, .* hardly bring the codes to the constr"):
+        KernelAutoencoder(2, kernel=Linear(), reg=1e-3, constraint="sphere", max_iter=20, tol=0.1).fit(X)
 
 
 def test_the_ball_is_between_the_sphere_and_no_constraint() -> None:

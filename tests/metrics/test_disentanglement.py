@@ -190,6 +190,15 @@ def test_sap_at_unit_scale_does_not_see_the_units_of_the_codes() -> None:
         sap(codes, factors, scale="mean")
 
 
+def test_sap_of_codes_far_from_zero_does_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(200, 1))
+    codes = 1.3 * 2.0**36 + np.hstack([factors, factors + 1e-3 * rng.normal(size=(200, 1))])
+    order = rng.permutation(200)
+    turned = sap(codes[order], factors[order], continuous=True)
+    assert turned == pytest.approx(sap(codes, factors, continuous=True), rel=0, abs=1e-13)
+
+
 def test_sap_refuses_codes_on_which_its_classifier_never_ends() -> None:
     factors = np.stack([np.arange(12) % 2, np.arange(12) % 3], 1)
     codes = factors + 0.1 * np.random.default_rng(0).normal(size=(12, 2))

@@ -391,7 +391,7 @@ def warn_of_one_column(X: np.ndarray, names: np.ndarray | None, advice: str) -> 
         return
     name = f"column {widest}" if names is None else f"column {str(names[widest])!r}"
     warnings.warn(
-        f"{name} holds {np.floor(1000.0 * variances[widest] / total) / 10.0:.1f} % of the variance of X, so distances "
+        f"{name} holds {np.floor(1000.0 * (variances[widest] / total)) / 10.0:.1f} % of the variance of X, so distances "
         f"between rows see little else: {advice}",
         ColumnWarning,
         stacklevel=5,

@@ -468,9 +468,17 @@ def _last_layer_warnings(
 
 
 def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:
-    """One if the objective is that of predicting the mean, ``trivial``."""
+    """One if the objective is that of predicting the mean, ``trivial``, or above it, as constraints can make it."""
     if not (trivial > 0.0 and value > 0.999 * trivial):
         return []
+    if value > 1.001 * trivial:
+        return [
+            CollapseWarning(
+                f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
+                f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
+                "'gaussian'"
+            )
+        ]
     return [
         CollapseWarning(
             f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "

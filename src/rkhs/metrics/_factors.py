@@ -56,7 +56,9 @@ def varying(V: np.ndarray) -> list[int]:
 def centred_columns(Z: np.ndarray) -> np.ndarray:
     """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
     A = in_common_unit(Z)
-    return np.stack([in_common_unit(column - column.mean()) for column in A.T], 1)
+    A = A - A.mean(0)
+    A -= A.mean(0)  # what rounding left of a mean far from zero
+    return np.stack([in_common_unit(column) for column in A.T], 1)
 
 
 def halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:

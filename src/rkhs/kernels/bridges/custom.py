@@ -185,6 +185,7 @@ class FromFunction(Kernel):
     @property
     def domain(self) -> str:  # type: ignore[override]
         """What the function reads."""
+        check_flag(self.differentiable, "FromFunction.differentiable")
         return "vectors" if self.differentiable else self.inputs
 
     @property
