@@ -194,6 +194,8 @@ def test_missing_rows_lie_between_the_known_ones() -> None:
         (MixedTable(), [(1.0,), (1.0, 2.0)], "row 1 has 2 cells"),
         (MixedTable(), [(math.inf,), (1.0,)], "got inf in row 0, column 0"),
         (MixedTable(), [(np.datetime64("2020-01-01"),)], "Turn dates into numbers"),
+        (MixedTable(), [(np.complex128(1.0),)], "MixedTable reads finite numbers"),
+        (MixedTable(), [(np.complex64(1.0 + 2.0j),)], "MixedTable reads finite numbers"),
         (MixedTable(), [(torch.tensor(1.0 + 2.0j),)], "finite numbers, texts"),
         (MixedTable(missing="raise"), [(1.0, "a"), (2.0, None)], "got one in row 1, column 1"),
         (MixedTable(missing="drop"), [(1.0,)], "MixedTable.missing must be"),

@@ -13,6 +13,8 @@ import torch
 from rkhs import OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs.kernels import (
+    NTK,
+    ArcCosine,
     Centered,
     Gaussian,
     GaussianOf,
@@ -111,7 +113,23 @@ def _rounding(kernel: Kernel, X: Any, among: Any = None) -> float:
     if not isinstance(kernel, Centered):
         return 0.0
     K = np.asarray(X if isinstance(kernel.base, Precomputed) else kernel.base(X, among))
-    return 64.0 * float(np.finfo(K.dtype).eps * np.abs(K).max())
+    return max(64.0 * float(np.finfo(K.dtype).eps), _of_angles(kernel)) * float(np.abs(K).max())
+
+
+def _of_angles(kernel: Kernel) -> float:
+    """What rounding does to kernels of angles: small angles are lost to the root of the precision.
+
+    A step function takes this root once more in every layer.
+    """
+    parts, lost = [kernel], 0.0
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (ArcCosine, NTK)):
+            roots = part.depth if getattr(part, "order", 1) == 0 else 1
+            lost = max(lost, (16.0 * 2.3e-16) ** (0.5**roots))
+        below = part.get_params(deep=False).values() if isinstance(part, Kernel) else part
+        parts += [one for one in below if isinstance(one, (Kernel, tuple, list))]
+    return lost
 
 
 def _gradients(case: Case, kernel: Kernel, X: np.ndarray, own: Answer) -> None:
@@ -159,7 +177,7 @@ def _definitions(case: Case, kernel: Kernel, X: Any, own: Answer) -> None:
         case.agree("k.diag(X) is the diagonal", diagonal.value, K.diagonal(), rtol=1e-9, atol=left)
     if kernel.known_psd and not isinstance(kernel, INDEFINITE) and kernel.domain != "gram":
         least = float(np.linalg.eigvalsh(K / max(float(np.abs(K).max()), 1e-300)).min())
-        limit = 1e-8 + left / max(float(np.abs(K).max()), 1e-300)
+        limit = 1e-8 + _of_angles(kernel) + left / max(float(np.abs(K).max()), 1e-300)
         case.expect(least > -limit * len(K), f"k(X) has the eigenvalue {least:.3g} of a largest entry of one")
 
 

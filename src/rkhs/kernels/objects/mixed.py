@@ -213,7 +213,7 @@ def _cell(value: Any, row: int, column: int, name: bool) -> Any:
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return None
     try:
-        number = float(value)
+        number = math.inf if isinstance(value, (complex, np.complexfloating)) else float(value)
     except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
         number = math.inf
     if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
