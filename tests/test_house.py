@@ -144,6 +144,17 @@ def test_few_parameters_may_be_anything() -> None:
     assert len(loose) <= ANY_SHARE * len(arguments), f"{len(loose)} of {len(arguments)} parameters are annotated Any"
 
 
+def test_models_and_estimators_have_types() -> None:
+    loose = [
+        f"{name_of(path)}:{argument.lineno} {argument.arg}"
+        for path in SOURCES
+        for function in functions(tree_of(path))
+        for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        if argument.arg in ("model", "estimator") and argument.annotation and ast.unparse(argument.annotation) == "Any"
+    ]
+    assert not loose, f"a model or an estimator has a type:\n{listed(loose)}"
+
+
 def test_no_file_is_named_for_leftovers() -> None:
     leftovers = {"utils", "util", "helpers", "misc", "common"}
     assert not [name_of(path) for path in [*SOURCES, *STUDIES, *TESTS] if path.stem.strip("_") in leftovers]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,13 +16,16 @@ from rkhs.models import Layer
 from rkhs.onnx_graph import Graph
 from rkhs.outputs import Euclidean
 
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["to_onnx"]
 
 _OPSET = 17
 
 
 def to_onnx(
-    model: Any, path: str | os.PathLike[str], *, part: str = "encoder", dtype: str = "float64"
+    model: KernelEstimator, path: str | os.PathLike[str], *, part: str = "encoder", dtype: str = "float64"
 ) -> dict[str, tuple[int, ...]]:
     """Write the encoder or the decoder of a fitted model to an ONNX file.
 
@@ -112,7 +115,7 @@ def import_onnx() -> Any:
     return onnx
 
 
-def _encoder(graph: Graph, model: Any) -> str:
+def _encoder(graph: Graph, model: KernelEstimator) -> str:
     supports = np.asarray(model.support_items_, dtype=np.float64)
     rows = "X"
     if model.column_scales_ is not None:
@@ -150,7 +153,7 @@ def _layer(graph: Graph, layer: Layer, codes: str) -> str:
     return graph.node("Add", said, linear)
 
 
-def _decoder(graph: Graph, model: Any) -> str:
+def _decoder(graph: Graph, model: KernelEstimator) -> str:
     output = getattr(model, "output_", None)
     if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and model.decoder_coef_ is None):
         raise InputError(

@@ -137,14 +137,14 @@ class ModelFile:
         SHA-256 over what the file holds: the same for equal models.
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     notes: dict[str, Any]
     format: tuple[int, int]
     library: str
     checksum: str
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
     """Write a fitted estimator to a model file.
 
     The file is complete or the old one stays, also when the process is killed while it writes. Everything is stored to
@@ -220,7 +220,7 @@ def _check_steps(pipeline: Pipeline) -> dict[int, str]:
     return names
 
 
-def _describe(estimator: Any, arrays: dict[str, np.ndarray], names: dict[int, str]) -> dict[str, Any]:
+def _describe(estimator: BaseEstimator, arrays: dict[str, np.ndarray], names: dict[int, str]) -> dict[str, Any]:
     """Class, parameters and fitted attributes of an estimator of this library, or of a step of scikit-learn."""
     step, where = name_of_step(type(estimator)), names.get(id(estimator), "")
     special = None
@@ -378,7 +378,7 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
     return recipe if all(type(size) is int for size in sizes) else None
 
 
-def _summary(estimator: Any) -> dict[str, Any]:
+def _summary(estimator: BaseEstimator) -> dict[str, Any]:
     """Parameters that differ from their defaults and the kernels, as texts, for who reads the description alone."""
     if isinstance(estimator, Pipeline):
         return {"steps": {name: brief(step) for name, step in estimator.steps}}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -136,7 +137,7 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
     return array
 
 
-def read_rows(estimator: Any, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
     """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names.
 
     Parameters
@@ -390,9 +391,9 @@ def warn_of_one_column(X: np.ndarray, names: np.ndarray | None, advice: str) -> 
     if not (0.0 < total < np.inf) or variances[widest] <= _MOST * total:
         return
     name = f"column {widest}" if names is None else f"column {str(names[widest])!r}"
+    share = np.floor(1000.0 * (variances[widest] / total)) / 10.0
     warnings.warn(
-        f"{name} holds {np.floor(1000.0 * (variances[widest] / total)) / 10.0:.1f} % of the variance of X, so distances "
-        f"between rows see little else: {advice}",
+        f"{name} holds {share:.1f} % of the variance of X, so distances between rows see little else: {advice}",
         ColumnWarning,
         stacklevel=5,
     )

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_selector
 
 from rkhs._core.errors import InputError, ModelFileError
@@ -97,7 +98,7 @@ def find_step(name: Any) -> type | None:
     return found
 
 
-def fitted_steps(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def fitted_steps(estimator: BaseEstimator, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every step inside a pipeline with its name, ``columns.scaler`` if it lies deeper; not those that do nothing."""
     for attribute in ("steps", "transformer_list", "transformers_"):
         for name, step, *_ in getattr(estimator, attribute, ()):
@@ -106,14 +107,14 @@ def fitted_steps(estimator: Any, path: str = "") -> Iterator[tuple[str, Any]]:
                 yield from fitted_steps(step, f"{path}{name}.")
 
 
-def params_of_step(estimator: Any) -> dict[str, Any]:
+def params_of_step(estimator: BaseEstimator) -> dict[str, Any]:
     """Parameters that are not at their defaults, without those of the machine."""
     defaults = {name: p.default for name, p in signature(type(estimator)).parameters.items()}
     params = estimator.get_params(deep=False).items()
     return {k: v for k, v in params if k not in _MACHINE and not (v is defaults[k] or repr(v) == repr(defaults[k]))}
 
 
-def state_of_step(estimator: Any, where: str) -> dict[str, Any]:
+def state_of_step(estimator: BaseEstimator, where: str) -> dict[str, Any]:
     """Fitted attributes; one that the table does not have is refused, so that nothing is lost in silence."""
     params = estimator.get_params(deep=False)
     state = {k: v for k, v in vars(estimator).items() if k not in params and k != _STOP_WORDS}

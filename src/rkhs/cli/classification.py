@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
 
 __all__ = ["classifier_of", "fit_classifier", "names_classes"]
@@ -114,7 +115,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     return 0
 
 
-def classifier_of(model: Any, notes: dict[str, Any]) -> SmoothClassifier | None:
+def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
     """The learner of a model that predicts classes, fitted again to its codes; None for other models.
 
     Parameters

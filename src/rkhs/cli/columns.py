@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_scale_option", "column_notes", "column_sentences", "column_setting"]
 
@@ -80,7 +81,7 @@ def _sees_units(kernel: Any) -> bool:
     return True
 
 
-def column_sentences(estimator: Any, data: Dataset) -> list[str]:
+def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
     """What is to know of the columns of a table: their scales, and those that say nothing of an item.
 
     Parameters

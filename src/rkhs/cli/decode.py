@@ -13,6 +13,7 @@ from rkhs.cli.outputs import TABLES, Outputs
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "run"]
 
@@ -119,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gives_vectors(model: Any, known: dict[str, Any]) -> bool:
+def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
     from rkhs.outputs import Euclidean
 
     return known.get("kind", "vectors") in ("vectors", "curves") and isinstance(
@@ -128,7 +129,12 @@ def _gives_vectors(model: Any, known: dict[str, Any]) -> bool:
 
 
 def _stream(
-    args: argparse.Namespace, model: Any, notes: dict[str, Any], codes: Any, n_best: int, options: dict[str, Any]
+    args: argparse.Namespace,
+    model: KernelEstimator,
+    notes: dict[str, Any],
+    codes: Any,
+    n_best: int,
+    options: dict[str, Any],
 ) -> tuple[Any, Names, Names]:
     """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept."""
     from rkhs.estimators import BestCandidates
@@ -147,7 +153,7 @@ def _stream(
     return best.ranking, named, spelled
 
 
-def _training_names(model: Any, known: dict[str, Any]) -> tuple[Names, Names]:
+def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Names, Names]:
     """Names, and SMILES or texts, of the training items that the model kept."""
     kept = getattr(model, "_kept_rows", None)
     columns = [known.get("row_names"), known.get("smiles") or known.get("texts")]
@@ -155,7 +161,7 @@ def _training_names(model: Any, known: dict[str, Any]) -> tuple[Names, Names]:
     return names, texts
 
 
-def _read_codes(path: str, model: Any) -> Dataset:
+def _read_codes(path: str, model: KernelEstimator) -> Dataset:
     """Codes; in a table with the columns that ``rkhs transform`` writes the one beside them holds names of rows."""
     from rkhs.data import read_table
     from rkhs.data.readers import column_titles

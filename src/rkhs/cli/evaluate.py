@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.few_labels import add_few_label_options, run_few_labels
 from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.summaries import add_json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "run"]
 
@@ -131,7 +134,7 @@ def _decimals(value: Any, places: int | None = None) -> str:
     return f"{value:.5g}" if places is None else f"{value:.{places}f}"
 
 
-def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, float]:
+def _top(args: argparse.Namespace, model: KernelEstimator, X: Any) -> dict[str, float]:
     """Shares of rows among the best k, a column each."""
     from rkhs._core.errors import InputError, shown
     from rkhs.evaluation import decoding_quality
@@ -146,7 +149,7 @@ def _top(args: argparse.Namespace, model: Any, X: Any) -> dict[str, float]:
     return {f"top {k}": float(share) for k, share in top.items()}
 
 
-def _row(path: str, model: Any, found: Any) -> dict[str, Any]:
+def _row(path: str, model: KernelEstimator, found: Any) -> dict[str, Any]:
     import numpy as np
 
     return {

@@ -19,6 +19,7 @@ from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "add_fit_options", "build_estimator", "run", "say_kernel"]
 
@@ -195,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def say_kernel(args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """Print the kernel that the kind of items brought, if the user chose none.
 
     Parameters
@@ -226,7 +227,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
     return outputs
 
 
-def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: Any, data: Dataset) -> None:
+def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
     """A model holds its codes, and with all kernel values in memory its training rows."""
     width = estimator.n_components if isinstance(estimator.n_components, int) else 1
     codes = 8 * data.n_samples * min(max(width, 1), data.n_samples)
@@ -235,7 +236,7 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: Any, data
     outputs.need("--codes", codes)
 
 
-def _write(args: argparse.Namespace, estimator: Any, codes: Any, data: Dataset) -> None:
+def _write(args: argparse.Namespace, estimator: KernelEstimator, codes: Any, data: Dataset) -> None:
     """The model first, then the codes; the checkpoint is deleted when both are there."""
     import rkhs
     from rkhs.data import write_codes
@@ -315,7 +316,7 @@ def build_estimator(
     return cls(**given)
 
 
-def _facts(args: argparse.Namespace, estimator: Any, data: Dataset, seconds: float) -> dict[str, Any]:
+def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, seconds: float) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "class": type(estimator).__name__,
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -332,7 +333,7 @@ def _facts(args: argparse.Namespace, estimator: Any, data: Dataset, seconds: flo
     return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
 
 
-def _summary(estimator: Any, data: Dataset, seconds: float) -> str:
+def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
     wide = data.kind in ("vectors", "table")
     what = f"rows of {data.X.shape[1]} columns" if wide else data.kind.replace("gram", "items")
     if data.kind == "curves":

@@ -10,6 +10,7 @@ from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
     from rkhs._core.containers import Container
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "run"]
 
@@ -170,7 +171,7 @@ def _described(value: Any) -> str:
     return "a list" if value.keys() & set(_ENDS) else "an array"
 
 
-def _diagnosis(model: Any) -> dict[str, Any]:
+def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
     from rkhs.estimators import diagnose
 

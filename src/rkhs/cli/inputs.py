@@ -11,6 +11,7 @@ from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, print_options,
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = [
     "add_drop_option",
@@ -150,7 +151,7 @@ def real(text: str) -> float:
     return value
 
 
-def diag_options(args: argparse.Namespace, model: Any) -> dict[str, float]:
+def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:
     """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it.
 
     Parameters
@@ -287,7 +288,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     return {"input": notes | kind_notes(data, args)}
 
 
-def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[str, Any]) -> Dataset:
+def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]) -> Dataset:
     """Read a file the way the training file of a model was read.
 
     Columns are matched by their names where both files have names; SMILES are read from the same column.
@@ -334,7 +335,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: Any, notes: dict[
 
 
 def chunks_for_model(
-    args: argparse.Namespace, path: str, model: Any, notes: dict[str, Any], rows: int
+    args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time.
 

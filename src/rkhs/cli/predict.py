@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
     from rkhs.evaluation import SmoothClassifier
     from rkhs.persistence import ModelFile
 
@@ -136,7 +137,7 @@ def _classes(args: argparse.Namespace, file: ModelFile, head: SmoothClassifier) 
     return 0
 
 
-def _check_regressor(model: Any, path: str) -> None:
+def _check_regressor(model: KernelEstimator, path: str) -> None:
     from rkhs._core.errors import InputError
     from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
 

@@ -9,6 +9,7 @@ from rkhs.cli.outputs import TABLES, Outputs
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
 __all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "write_scores"]
@@ -55,7 +56,7 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     outputs.add("--scores", args.scores, TABLES)
 
 
-def fit_robustly(estimator: Any, data: Dataset) -> tuple[Any, Any, RobustFit]:
+def fit_robustly(estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, RobustFit]:
     """Fit in rounds; every row gets codes, also those that the fit left out.
 
     Parameters

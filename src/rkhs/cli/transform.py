@@ -6,12 +6,15 @@ import argparse
 import inspect
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_arguments", "run"]
 
@@ -101,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _stream(args: argparse.Namespace, model: Any) -> int:
+def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:
     """Encode a file that need not fit into memory."""
     from rkhs.engines import as_rows
     from rkhs.estimators.tiles import transform_file

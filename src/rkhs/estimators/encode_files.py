@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from rkhs._core.files import as_path, atomic_path
 from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.run import data_fingerprint
 
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["encode_to_parquet"]
 
 _MANIFEST = "_rkhs.json"
 
 
 def encode_to_parquet(
-    model: Any,
+    model: KernelEstimator,
     X: Any,
     folder: Any,
     *,
@@ -125,6 +128,6 @@ def _check_manifest(folder: Path, task: str) -> None:
         temporary.write_text(json.dumps({"task": task}))
 
 
-def _encode_block(items: np.ndarray, block: Block, model: Any) -> np.ndarray:
+def _encode_block(items: np.ndarray, block: Block, model: KernelEstimator) -> np.ndarray:
     """Codes of a block."""
     return np.ascontiguousarray(model.transform(items))

@@ -55,7 +55,7 @@ class Fitted(Generic[T]):
     @overload
     def __get__(self, estimator: object, owner: type) -> T: ...
 
-    def __get__(self, estimator: Any, owner: type) -> Any:
+    def __get__(self, estimator: object, owner: type) -> Any:
         """The value, or the descriptor where it is asked of a class."""
         if estimator is None:
             return self
@@ -70,7 +70,7 @@ class Fitted(Generic[T]):
             raise AttributeError(f"this {type(estimator).__name__} has no {self.name!r}")
         return value
 
-    def __set__(self, estimator: Any, value: Any) -> None:
+    def __set__(self, estimator: object, value: Any) -> None:
         """Refuse: a model is a value."""
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from rkhs._core.arrays import read_values
 from rkhs._core.checks import check_count, check_list, check_methods
 from rkhs._core.errors import InputError
 from rkhs.metrics import top_k_accuracy
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["DecodingQuality", "decoding_quality"]
 
@@ -35,7 +38,13 @@ class DecodingQuality(NamedTuple):
 
 
 def decoding_quality(
-    model: Any, X: Any, candidates: Any = None, truth: Any = None, *, ks: Sequence[int] = (1, 5, 10), **options: Any
+    model: KernelEstimator,
+    X: Any,
+    candidates: Any = None,
+    truth: Any = None,
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    **options: Any,
 ) -> DecodingQuality:
     """Encode items, decode the codes against candidates, and say how high the items themselves rank.
 

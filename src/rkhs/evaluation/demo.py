@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +26,9 @@ from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.evaluation.reconstruction import reconstruction
 from rkhs.kernels import Tanimoto
 from rkhs.persistence import load, save
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["main", "run_demo"]
 
@@ -127,7 +130,7 @@ def _fit_split(X: np.ndarray, seed: int, label: str) -> Split:
     return Split(train, test, models, shares)
 
 
-def _ranks(model: Any, X: np.ndarray, test: np.ndarray) -> np.ndarray:
+def _ranks(model: KernelEstimator, X: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Places of the true molecules among all, when the codes of held-out molecules are decoded; 1 is the best."""
     ranking = model.decode(model.transform(X[test]), X)
     return np.argmax(ranking.indices == test[:, None], axis=1) + 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -382,7 +382,7 @@ def _one_split(
     X: np.ndarray,
     y: np.ndarray,
     split: tuple[np.ndarray, np.ndarray, np.ndarray],
-    estimator: Any,
+    estimator: BaseEstimator,
     kernel: str,
     grid: tuple[str, tuple[float, ...]] | None,
     k: int,
@@ -412,7 +412,7 @@ def _one_split(
     return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), held, value
 
 
-def _fit(estimator: Any, kernel: str, gamma: float, training: np.ndarray) -> Any:
+def _fit(estimator: BaseEstimator, kernel: str, gamma: float, training: np.ndarray) -> Any:
     """A fitted model, or None where the loss has no minimum at this bandwidth; the score decides, not the warnings."""
     model = clone(estimator)
     if "kernel" in model.get_params(deep=False):

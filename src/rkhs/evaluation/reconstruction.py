@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rkhs._core.errors import InputError
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.outputs import Euclidean
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Reconstruction", "reconstruction"]
 
@@ -43,7 +46,9 @@ class Reconstruction:
         return 1.0 - float(self.errors.mean()) / total if total > 0.0 else float("nan")
 
 
-def reconstruction(model: Any, X: Any, *, space: str = "auto", diag: Any = None, codes: Any = None) -> Reconstruction:
+def reconstruction(
+    model: KernelEstimator, X: Any, *, space: str = "auto", diag: Any = None, codes: Any = None
+) -> Reconstruction:
     """Rebuild items from their codes and measure the errors.
 
     Parameters

@@ -216,7 +216,7 @@ def _sharpness(values: np.ndarray, indicators: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHARPNESS, method="bounded").x))
 
 
-def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def _fit_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Store the chosen setting and its coefficients on ``model``; give its leave-one-out predictions (n, q)."""
     gammas, regs = _grid(model.gammas, "gammas"), _grid(model.regs, "regs")
     n = len(X)
@@ -246,7 +246,7 @@ def _fit_ridge(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return left_out
 
 
-def _predict_ridge(model: Any, X: np.ndarray) -> np.ndarray:
+def _predict_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray) -> np.ndarray:
     return model._mean + np.exp(-model.gamma_ * (cdist(X, model._rows) / model._unit)) @ model.coef_
 
 

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs.losses import Radial, as_loss
 from rkhs.metrics._bound import Bound, check_delta, check_finite
+
+
+class Regressor(Protocol):
+    """What the bound asks of a fitted operator-valued regressor."""
+
+    loss: Any
+    reg: float
+    dual_coef_: np.ndarray
+    kernel_bound_: float
+    output_bound_: float
+
 
 __all__ = ["Stability", "stability_bound", "stability_constants"]
 
@@ -110,7 +122,9 @@ def stability_constants(loss: Any, n: int, reg: float, *, kernel_bound: float, o
     return Stability(float(profile.profile(residual)), C, C * C * gamma2 / (reg * n), n)
 
 
-def stability_bound(model: Any, *, kernel_bound: float | None = None, output_bound: float | None = None) -> Stability:
+def stability_bound(
+    model: Regressor, *, kernel_bound: float | None = None, output_bound: float | None = None
+) -> Stability:
     """Constants of a fitted operator-valued regressor.
 
     Parameters

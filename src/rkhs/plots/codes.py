@@ -15,6 +15,8 @@ from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, code_ma
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["CodeMapDisplay"]
 
 
@@ -86,7 +88,7 @@ class CodeMapDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X_new: Any = None, *, components: Sequence[int] | None = None, **options: Any
+        cls, model: KernelEstimator, X_new: Any = None, *, components: Sequence[int] | None = None, **options: Any
     ) -> Self:
         """Codes of the training items of a fitted model, and of new items beside them.
 

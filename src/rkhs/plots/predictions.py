@@ -15,6 +15,8 @@ from rkhs.plots.maps import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["OutlierDisplay", "PredictionDisplay", "RankDisplay", "SupportDisplay"]
 
 
@@ -39,7 +41,7 @@ class PredictionDisplay(Display):
         self.kind = check_choice(kind, "kind", ("parity", "residuals"))
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator, X: Any, y: Any, **options: Any) -> Self:
         """Predictions of a fitted regressor beside what is true.
 
         Parameters
@@ -161,7 +163,7 @@ class SupportDisplay(Display):
             raise InputError(f"saturated must be rows from 0 to {len(self.lengths) - 1}; got {self.saturated}")
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator) -> Self:
         """Of the last layer of an autoencoder or of a regression machine.
 
         Parameters

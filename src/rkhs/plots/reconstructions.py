@@ -15,6 +15,8 @@ from rkhs.plots.maps import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["ErrorDisplay", "ReconstructionDisplay", "TraversalDisplay"]
 
 
@@ -78,7 +80,7 @@ class ReconstructionDisplay(Display):
             raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, *, n_items: int = 8, **options: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator, X: Any, *, n_items: int = 8, **options: Any) -> Self:
         """Items and what a fitted model rebuilds of them, evenly spaced among ``X``.
 
         Parameters
@@ -184,7 +186,7 @@ class TraversalDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, *, n_steps: int = 7, quantiles: tuple[float, float] = (0.05, 0.95), **options: Any
+        cls, model: KernelEstimator, *, n_steps: int = 7, quantiles: tuple[float, float] = (0.05, 0.95), **options: Any
     ) -> Self:
         """Walks from a low to a high quantile of each code of a fitted model, the others at their means.
 
@@ -274,7 +276,7 @@ class ErrorDisplay(Display):
             raise InputError("errors must not be negative: they are squared distances")
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, X_new: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator, X: Any, X_new: Any = None, **options: Any) -> Self:
         """Errors of items, and of new items beside them.
 
         Parameters

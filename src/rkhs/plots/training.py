@@ -14,6 +14,8 @@ from rkhs.plots.maps import COLORS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rkhs.estimators.base import KernelEstimator
+
 __all__ = ["SelectionDisplay", "SpectrumDisplay", "TrainingDisplay"]
 
 
@@ -44,7 +46,7 @@ class TrainingDisplay(Display):
         self.gap, self.measure_name = gap, measure_name
 
     @classmethod
-    def from_estimator(cls, model: Any, **options: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator, **options: Any) -> Self:
         """The history of a fitted model.
 
         Parameters
@@ -105,7 +107,7 @@ class SelectionDisplay(Display):
         self.chosen = None if chosen is None else _words(chosen)
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator) -> Self:
         """What a fitted model compared: ``candidate_errors_``, or ``errors_`` of a search.
 
         Parameters
@@ -169,7 +171,7 @@ class SpectrumDisplay(Display):
         self.shares = vector(shares, "shares")
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: KernelEstimator) -> Self:
         """Of a fitted kernel PCA; of the variances of the codes of other models.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from rkhs.estimators import diagnose
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.plots import SelectionDisplay, SpectrumDisplay
 from rkhs.reports.items import Items
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Rebuilt", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
 
@@ -41,7 +44,7 @@ class Rebuilt:
     vectors: np.ndarray | None
 
 
-def rebuild(model: Any, items: Items, codes: np.ndarray) -> Rebuilt | str:
+def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
     """Rebuild items from their codes; a sentence that says why not if the model cannot.
 
     Parameters
@@ -50,20 +53,20 @@ def rebuild(model: Any, items: Items, codes: np.ndarray) -> Rebuilt | str:
     items : Items
     codes : ndarray of shape (n, p)
     """
-    model = getattr(model, "estimator_", model)
+    chosen = model.estimator_ if hasattr(model, "estimator_") else model
     try:
-        found = _measured(model, items, codes)
+        found = _measured(chosen, items, codes)
     except RkhsError as error:
-        vectors, X = _vectors(model, items, codes), items.numbers
+        vectors, X = _vectors(chosen, items, codes), items.numbers
         if vectors is None or X is None:
             return f"Reconstructions were not measured: {error}."
         found = Reconstruction(((X - vectors) ** 2).sum(1), ((X - X.mean(0)) ** 2).sum(1), "input")
     else:
-        vectors = _vectors(model, items, codes) if found.space == "input" else None
+        vectors = _vectors(chosen, items, codes) if found.space == "input" else None
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
 
 
-def _vectors(model: Any, items: Items, codes: np.ndarray) -> np.ndarray | None:
+def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
     """Codes decoded to rows like those of the items; None if the model has no such way back."""
     if items.numbers is None or items.kind == "gram" or not hasattr(model, "inverse_transform"):
         return None
@@ -74,7 +77,7 @@ def _vectors(model: Any, items: Items, codes: np.ndarray) -> np.ndarray | None:
     return back.reshape(items.numbers.shape) if back.size == items.numbers.size else None
 
 
-def _measured(model: Any, items: Items, codes: np.ndarray) -> Reconstruction:
+def _measured(model: KernelEstimator, items: Items, codes: np.ndarray) -> Reconstruction:
     diag = None
     X = items.numbers
     if items.kind == "gram" and X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T):
@@ -89,7 +92,7 @@ def _measured(model: Any, items: Items, codes: np.ndarray) -> Reconstruction:
     return reconstruction(model, items.X, diag=diag, codes=codes)
 
 
-def spectrum(model: Any, codes: np.ndarray) -> tuple[np.ndarray, str]:
+def spectrum(model: KernelEstimator, codes: np.ndarray) -> tuple[np.ndarray, str]:
     """Shares of the variance by component, and what they are shares of."""
     if getattr(model, "explained_variance_ratio_", None) is not None:
         return SpectrumDisplay.from_estimator(model).shares, "explained variance, as shares of that of the features"
@@ -98,7 +101,7 @@ def spectrum(model: Any, codes: np.ndarray) -> tuple[np.ndarray, str]:
     return SpectrumDisplay(variances / total).shares, "variance of each code, as a share of that of all codes"
 
 
-def selection(model: Any) -> SelectionDisplay | None:
+def selection(model: KernelEstimator) -> SelectionDisplay | None:
     """The settings that the fit compared; None if it compared none."""
     try:
         return SelectionDisplay.from_estimator(model)
@@ -106,7 +109,7 @@ def selection(model: Any) -> SelectionDisplay | None:
         return None
 
 
-def diagnosis(model: Any) -> tuple[list[str], str, list[str]]:
+def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
     """What is wrong with the model, what new items lose, and its numbers in words.
 
     Returns
@@ -157,7 +160,7 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.{digits}f} %"
 
 
-def settings(model: Any) -> list[tuple[str, str]]:
+def settings(model: KernelEstimator) -> list[tuple[str, str]]:
     """Parameters that differ from their defaults, and what the fit resolved."""
     default = type(model)().get_params(deep=False)
     given = {k: v for k, v in model.get_params(deep=False).items() if repr(v) != repr(default[k])}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectru
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
 from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Content", "page", "summary"]
 
@@ -45,7 +48,7 @@ class Content:
     model_file : str or None
     """
 
-    model: Any
+    model: KernelEstimator
     items: Items
     total: int
     audit: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +17,9 @@ from rkhs.reports.audit import audit, target_sentence
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
 from rkhs.reports.page import Content, page, summary
+
+if TYPE_CHECKING:
+    from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["Report", "make_report"]
 
@@ -62,7 +65,7 @@ class Report:
 
 
 def make_report(
-    model: Any,
+    model: KernelEstimator,
     X: Any,
     *,
     target: Any = None,
