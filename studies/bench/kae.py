@@ -23,8 +23,8 @@ from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
 from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.initial_codes import kernel_pca_scores, layered_start
 from rkhs.problems.joint_autoencoder import JointAutoencoder
-from rkhs.problems.start import kernel_pca_scores, layered_start
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Alternating
 from studies.harness.timing import describe, interleaved, ratio, seconds, verdict

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.eigen import positive_part, top_eigenpairs
 from rkhs._core.errors import InputError, JitterWarning, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import (
     Outer,
@@ -18,7 +18,6 @@ from rkhs._core.linalg import (
     factorize,
     fix_signs,
     polar,
-    positive_part,
     symmetric_rows,
 )
 

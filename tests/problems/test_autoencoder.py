@@ -13,7 +13,7 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Polynomial
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.start import SCALES, best_scale, kernel_pca_scores, layered_start
+from rkhs.problems.initial_codes import SCALES, best_scale, kernel_pca_scores, layered_start
 from rkhs.solvers import LBFGS
 from tests.problems.networks import network
 from tests.reference.autoencoder import naive_decoder, taylor_slope

@@ -33,7 +33,7 @@ MISTAKES = (
     ),
     Mistake(
         "a tolerance too lax: indefinite Gram matrices pass",
-        "_core/linalg.py",
+        "_core/eigen.py",
         "if smallest >= -1e-8 * largest:",
         "if smallest >= -1e-2 * largest:",
         ("core/test_linalg.py", "estimators/test_gram_transformer.py"),
@@ -367,21 +367,21 @@ MISTAKES = (
         "engines/rows.py",
         "return np.array(table[self._first + start : self._first + stop])",
         "return np.array(table[start:stop])",
-        ("engines/test_plan.py", "engines/test_blocked.py", "estimators/test_streamed.py"),
+        ("engines/test_block_sums.py", "engines/test_blocked.py", "estimators/test_streamed.py"),
     ),
     Mistake(
         "half a record stays in the journal and hides those after it",
         "engines/journal.py",
         "        self._file.truncate(end)",
         "        self._file.seek(end)",
-        ("estimators/test_journals.py", "engines/test_plan.py"),
+        ("estimators/test_journals.py", "engines/test_block_sums.py"),
     ),
     Mistake(
         "a resumed sum begins again and keeps what it had",
         "engines/base.py",
         'return int(content["done"]), TreeSum(nodes)',
         "return 0, TreeSum(nodes)",
-        ("estimators/test_journals.py", "engines/test_plan.py"),
+        ("estimators/test_journals.py", "engines/test_block_sums.py"),
     ),
     Mistake(
         "a limit switched off: a small file may take any memory",

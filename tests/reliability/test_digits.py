@@ -29,7 +29,7 @@ from rkhs.kernels import Gaussian, Linear, Polynomial, Precomputed
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.protocols import Reason
 from rkhs.solvers import Subspace
-from rkhs.spaces.digits import check_digits
+from rkhs.spaces.rounding import check_digits
 from tests.solvers.test_stiefel_solvers import problem
 
 RNG = np.random.default_rng(3)

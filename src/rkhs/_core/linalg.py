@@ -14,7 +14,7 @@ import scipy.linalg
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError, JitterWarning, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, JitterWarning
 
 __all__ = [
     "Factor",
@@ -27,7 +27,6 @@ __all__ = [
     "factorize",
     "fix_signs",
     "polar",
-    "positive_part",
     "principal_axes",
     "rank_tolerance",
     "solve_positive",
@@ -321,63 +320,6 @@ def polar(Y: Tensor) -> Tensor:
     """Orthogonal polar factor ``U V^T`` of ``Y = U S V^T``: the nearest matrix with orthonormal columns."""
     U, _, Vh = torch.linalg.svd(Y, full_matrices=False)
     return U @ Vh
-
-
-def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
-    """Return the matrix with its negative eigenvalues set to zero, and say so.
-
-    Eigenvalues above ``-1e-8`` times the largest count as rounding and pass unchanged: a Cholesky factorisation of the
-    shifted matrix proves that case without an eigendecomposition.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric matrix.
-    psd : {"clip", "raise"}
-        What to do with negative eigenvalues.
-    name : str
-        The argument, for messages.
-
-    Returns
-    -------
-    Tensor of shape (n, n)
-        ``K`` itself if it is positive semi-definite.
-
-    Raises
-    ------
-    InputError
-        With ``psd="raise"``, naming the smallest eigenvalue; with any ``psd`` if no eigenvalue is positive.
-    """
-    scale = float(K.diagonal().abs().max())
-    shifted = K.clone()
-    shifted.diagonal().add_(1e-8 * scale)
-    if scale > 0.0 and int(torch.linalg.cholesky_ex(shifted)[1]) == 0:
-        return K
-    del shifted
-    values, vectors = torch.linalg.eigh(K.to(torch.float64))
-    smallest, largest = float(values[0]), float(values.abs().max())
-    if smallest >= -1e-8 * largest:
-        return K
-    if not float(values[-1]) > 0.0:
-        raise InputError(
-            f"{name} must have a positive eigenvalue; got a largest of {float(values[-1]):.3g}. "
-            "Check its sign: larger values mean more similar items"
-        )
-    ratio = -smallest / largest
-    if psd == "raise":
-        raise InputError(
-            f"{name} must be positive semi-definite; its smallest eigenvalue is {-ratio:.2e} times the largest. "
-            "Use psd='clip' to set negative eigenvalues to zero, or a positive semi-definite kernel"
-        )
-    warnings.warn(
-        f"{name} is not positive semi-definite: its smallest eigenvalue is {-ratio:.2e} times the largest in modulus; "
-        "negative eigenvalues were set to zero (psd='raise' refuses instead)",
-        NotPositiveSemidefiniteWarning,
-        stacklevel=2,
-    )
-    keep = values > 0.0
-    root = vectors[:, keep] * values[keep].sqrt()
-    return (root @ root.mT).to(K.dtype)
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:

@@ -1,9 +1,9 @@
 """Who computes the blocks of a plan: this thread, several threads, or a Dask cluster; the same bits from each."""
 
 from rkhs.engines.base import Engine, Serial, Threads
+from rkhs.engines.block_sums import Block, Node, TreeSum, block_generator, row_blocks
 from rkhs.engines.distributed import Dask
 from rkhs.engines.journal import Checkpoint, Journal, fingerprint
-from rkhs.engines.plan import Block, Node, TreeSum, block_generator, row_blocks
 from rkhs.engines.registry import make_engine
 from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows, as_rows
 from rkhs.engines.threads import count_threads, thread_limit

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.config import Configurable
+from rkhs.engines.block_sums import Block, Node, TreeSum
 from rkhs.engines.journal import Journal
-from rkhs.engines.plan import Block, Node, TreeSum
 from rkhs.engines.rows import Rows
 from rkhs.engines.threads import count_threads, subnormals_flushed, thread_limit
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rkhs._core.errors import ClusterError, InputError, RkhsError, missing_extra
 from rkhs.engines.base import Engine, Task
-from rkhs.engines.plan import Block
+from rkhs.engines.block_sums import Block
 from rkhs.engines.rows import ArrayRows, Rows
 
 __all__ = ["Dask"]

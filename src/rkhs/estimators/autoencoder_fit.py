@@ -29,11 +29,11 @@ from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing,
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
+from rkhs.problems.initial_codes import apply_inverse, kernel_pca_scores, layered_start, normalise_scale
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
-from rkhs.problems.start import apply_inverse, kernel_pca_scores, layered_start, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent

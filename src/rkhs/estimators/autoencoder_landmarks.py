@@ -23,9 +23,9 @@ from rkhs.estimators.training import Training
 from rkhs.features.base import sample_rows
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt, code_map
 from rkhs.outputs import RKHS, Euclidean
+from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
-from rkhs.problems.start import best_scale, normalise_scale
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, MiniBatch
 from rkhs.spaces import BLOCK, Data, FeatureMoments, Source, fit_euclidean, gather_rows, open_source, positive_rows

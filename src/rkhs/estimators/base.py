@@ -31,13 +31,13 @@ from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
 from rkhs.engines import Rows, as_rows
-from rkhs.estimators.given import new_matrix, read_diagonal, training_matrix
+from rkhs.estimators.given_matrices import new_matrix, read_diagonal, training_matrix
 from rkhs.estimators.run import Run, check_dense, check_parameters, open_run
 from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, on_grid
-from rkhs.spaces.digits import warn_of_rounding
+from rkhs.spaces.rounding import warn_of_rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -350,7 +350,7 @@ class KernelEstimator(BaseEstimator):
         return array
 
     def _warn_of_rounding(self, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float) -> None:
-        """Warn where rounding takes digits of results; see :func:`~rkhs.spaces.digits.warn_of_rounding`."""
+        """Warn where rounding takes digits of results; see :func:`~rkhs.spaces.rounding.warn_of_rounding`."""
         warn_of_rounding(type(self).__name__, self._options["dtype"], largest, coefs, results)
 
     def _record(self, solution: Solution) -> None:

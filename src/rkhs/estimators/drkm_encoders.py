@@ -19,7 +19,7 @@ from rkhs.models import CodeEncoder, DeepRKMModel, DeepRKMQuality, Expansion
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.spaces import HeldItems
-from rkhs.spaces.held import item_features
+from rkhs.spaces.held_items import item_features
 
 __all__ = ["Encoder", "fit_encoders", "machine_model"]
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
 from rkhs._core.checks import check_choice, check_gram, real_array
+from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import positive_part
 from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted

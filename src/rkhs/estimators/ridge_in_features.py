@@ -18,7 +18,7 @@ from rkhs.kernels import Kernel, Separable
 from rkhs.models import Certificates, MachineModel
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces import Data, fit_euclidean, open_source
-from rkhs.spaces.digits import warn_of_rounding
+from rkhs.spaces.rounding import warn_of_rounding
 from rkhs.spaces.sums import Sweep, block_ridge
 
 __all__ = ["fit_in_features"]

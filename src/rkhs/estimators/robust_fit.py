@@ -23,10 +23,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_count, check_number
+from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
-from rkhs._core.linalg import positive_part
 from rkhs.estimators.combinations import check_combination
-from rkhs.estimators.given import has_views
+from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
 __all__ = ["RobustFit", "fit_robust"]

@@ -21,9 +21,9 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.run import Run, recorded
 from rkhs.outputs import Euclidean
 from rkhs.problems.anchored_autoencoder import STRIP, AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
+from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
-from rkhs.problems.start import best_scale, normalise_scale
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import LBFGS, PreimageDescent
 

@@ -16,7 +16,7 @@ from rkhs.features.base import most_features, resolve_thinned
 from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Data, MappedSpace, Space, WholeSpace, open_source, training_gram
-from rkhs.spaces.digits import check_row_digits
+from rkhs.spaces.rounding import check_row_digits
 
 __all__ = [
     "announce_blocked",

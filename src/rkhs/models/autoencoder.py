@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
+from rkhs._core.eigen import positive_part
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
-from rkhs._core.linalg import factorize, positive_part
+from rkhs._core.linalg import factorize
 from rkhs.constraints import Ball, Constraint, Sphere
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
-from rkhs.spaces.normal import LastLayer, least_ridge, solve_normal
+from rkhs.spaces.normal_equations import LastLayer, least_ridge, solve_normal
 from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.sums import Sweep, block_gradient, block_moments, block_normal
 

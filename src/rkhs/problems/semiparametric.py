@@ -26,7 +26,7 @@ from torch import Tensor
 from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import Factor, divisor, fix_signs, solve_positive
 from rkhs.problems.decoder import Decoder
-from rkhs.problems.start import kernel_pca_scores
+from rkhs.problems.initial_codes import kernel_pca_scores
 
 __all__ = [
     "LinearFactor",

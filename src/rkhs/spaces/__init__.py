@@ -1,7 +1,7 @@
 """Where functions of a kernel live: what a fit asks of its data, the same whatever the storage."""
 
 from rkhs.spaces.base import Components, Space, Targets
-from rkhs.spaces.held import HeldItems
+from rkhs.spaces.held_items import HeldItems
 from rkhs.spaces.mapped import MappedSpace, fit_euclidean
 from rkhs.spaces.passes import Data, FeatureMoments
 from rkhs.spaces.source import BLOCK, Source, gather_rows, open_source, positive_rows

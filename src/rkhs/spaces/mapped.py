@@ -17,7 +17,7 @@ from rkhs.features.base import sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
-from rkhs.spaces.normal import least_ridge, solve_normal
+from rkhs.spaces.normal_equations import least_ridge, solve_normal
 from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source
 from rkhs.spaces.sums import Sweep, block_moments, block_normal

@@ -15,7 +15,7 @@ from rkhs.engines import ArrayRows, Block, Rows, row_blocks
 from rkhs.features import FeatureMap, Storage
 from rkhs.features.base import EvaluatedMap, resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.digits import check_row_digits
+from rkhs.spaces.rounding import check_row_digits
 from rkhs.spaces.sums import Sweep
 
 __all__ = ["BLOCK", "Options", "Source", "gather_rows", "open_source", "positive_rows"]

@@ -8,14 +8,15 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
+from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import divisor, fix_signs, positive_part
+from rkhs._core.linalg import divisor, fix_signs
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.grams import Gram
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
-from rkhs.spaces.digits import check_digits
+from rkhs.spaces.rounding import check_digits
 from rkhs.spaces.source import Options
 
 __all__ = ["WholeSpace", "training_gram"]

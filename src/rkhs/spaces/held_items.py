@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.features import FeatureMap, Storage, WholeMap
 from rkhs.features.base import check_room, pick, resolve_thinned, sample_rows
 from rkhs.kernels import Kernel
-from rkhs.spaces.digits import check_row_digits, refuse_identical
+from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
 from rkhs.spaces.whole import training_gram
 
