@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import rkhs
 from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
+from rkhs.engines import Dask, Threads
 from rkhs.features import WholeMap
 from rkhs.persistence import FORMAT, read_model, registry
 
@@ -242,6 +244,32 @@ def test_files_with_a_right_checksum_and_wrong_content_are_typed_errors(
     rewritten(tmp_path / "m", **changes)
     with pytest.raises(ModelFileError, match=message):
         rkhs.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"engine": None, "address": None, "n_jobs": None}, {"engine": None}),
+        ({"engine": "serial", "address": None, "n_jobs": 4}, {"engine": "serial"}),
+        ({"engine": "threads", "address": None, "n_jobs": None}, {"engine": "threads"}),
+        ({"engine": "threads", "address": None, "n_jobs": 4}, {"engine": Threads(4)}),
+        ({"engine": None, "address": None, "n_jobs": 1}, {"engine": Threads(1)}),
+        ({"engine": "dask", "address": "tcp://h:1", "n_jobs": None}, {"engine": Dask("tcp://h:1")}),
+        ({"engine": "dask", "address": None, "n_jobs": 3}, {"engine": Dask(n_workers=3)}),
+    ],
+)
+def test_old_parameters_are_read_as_the_objects_they_became(
+    old: dict[str, Any], new: dict[str, Any], tmp_path: Path
+) -> None:
+    model = rkhs.KernelAutoencoder(2, reg=1e-3, max_iter=2) if len(old) > 3 else rkhs.KernelPCA(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rkhs.save(model.fit(X), tmp_path / "m")
+    kept = read_container(tmp_path / "m", FORMAT, 2**30).content["params"]
+    rewritten(tmp_path / "m", params={**{name: kept[name] for name in kept.keys() - new.keys()}, **old})
+    again = rkhs.load(tmp_path / "m")
+    assert again.get_params(deep=False) == {**model.get_params(deep=False), **new}
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
 def test_versions(tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def tried(name: str, ask: Callable[[], Any]) -> Answers:
 def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     """Settings of the autoencoder on vectors."""
     from rkhs import KernelAutoencoder, KernelAutoencoderCV
+    from rkhs.engines import Threads
     from rkhs.features import Nystroem, RandomFeatures
     from rkhs.kernels import Gaussian, Laplacian, Matern, Polynomial
     from rkhs.losses import Huber
@@ -167,7 +168,7 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "landmarks": {"storage": Nystroem(40)},
         "landmarks kmeans": {"storage": Nystroem(40, "kmeans++", random_state=1)},
         "landmarks K2AE": {"storage": Nystroem(40), "output_kernel": "same", "kernel": Gaussian("median")},
-        "landmarks threads": {"storage": Nystroem(40), "engine": "threads", "n_jobs": 2},
+        "landmarks threads": {"storage": Nystroem(40), "engine": Threads(2)},
         "random features": {"storage": RandomFeatures(60, random_state=0), "kernel": Gaussian("median")},
         "minibatch": {
             "storage": Nystroem(40),

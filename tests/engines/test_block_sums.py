@@ -325,13 +325,11 @@ def test_counts_of_threads() -> None:
 
 def test_engines_have_names() -> None:
     assert make_engine("serial") == Serial()
-    assert make_engine("threads", n_jobs=2) == Threads(2)
-    assert make_engine("dask", address="tcp://h:1", n_jobs=-1) == Dask("tcp://h:1")
+    assert make_engine("threads") == Threads()
+    assert make_engine("dask") == Dask()
     assert make_engine(Threads(3)) == Threads(3)
-    with pytest.raises(InputError, match="engine must be 'serial', 'threads', 'dask' or an Engine; got 'spark'"):
+    with pytest.raises(InputError, match=r"engine must be 'serial', 'threads', 'dask' or an object .*; got 'spark'"):
         make_engine("spark")
-    with pytest.raises(InputError, match="address is for engine='dask'"):
-        make_engine("threads", address="tcp://h:1")
 
 
 def test_an_address_without_a_scheduler_is_named() -> None:

@@ -47,7 +47,7 @@ def fit(**options: Any) -> KernelPCA:
 def test_kernel_pca_is_the_same_from_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Blocked.__init__, "__defaults__", (8 * 300 * 32,))
     serial, dense = fit(engine="serial"), KernelPCA(3, kernel=Gaussian(0.3), reg=1e-3).fit(X)
-    assert digest(fit(engine="threads", n_jobs=2)) == digest(serial)
+    assert digest(fit(engine=Threads(2))) == digest(serial)
     np.testing.assert_allclose(serial.transform(X), dense.transform(X), atol=1e-9)
 
 

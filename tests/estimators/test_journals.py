@@ -10,7 +10,7 @@ import torch
 
 from rkhs import KernelPCA
 from rkhs._core.errors import InputError
-from rkhs.engines import Journal
+from rkhs.engines import Journal, Threads
 from rkhs.estimators.encode_files import encode_to_parquet
 from rkhs.estimators.run import data_fingerprint, recorded
 
@@ -63,7 +63,7 @@ def test_codes_go_to_parquet_by_blocks_and_go_on(tmp_path: Path) -> None:
     first = [file.read_bytes() for file in files]
     files[1].unlink()
     untouched = files[2].stat().st_mtime_ns
-    encode_to_parquet(model, X, folder, engine="threads", n_jobs=2, block_size=2000)
+    encode_to_parquet(model, X, folder, engine=Threads(2), block_size=2000)
     assert [file.read_bytes() for file in files] == first
     assert files[2].stat().st_mtime_ns == untouched
     with pytest.raises(InputError, match="codes of another model, other rows or another block size"):

@@ -15,6 +15,7 @@ from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.errors import CheckpointError, InputError
 from rkhs.engines import Journal, Serial, Threads
 from rkhs.features import Nystroem
+from rkhs.kernels import Gaussian
 from tests.reliability.cluster_kills import digest
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -31,9 +32,9 @@ def test_engines_fit_the_same_model(name: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     expected = digest(MODELS[name](engine="serial").fit(X))
-    assert digest(MODELS[name](engine="threads", n_jobs=2).fit(X)) == expected
+    assert digest(MODELS[name](engine="threads").fit(X)) == expected
     assert digest(MODELS[name](engine=Threads(3)).fit(mapped)) == expected
-    assert digest(MODELS[name](n_jobs=1, checkpoint=tmp_path / "c").fit(X)) == expected
+    assert digest(MODELS[name](checkpoint=tmp_path / "c").fit(X)) == expected
     assert not (tmp_path / "c").exists()
     assert torch.get_num_threads() == 1
 
@@ -44,12 +45,40 @@ def test_estimators_with_engines_are_cloned_and_refuse() -> None:
     with pytest.raises(InputError, match="engine must be 'serial'"):
         KernelPCA(2, storage=Nystroem(20), engine="spark").fit(X[:20])
     for make in (KernelPCA, KernelAutoencoder):
-        with pytest.raises(InputError, match="engine='serial' computes blocks of rows, and storage='dense' has none"):
-            make(1, engine="serial").fit(X[:20])
-    with pytest.raises(InputError, match="address is for engine='dask'"):
-        KernelPCA(2, address="tcp://h:1").fit(X[:20])
+        with pytest.raises(InputError, match="engine='dask' computes blocks of rows, and storage='dense' has none"):
+            make(1, engine="dask").fit(X[:20])
     with pytest.raises(InputError, match="n_jobs must be"):
-        KernelPCA(2, n_jobs=0).fit(X[:20])
+        KernelPCA(2, engine=Threads(0)).fit(X[:20])
+
+
+def test_engines_are_searched_like_kernels() -> None:
+    assert KernelPCA(engine=Threads()).set_params(engine__n_jobs=3).engine == Threads(3)
+    assert KernelPCA().set_params(engine=Threads(), engine__n_jobs=2).engine == Threads(2)
+    for name, object_ in (("threads", "Threads()"), ("dask", "Dask()")):
+        with pytest.raises(
+            InputError, match=rf"engine__n_jobs is .* of an object; got .*\(for '{name}': {object_[:-2]}"
+        ):
+            KernelPCA(engine=name).set_params(engine__n_jobs=2)
+    with pytest.raises(InputError, match="kernel__gamma is a parameter of an object; got kernel='gaussian'.*Gaussian"):
+        KernelPCA().set_params(kernel__gamma=2)
+    with pytest.raises(InputError, match="give checkpoint an object$"):
+        KernelPCA().set_params(checkpoint__path="a")
+    with pytest.raises(ValueError, match="Invalid parameter 'n_jobs'"):
+        KernelPCA().set_params(n_jobs=2)
+
+
+@pytest.mark.parametrize(("storage", "inside"), [("dense", 2), (Nystroem(20), 1), ("blocked", 1)])
+def test_threads_of_dense_fits_are_those_of_the_engine(storage: Any, inside: int) -> None:
+    seen: list[int] = []
+
+    class Watched(Gaussian):
+        def _gram(self, X: Any, Y: Any = None) -> torch.Tensor:
+            seen.append(torch.get_num_threads())
+            return super()._gram(X, Y)
+
+    KernelPCA(1, kernel=Watched(1.0), storage=storage, engine=Threads(2), reg=1e-3).fit(X[:50])
+    assert set(seen) == {inside}
+    assert torch.get_num_threads() == 1
 
 
 class Crash(Exception):

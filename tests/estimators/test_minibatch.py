@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
-from rkhs.engines import ArrayRows, Journal, Serial, as_rows
+from rkhs.engines import ArrayRows, Journal, Serial, Threads, as_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
@@ -80,7 +80,7 @@ def test_rows_from_everywhere(tmp_path: Path) -> None:
     ]
     for source in sources:
         np.testing.assert_array_equal(fit(source).codes_, expected)
-    np.testing.assert_array_equal(fit(engine="threads", n_jobs=2).codes_, expected)
+    np.testing.assert_array_equal(fit(engine=Threads(2)).codes_, expected)
     assert not np.array_equal(fit(random_state=1).codes_, expected)
     pandas = pytest.importorskip("pandas", reason="the extra tables is not installed")
     pytest.importorskip("pyarrow", reason="the extra tables is not installed")
@@ -265,7 +265,7 @@ def test_doubly_stochastic_steps_come_near_batches_with_more_steps() -> None:
     assert found.objective_ < 1.04 * batches.objective_ < 0.95 * fit(**few, max_iter=4).objective_
     again = fit(**few).codes_
     np.testing.assert_array_equal(again, fit(**few).codes_)
-    np.testing.assert_array_equal(again, fit(**few, engine="threads", n_jobs=2).codes_)
+    np.testing.assert_array_equal(again, fit(**few, engine=Threads(2)).codes_)
     assert not np.array_equal(again, fit(**few, random_state=1).codes_)
 
 

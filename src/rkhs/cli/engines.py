@@ -41,14 +41,19 @@ def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
     Raises
     ------
     InputError
-        For a scheduler without ``--engine dask``.
+        For a scheduler without ``--engine dask``, and ``--jobs`` that is no number of threads.
     """
     from rkhs._core.errors import InputError
+    from rkhs.engines import Dask, Threads, count_threads
 
     if args.scheduler is not None and args.engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; it needs --engine dask")
-    options = {"engine": args.engine, "address": args.scheduler, "n_jobs": args.jobs}
-    return {name: value for name, value in options.items() if value is not None}
+    if args.scheduler is None and args.jobs is None:
+        return {} if args.engine is None else {"engine": args.engine}
+    if args.engine == "serial":
+        raise InputError("--jobs is a number of threads or workers; it needs --engine threads or dask, or no --engine")
+    jobs = None if args.jobs is None else count_threads(args.jobs)
+    return {"engine": Dask(args.scheduler, n_workers=jobs) if args.engine == "dask" else Threads(jobs)}
 
 
 def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:

@@ -17,7 +17,7 @@ from rkhs._core.errors import InputError, shown
 
 __all__ = ["parse_kernel", "parse_setting", "parse_value"]
 
-_PACKAGES = ("kernels", "losses", "features")
+_PACKAGES = ("kernels", "constraints", "losses", "features", "solvers", "augment", "engines")
 _MAX_LENGTH = 2000
 _SPELLINGS = {
     "rbf": "gaussian",
@@ -32,10 +32,10 @@ _SPELLINGS = {
 
 
 @cache
-def _classes() -> dict[str, type]:
-    """Lower-case name to class, for everything that a parameter may be."""
+def _classes(constraint: bool = False) -> dict[str, type]:
+    """Lower-case name to class, for everything that a parameter may be; a ball is a loss, or a constraint."""
     table: dict[str, type] = {}
-    for package in _PACKAGES:
+    for package in (*_PACKAGES, *(("constraints",) if constraint else ())):
         try:
             module = importlib.import_module(f"rkhs.{package}")
         except ModuleNotFoundError:
@@ -191,7 +191,7 @@ def _spelled(node: ast.expr) -> str:
 def _find(name: str, what: str) -> type:
     from rkhs.kernels import Kernel
 
-    known = _classes()
+    known = _classes(what == "--set constraint")
     if _key(name) in known:
         return known[_key(name)]
     is_kernel = what == "--kernel"
@@ -219,6 +219,6 @@ def _call(node: ast.Call, cls: type, what: str) -> Any:
 
 def _argument(node: ast.expr, what: str, words: bool = False) -> Any:
     # A shell eats quotes: gaussian(gamma=median) means gaussian(gamma="median").
-    if isinstance(node, ast.Name) and (words or _key(node.id) not in _classes()):
+    if isinstance(node, ast.Name) and (words or _key(node.id) not in _classes(what == "--set constraint")):
         return node.id
     return _build(node, what)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rkhs._core.checks import check_count
 from rkhs._core.errors import ClusterError, InputError, RkhsError, missing_extra
 from rkhs.engines.base import Engine, Task
 from rkhs.engines.block_sums import Block
@@ -215,6 +216,9 @@ def _open_session(engine: Dask) -> _Session:
 def _start_cluster(engine: Dask) -> Any:
     """Start worker processes on this machine."""
     from distributed import LocalCluster
+
+    if engine.n_workers is not None:
+        check_count(engine.n_workers, "Dask.n_workers")
 
     try:
         return LocalCluster(

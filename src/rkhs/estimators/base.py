@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
 from rkhs.engines import Rows, as_rows
 from rkhs.estimators.given_matrices import new_matrix, read_diagonal, training_matrix
-from rkhs.estimators.run import Run, check_dense, check_parameters, open_run
+from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters, open_run
 from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -79,6 +79,26 @@ class KernelEstimator(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; ``solver__batch_size`` is that of the object ``solver``.
+
+        Parameters
+        ----------
+        **params : object
+            By their names.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For a parameter of an object where there is only its name.
+        """
+        check_nested(params, {**self.get_params(deep=False), **params})
+        return super().set_params(**params)
 
     def _check_parameters(self) -> None:
         """Check what needs no data; every fit calls it first."""

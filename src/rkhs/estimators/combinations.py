@@ -90,7 +90,7 @@ def _dense(needs: str, what: str, instead: str, given: str = "") -> Rule:
 
 
 _ENGINE = _rule(
-    "engine: other",
+    "engine: a cluster",
     "storage: blocked | finite",
     "engine={engine!r} computes blocks of rows, and storage='dense' has none: use another storage, such as "
     "Nystroem(1000) of rkhs.features, or engine=None",

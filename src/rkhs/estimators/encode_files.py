@@ -15,6 +15,7 @@ from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.run import data_fingerprint
 
 if TYPE_CHECKING:
+    from rkhs.estimators.arguments import EngineLike
     from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["encode_to_parquet"]
@@ -27,9 +28,7 @@ def encode_to_parquet(
     X: Any,
     folder: Any,
     *,
-    engine: Any = "serial",
-    address: Any = None,
-    n_jobs: int | None = None,
+    engine: EngineLike = "serial",
     block_size: int = 16384,
 ) -> int:
     """Encode rows with a fitted model, block by block, into the parquet files of a folder.
@@ -46,10 +45,8 @@ def encode_to_parquet(
     folder : str or path
         Made if it is not there.
     engine : {"serial", "threads", "dask"} or Engine, default="serial"
-    address : str, distributed.Client or None, default=None
-        Scheduler for ``"dask"``; None starts workers on this machine.
-    n_jobs : int or None, default=None
-        Threads or worker processes.
+        Who encodes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`; a name is such an object with
+        its defaults.
     block_size : int, default=16384
         Rows of a file.
 
@@ -80,7 +77,7 @@ def encode_to_parquet(
     place = _make_folder(folder)
     _check_manifest(place, fingerprint(data_fingerprint(rows), model.transform(rows.read(0, 1)), block_size))
     missing = [block for block in blocks if not _file(place, block).exists()]
-    running = make_engine(engine, address=address, n_jobs=n_jobs)
+    running = make_engine(engine)
     try:
         placed = running.place(rows)
         for block, codes in zip(missing, running.map(_encode_block, missing, placed, model), strict=True):

@@ -24,7 +24,6 @@ from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
 
 if TYPE_CHECKING:
-    from distributed import Client
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import (
@@ -132,13 +131,9 @@ class KernelAutoencoder(BaseAutoencoder):
         (:mod:`rkhs.features`), and need two layers and the squared loss. With ``linear_part="kernel"`` they read memory
         maps and files block by block, and codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes the blocks of rows if ``storage`` is not dense. None: threads if there are several blocks. The
-        model has the same bits with each of them; Dask needs ``linear_part="kernel"``.
-    address : str or distributed.Client, default=None
-        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``. None starts workers on this machine.
-    n_jobs : int, default=None
-        Number of threads, or of workers to start. None: as many as torch uses, or one worker for each core; -1: every
-        core.
+        Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
+        defaults by its name; None: as many threads as torch uses. If ``storage`` is not dense it computes blocks of
+        rows, with the same bits whoever computes. Dense fits take the number of threads from it.
     checkpoint : str, path or Checkpoint, default=None
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
         and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
@@ -286,8 +281,6 @@ class KernelAutoencoder(BaseAutoencoder):
         code_metric: float = 0.75,
         storage: StorageLike = "dense",
         engine: EngineLike = None,
-        address: str | Client | None = None,
-        n_jobs: int | None = None,
         checkpoint: CheckpointLike = None,
         psd: Literal["clip", "raise"] = "clip",
         random_state: Seed = None,
@@ -310,8 +303,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self.init, self.n_init = init, n_init
         self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
         self.refine, self.code_metric = refine, code_metric
-        self.storage, self.engine, self.address = storage, engine, address
-        self.n_jobs, self.checkpoint = n_jobs, checkpoint
+        self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
         self.psd, self.random_state = psd, random_state
         self.device, self.dtype, self.verbose = device, dtype, verbose
 

@@ -90,13 +90,9 @@ class KernelPCA(FittedComponents, PreimageMixin):
         and in O(n) memory. Landmarks and random features (:mod:`rkhs.features`) make the cost linear in n and read
         files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
-        Who computes the blocks of rows if ``storage`` is not dense: one thread, several, or a Dask cluster. None:
-        threads if there are several blocks. The model has the same bits with each of them.
-    address : str or distributed.Client, default=None
-        Scheduler for ``engine="dask"``, such as ``"tcp://host:8786"``. None starts workers on this machine.
-    n_jobs : int, default=None
-        Number of threads, or of workers to start. None: as many as torch uses, or one worker for each core; -1: every
-        core.
+        Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
+        defaults by its name; None: as many threads as torch uses. If ``storage`` is not dense it computes blocks of
+        rows, with the same bits whoever computes. Dense fits take the number of threads from it.
     checkpoint : str, path or Checkpoint, default=None
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
         and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
@@ -195,8 +191,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
         random_state: Seed = None,
         storage: str | Storage = "dense",
         engine: str | Engine | None = None,
-        address: Any = None,
-        n_jobs: int | None = None,
         checkpoint: CheckpointLike = None,
         psd: str = "clip",
         device: str = "cpu",
@@ -212,9 +206,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         self.reg = reg
         self.n_init = n_init
         self.random_state = random_state
-        self.storage = storage
-        self.engine, self.address = engine, address
-        self.n_jobs, self.checkpoint = n_jobs, checkpoint
+        self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
         self.psd = psd
         self.device = device
         self.dtype = dtype

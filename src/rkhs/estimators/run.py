@@ -8,8 +8,8 @@ import numbers
 import os
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, TypeVar
@@ -32,16 +32,18 @@ from rkhs.engines import (
     Serial,
     Threads,
     as_rows,
-    count_threads,
     fingerprint,
     make_engine,
     thread_limit,
 )
+from rkhs.features import Storage
+from rkhs.kernels.registry import as_kernel
+from rkhs.losses import as_loss
 from rkhs.spaces.source import Options
 
-__all__ = ["Run", "check_dense", "check_parameters", "data_fingerprint", "open_run", "recorded"]
+__all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_fingerprint", "open_run", "recorded"]
 
-_FREE = ("address", "checkpoint", "engine", "n_jobs", "verbose")  # parameters that change no bit of a model
+_FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
 _SAMPLED = 1024  # rows of a file that its fingerprint reads
 
 _FLAGS = ("canonical", "center", "refine", "renormalize", "scale", "strict", "warm_start")
@@ -49,6 +51,8 @@ _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "input_times", "kappas", "kernels"),
     *("multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
+
+_STANDS_FOR: dict[str, Callable[[Any], object]] = {"engine": make_engine, "kernel": as_kernel, "loss": as_loss}
 
 P = TypeVar("P")
 
@@ -109,8 +113,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     """Refuse values of the wrong kind for parameters that several estimators have.
 
     Flags are True or False; a parameter that is one value is no array, which compares entry by entry; ``dtype``,
-    ``device``, ``psd``, ``verbose``, ``random_state``, ``n_jobs`` and ``checkpoint`` mean the same everywhere. What
-    only one estimator knows, and ranges, it checks itself.
+    ``device``, ``psd``, ``verbose``, ``random_state`` and ``checkpoint`` mean the same everywhere. What only one
+    estimator knows, and ranges, it checks itself.
 
     Parameters
     ----------
@@ -139,10 +143,35 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_count(value, "verbose", at_least=0)
         elif name == "random_state":
             check_seed(value)
-        elif name == "n_jobs":
-            count_threads(value)
         elif name == "checkpoint" and not (value is None or isinstance(value, (str, os.PathLike, Checkpoint))):
             raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(value)}")
+
+
+def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
+    """Refuse ``solver__tol`` where ``solver`` is a name: only objects have parameters of their own.
+
+    Parameters
+    ----------
+    asked : iterable of str
+        Names of parameters, also nested ones.
+    parameters : mapping
+        Of the estimator, by their names.
+
+    Raises
+    ------
+    InputError
+        Naming the object that the name stands for.
+    """
+    for key in asked:
+        name, nested, _ = key.partition("__")
+        if not nested or name not in parameters or hasattr(parameters[name], "get_params"):
+            continue
+        given, example = parameters[name], ""
+        with suppress(InputError, KeyError):  # what is no name stands for no object
+            example = f" (for {given!r}: {_STANDS_FOR[name](given)!r})"
+        raise InputError(
+            f"{key} is a parameter of an object; got {name}={shown(given)}: give {name} an object{example}"
+        )
 
 
 def check_dense(name: str, parameters: Mapping[str, Any], n: int, matrices: float) -> None:
@@ -176,8 +205,8 @@ def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[R
     name : str
         Of the estimator.
     parameters : mapping
-        Of the estimator: ``dtype``, ``device``, ``psd``, and where it has them ``verbose``, ``storage``, ``engine``,
-        ``address``, ``n_jobs`` and ``checkpoint``.
+        Of the estimator: ``dtype``, ``device``, ``psd``, and where it has them ``verbose``, ``storage``, ``engine`` and
+        ``checkpoint``.
     *data : Rows, Tensor, array, list or None
         What the fit depends on besides the parameters.
 
@@ -194,31 +223,33 @@ def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[R
     CheckpointError
         If the checkpoint belongs to another fit, or cannot be written.
     """
-    checkpoint, wanted = parameters.get("checkpoint"), parameters.get("engine")
+    checkpoint = parameters.get("checkpoint")
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
     run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)))
     with ExitStack() as stack:
-        if "n_jobs" in parameters:
-            # An engine has threads of its own; what is left for this process does not depend on its cores.
-            stack.enter_context(thread_limit(parameters["n_jobs"] if wanted is None else 1))
+        if "engine" in parameters:
+            run.engine = _open_engine(parameters, stack)
             run.journal = None if checkpoint is None else _open_journal(name, parameters, data)
             if run.journal is not None:
                 stack.callback(run.journal.close)
-            run.engine = _open_engine(parameters, stack)
         yield run
         if run.journal is not None and not isinstance(checkpoint, Checkpoint):
             run.journal.remove()
 
 
 def _open_engine(parameters: Mapping[str, Any], stack: ExitStack) -> Engine | None:
-    wanted, address = parameters["engine"], parameters["address"]
+    """The engine, and the threads that this process has beside it."""
+    wanted, storage = parameters["engine"], parameters["storage"]
     if wanted is None:
-        if address is not None:
-            raise InputError(f"address is for engine='dask'; got engine=None and address={address!r}")
         return None
-    engine = make_engine(wanted, address=address, n_jobs=parameters["n_jobs"])
+    engine = make_engine(wanted)
     if engine is not wanted:  # what the user made, the user ends
         stack.callback(engine.close)
+    if type(engine) is Threads:
+        engine = Threads(engine.width)  # counted here: within the fit torch uses fewer threads
+    # Blocks have threads of their own; what is left for this process then does not depend on its cores.
+    blocks = isinstance(storage, Storage) or storage == "blocked" or not isinstance(engine, (Serial, Threads))
+    stack.enter_context(thread_limit(1 if blocks else engine.width))
     return engine
 
 
