@@ -6,6 +6,7 @@ __all__ = [
     "CollapseWarning",
     "ColumnWarning",
     "EdgeWarning",
+    "GapWarning",
     "InputError",
     "JitterWarning",
     "MissingExtraError",
@@ -59,6 +60,10 @@ class ColumnWarning(UserWarning):
 
 class EdgeWarning(UserWarning):
     """A setting that was chosen is the last of those compared, and the error was still falling towards it."""
+
+
+class GapWarning(UserWarning):
+    """Targets have gaps (NaN), and each output was fitted to the rows where it is known."""
 
 
 class JitterWarning(UserWarning):

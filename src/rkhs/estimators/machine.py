@@ -38,6 +38,19 @@ if TYPE_CHECKING:
 __all__ = ["DualRegressor", "KernelMachine"]
 
 
+def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike | None) -> float:
+    """Mean over outputs of the coefficient of determination, each on the rows where the target is known."""
+    known = ~np.isnan(given)
+    if known.all():
+        return float(r2_score(given, predicted, sample_weight=sample_weight))
+    if not known.any(0).all():
+        output = int(np.flatnonzero(~known.any(0))[0])
+        raise InputError(f"output {output} of y is NaN in every row; leave it out of both fit and score")
+    w = np.ones(len(given)) if sample_weight is None else np.asarray(sample_weight)
+    columns = zip(given.T, predicted.T, known.T, strict=True)
+    return float(np.mean([r2_score(t[rows], p[rows], sample_weight=w[rows]) for t, p, rows in columns]))
+
+
 class KernelMachine(KernelEstimator):
     """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs.
 
@@ -48,6 +61,8 @@ class KernelMachine(KernelEstimator):
 
     model_: MachineModel
     _model_class = MachineModel
+    _reads_gaps = False
+    """Whether targets may be NaN."""
 
     kernel_ = Fitted[OperatorKernel]("kernel")
     map_ = Fitted[FeatureMap]("map")
@@ -112,7 +127,10 @@ class KernelMachine(KernelEstimator):
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = as_numpy(y, "y")
         with reading(y, "y"):
-            values = check_array(y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y")
+            gaps: Any = "allow-nan" if self._reads_gaps else True
+            values = check_array(
+                y, ensure_2d=False, allow_nd=True, dtype=np.float64, input_name="y", ensure_all_finite=gaps
+            )
         if values.ndim not in (1, 2):
             raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
         check_consistent_length(np.empty(n), values)
@@ -231,4 +249,4 @@ class DualRegressor(RegressorMixin, KernelMachine):
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()
-        return float(r2_score(given, predicted.reshape(len(predicted), -1), sample_weight=sample_weight))
+        return mean_r2(given, predicted.reshape(given.shape), sample_weight)

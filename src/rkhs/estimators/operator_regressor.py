@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from rkhs._core.errors import InputError
 from rkhs.estimators.combinations import check_combination
+from rkhs.estimators.gapped_targets import check_gaps, fit_with_gaps
 from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.estimators.training import Training
+    from rkhs.kernels import OperatorKernel
     from rkhs.losses import Loss
     from rkhs.solvers import GapSolver
 
@@ -92,10 +96,20 @@ class OperatorKernelRegressor(DualRegressor):
     InputError
         If a parameter is out of range or the data cannot be used. The message names the argument.
 
+    Warns
+    -----
+    GapWarning
+        Targets have gaps.
+
     Notes
     -----
     Fit costs one eigendecomposition, ``O(n^3)``, and ``O(n^2 r)`` for each iteration. Memory is about three n x n
     matrices.
+
+    **Gaps.** Where ``y`` of several outputs is NaN, each output is fitted to the rows where it is known, as if it were
+    alone: its mean, its weights and its share of the loss are those of these rows. This needs the squared loss, one
+    kernel without operator, and dense storage; it costs one factorisation for each set of rows. ``certificates_`` and
+    ``kkt_residuals_`` are then not there.
 
     References
     ----------
@@ -114,6 +128,8 @@ class OperatorKernelRegressor(DualRegressor):
     >>> bool(model.gap_ <= 1e-6 * model.objective_ * 10)
     True
     """
+
+    _reads_gaps = True
 
     def __init__(
         self,
@@ -155,6 +171,7 @@ class OperatorKernelRegressor(DualRegressor):
         ----------
         X : array (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
+            With several outputs, NaN marks a target that is not known (see Notes).
         sample_weight : array of shape (n,), optional
             Not negative; the loss is the weighted mean.
 
@@ -163,13 +180,16 @@ class OperatorKernelRegressor(DualRegressor):
         self
         """
         self._check_parameters()
-        if not isinstance(self.storage, Storage):
-            return super().fit(X, y, sample_weight)
-        kernel = read_operator_kernel(self.kernel, self.operator)
+        kernel, options = read_operator_kernel(self.kernel, self.operator), self._read_options()
+        features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
-            training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=True)
-            options, scalar = self._read_options(), kernel.pairs[0].kernel
-            model, solution = fit_in_features(run, self.storage, scalar, training, options)
+            training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
+            if check_gaps(training, kernel, options.loss, dense=features is None):
+                model, solution = fit_with_gaps(run, kernel, training, options)
+            elif features is None:
+                return self._solve(self._regression(kernel, training, one_output))
+            else:
+                model, solution = fit_in_features(run, features, kernel.pairs[0].kernel, training, options)
         self.model_ = replace(model, one_output=one_output)
         self._record(solution)
         return self
@@ -184,6 +204,11 @@ class OperatorKernelRegressor(DualRegressor):
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
+        if bool(training.goal.isnan().any()):
+            raise InputError("y must have no gaps (NaN) for a path; fit one setting, or use OperatorKernelRegressorCV")
+        return self._regression(kernel, training, one_output)
+
+    def _regression(self, kernel: OperatorKernel, training: Training, one_output: bool) -> Regression:
         Y, weights = training.goal, training.weights
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
         output, U = Euclidean.fit(Y, weights, center=self.center, scale=False)

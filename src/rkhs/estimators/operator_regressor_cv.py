@@ -15,6 +15,7 @@ from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
+from rkhs.estimators.gapped_targets import check_gaps
 from rkhs.estimators.machine import KernelMachine
 from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
@@ -22,6 +23,7 @@ from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensiti
 from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem
+from rkhs.problems.gapped_ridge import GappedRidge
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
@@ -114,6 +116,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     (20, 3)
     """
 
+    _reads_gaps = True
     reg_: float
     gamma_: float | str | None
     best_score_: float
@@ -183,8 +186,16 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         items, Y, weights = training.items, training.goal, training.weights
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
+        if check_gaps(training, kernels[0], as_loss(self.loss)) and self.criterion != "squared":
+            raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
         self.losses_ = self._losses(Y, full)
         folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
+        for number, (train, _) in enumerate(folds):
+            if not bool((full[torch.as_tensor(np.array(train))] > 0.0).any()):
+                raise InputError(
+                    f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
+                    "give parts that each keep some others"
+                )
         errors = np.stack([self._errors(kernel, items, Y, full, regs, folds) for kernel in kernels])
         self.cv_errors_ = errors
         mean = errors.mean(-1)
@@ -255,6 +266,11 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
         resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
         grams = [training_gram(term.kernel, items, self._options, self.psd) for term in resolved.pairs]
+        if bool(Y.isnan().any()):
+            ridge = GappedRidge(grams[0], Y, weights, bool(self.center))
+            pairs = [[torch.as_tensor(np.array(part)) for part in fold] for fold in folds]
+            found = torch.stack([ridge.held_out_errors(train, test, regs) for train, test in pairs], -1)
+            return np.asarray(self._finite(found)[:, None])
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
         out = np.empty((len(regs), len(self.losses_), len(folds)))
         all_regs = [reg for reg in regs for _ in self.losses_]
