@@ -235,7 +235,7 @@ def test_bad_data_are_refused():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, Y[:-1])
     with pytest.raises(ValueError, match="NaN"):
-        model.fit(X, np.where(Y > 1.5, np.nan, Y))
+        OperatorKernelRegressor(loss="huber").fit(X, np.where(Y > 1.5, np.nan, Y))
     with pytest.raises(InputError, match=r"y must have shape \(n,\) or \(n, q\)"):
         model.fit(X, Y[:, :, None])
     with pytest.raises(InputError, match="sample_weight must not be negative"):

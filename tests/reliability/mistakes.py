@@ -320,7 +320,7 @@ MISTAKES = (
     ),
     Mistake(
         "a dropped weight: held-out rows of weight zero count",
-        "estimators/operator_regressor_cv.py",
+        "estimators/machine_grid.py",
         "left = weights[b] / weights[b].sum()",
         "left = torch.ones_like(weights[b]) / torch.ones_like(weights[b]).sum()",
         ("estimators/test_operator_regressor.py", "contracts/test_scikit_learn_checks.py"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,17 +11,19 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import GapWarning, InputError
-from rkhs.estimators.machine_options import MachineOptions
-from rkhs.estimators.run import Run
-from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
-from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.gapped_ridge import GappedRidge
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces import training_gram
+
+if TYPE_CHECKING:
+    from rkhs.estimators.machine_options import MachineOptions
+    from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
+    from rkhs.kernels import OperatorKernel
 
 __all__ = ["check_gaps", "fit_with_gaps"]
 

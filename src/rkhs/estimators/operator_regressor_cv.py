@@ -17,13 +17,10 @@ from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefinite
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.gapped_targets import check_gaps
 from rkhs.estimators.machine import KernelMachine
-from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.machine_grid import MachineGrid
+from rkhs.estimators.machine_options import MachineOptions, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
-from rkhs.models import path_values
-from rkhs.outputs import Euclidean
-from rkhs.problems.dual import dual_problem
-from rkhs.problems.gapped_ridge import GappedRidge
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
@@ -32,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.arguments import Items, OperatorKernelLike
+    from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
     from rkhs.solvers import GapSolver
 
@@ -196,7 +194,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
                     f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
                     "give parts that each keep some others"
                 )
-        errors = np.stack([self._errors(kernel, items, Y, full, regs, folds) for kernel in kernels])
+        errors = np.stack([self._finite(self._grid(kernel, training, full, regs).errors(folds)) for kernel in kernels])
         self.cv_errors_ = errors
         mean = errors.mean(-1)
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
@@ -260,38 +258,12 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
             assert one.dual_parameters
         return list(made)
 
-    def _errors(
-        self, kernel: OperatorKernel, items: Items, Y: Tensor, weights: Tensor, regs: list[float], folds: list[Any]
-    ) -> np.ndarray:
-        """Held-out errors, shape (regs, losses, folds); the bandwidth is that of all training items."""
-        resolved = kernel.resolve(items, weights / weights.sum(), Y.shape[1])
-        grams = [training_gram(term.kernel, items, self._options, self.psd) for term in resolved.pairs]
-        if bool(Y.isnan().any()):
-            ridge = GappedRidge(grams[0], Y, weights, bool(self.center))
-            pairs = [[torch.as_tensor(np.array(part)) for part in fold] for fold in folds]
-            found = torch.stack([ridge.held_out_errors(train, test, regs) for train, test in pairs], -1)
-            return np.asarray(self._finite(found)[:, None])
+    def _grid(self, kernel: OperatorKernel, training: Training, weights: Tensor, regs: list[float]) -> MachineGrid:
+        """The settings to compare with one kernel; its bandwidth is that of all training items."""
+        resolved = kernel.resolve(training.items, weights / weights.sum(), training.goal.shape[1])
+        grams = [training_gram(term.kernel, training.items, self._options, self.psd) for term in resolved.pairs]
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
-        out = np.empty((len(regs), len(self.losses_), len(folds)))
-        all_regs = [reg for reg in regs for _ in self.losses_]
-        for f, (train, test) in enumerate(folds):
-            a, b = torch.as_tensor(np.array(train)), torch.as_tensor(np.array(test))
-            share = weights[a] / weights[a].sum()
-            output, U = Euclidean.fit(Y[a], share, center=self.center, scale=False)
-            operators = operators_in_coordinates(resolved, output, U, share)
-            terms = [(K[a][:, a], A) for K, A in zip(grams, operators, strict=True)]
-            problem = dual_problem(terms, U, self.losses_ * len(regs), all_regs, weights[a])
-            batch = options.solver_for(problem).solve_batch(problem)
-            coefs = problem.coefficients(batch.points)[0]
-            fitted = resolved.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-            values = path_values(fitted, [K[b][:, a] for K in grams], coefs)
-            S, r = values.shape[1:]
-            residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]
-            squares = (residuals**2).sum(-1)
-            held = squares if self.criterion == "squared" else squares.sqrt()
-            left = weights[b] / weights[b].sum().clamp_min(torch.finfo(weights.dtype).tiny)
-            out[:, :, f] = self._finite((left @ held).view(len(regs), -1))
-        return out
+        return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion)
 
     def predict(self, X: Any) -> Any:
         """Predict the outputs of new items; see :meth:`OperatorKernelRegressor.predict`.

@@ -1,0 +1,87 @@
+"""Held-out errors of many settings of one machine: regularisers, loss parameters, parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates
+from rkhs.models import path_values
+from rkhs.outputs import Euclidean
+from rkhs.problems.dual import dual_problem
+from rkhs.problems.gapped_ridge import GappedRidge
+
+if TYPE_CHECKING:
+    from rkhs.kernels import OperatorKernel
+    from rkhs.losses import Loss
+
+__all__ = ["MachineGrid"]
+
+
+@dataclass(frozen=True, eq=False)
+class MachineGrid:
+    """The settings of one kernel that are compared.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+        Resolved.
+    grams : list of Tensor of shape (n, n)
+        One a term.
+    goal : Tensor of shape (n, q)
+        Targets; NaN at a gap.
+    weights : Tensor of shape (n,)
+        Of mean one.
+    losses : list of Loss
+    regs : list of float
+    options : MachineOptions
+        How a machine is fitted.
+    criterion : {"squared", "norm"}
+        What is measured on held-out rows.
+
+    References
+    ----------
+    Laforgue et al. (2020), section 5.
+    """
+
+    kernel: OperatorKernel
+    grams: list[Tensor]
+    goal: Tensor
+    weights: Tensor
+    losses: list[Loss]
+    regs: list[float]
+    options: MachineOptions
+    criterion: str
+
+    def errors(self, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> Tensor:
+        """Held-out errors, shape (regs, losses, folds)."""
+        parts = [(torch.as_tensor(np.array(train)), torch.as_tensor(np.array(test))) for train, test in folds]
+        if bool(self.goal.isnan().any()):
+            ridge = GappedRidge(self.grams[0], self.goal, self.weights, self.options.center)
+            return torch.stack([ridge.held_out_errors(*part, self.regs) for part in parts], -1)[:, None]
+        return torch.stack([self._of(*part) for part in parts], -1)
+
+    def _of(self, a: Tensor, b: Tensor) -> Tensor:
+        """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""
+        Y, weights, options = self.goal, self.weights, self.options
+        share = weights[a] / weights[a].sum()
+        output, U = Euclidean.fit(Y[a], share, center=options.center, scale=False)
+        operators = operators_in_coordinates(self.kernel, output, U, share)
+        terms = [(K[a][:, a], A) for K, A in zip(self.grams, operators, strict=True)]
+        regs = [reg for reg in self.regs for _ in self.losses]
+        problem = dual_problem(terms, U, self.losses * len(self.regs), regs, weights[a])
+        batch = options.solver_for(problem).solve_batch(problem)
+        coefs = problem.coefficients(batch.points)[0]
+        fitted = self.kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
+        values = path_values(fitted, [K[b][:, a] for K in self.grams], coefs)
+        S, r = values.shape[1:]
+        residuals = output.decode(values.view(-1, r)).view(len(b), S, -1) - Y[b][:, None]
+        squares = (residuals**2).sum(-1)
+        held = squares if self.criterion == "squared" else squares.sqrt()
+        left = weights[b] / weights[b].sum().clamp_min(torch.finfo(weights.dtype).tiny)
+        return (left @ held).view(len(self.regs), -1)
