@@ -381,13 +381,13 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _summary(estimator: BaseEstimator) -> dict[str, Any]:
-    """Parameters that differ from their defaults and the kernels, as texts, for who reads the description alone."""
+    """Parameters that differ from their defaults, kernels and storage as texts, for who reads the description alone."""
     if isinstance(estimator, Pipeline):
         return {"steps": {name: brief(step) for name, step in estimator.steps}}
     default = type(estimator)().get_params(deep=False)
     params = {k: brief(v) for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(default[k])}
-    kernels = {name: getattr(estimator, f"{name}_", None) for name in ("kernel", "output_kernel")}
-    return {"parameters": params, **{name: brief(kernel) for name, kernel in kernels.items() if kernel is not None}}
+    found = {name: getattr(estimator, f"{name}_", None) for name in ("kernel", "output_kernel", "storage")}
+    return {"parameters": params, **{name: brief(value) for name, value in found.items() if value is not None}}
 
 
 def _library_version() -> str:

@@ -151,7 +151,7 @@ def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
     from rkhs.estimators.run import Run
     from rkhs.spaces import open_source
 
-    settings = read_settings(model, model.kernel_, own=False)
+    settings = read_settings(model, model.kernel_, model.storage, own=False)
     source = open_source(model._options, model.storage, model.kernel_, torch.as_tensor(rows), None)
     return _problem(settings, source, Run("KernelAutoencoder", model._options, "clip", 0, Serial()))[0]
 

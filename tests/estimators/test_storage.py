@@ -274,7 +274,7 @@ def test_integer_weights_are_repeated_rows(storage: Any, X: np.ndarray) -> None:
         (KernelPCA(2, storage=RandomFeatures(5), preimage="nearest"), r"storage=Nystroem\(m\)"),
         (KernelPCA(2, storage="blocked", kernel=FromFunction(lambda a, b: 1.0)), r"known to be positive"),
         (KernelPCA(90, storage=Nystroem(5)), r"n_components must be an integer from 1 to 5 \(the number of features\)"),
-        (KernelAutoencoder(2, storage="blocked"), r"storage of KernelAutoencoder must be one of 'dense', rkhs"),
+        (KernelAutoencoder(2, storage="blocked"), r"storage of KernelAutoencoder must be one of 'auto', 'dense', rkhs"),
         (KernelAutoencoder((3, 2), storage=Nystroem(5)), r"a deep autoencoder needs storage='dense'"),
         (KernelAutoencoder(2, storage=Nystroem(5), constraint="sphere"), r"constraint='sphere' needs"),
         (KernelAutoencoder(2, storage=Nystroem(5), loss="huber"), r"loss='huber' needs storage='dense'"),

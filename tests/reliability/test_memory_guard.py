@@ -66,7 +66,7 @@ def test_millions_of_rows_are_refused_at_once_with_the_storage_that_fits(estimat
     X = np.zeros((n, 1))
     X[::2] = 1.0
     with pytest.raises(InputError, match=rf"n={n} rows with storage='dense' needs about .*iB .*Use storage=Nystroem"):
-        estimator(2).fit(X)
+        estimator(2, storage="dense").fit(X)
 
 
 @pytest.mark.parametrize("estimator", estimators())

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "add_fit_options", "build_estimator", "run", "say_kernel"]
 
+_LANDMARKS = 500  # at least, of an automatic storage
+
 _EPILOG = """\
 input: tables (.csv, .tsv, .parquet, .npy, .npz), molecules (.smi, --smiles COLUMN), sequences (.fasta, .txt), graphs (a
 folder in the TU format or of .graphml and .edgelist files), series (.ts; --kind series), curves (--kind curves).
@@ -50,7 +52,7 @@ examples:
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
   rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
   rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
-  rkhs fit big.npy --set 'storage=nystroem(1000)' --engine dask --scheduler tcp://host:8786 -o model.rkhs
+  rkhs fit big.npy --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
 
 
@@ -73,7 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stream",
         action="store_true",
-        help="read a .npy or parquet file block by block; needs --set 'storage=nystroem(1000)' or random features",
+        help="read a .npy or parquet file block by block; estimators other than the default need "
+        "--set 'storage=nystroem(1000)'",
     )
     add_predict_options(parser)
     add_robust_options(parser)
@@ -181,7 +184,7 @@ def run(args: argparse.Namespace) -> int:
             estimator, codes, found = fit_robustly(estimator, data)
             said = [robust_sentence(found, data)]
         else:
-            codes = estimator.fit(data.items if args.engine is None else find_rows(args, args.input, data)).codes_
+            codes = estimator.fit(find_rows(args, args.input, data) if args.engine == "dask" else data.items).codes_
     seconds = time.perf_counter() - started
     _write(args, estimator, codes, data)
     if args.scores is not None:
@@ -228,11 +231,13 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
 
 def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
-    """A model holds its codes, and with all kernel values in memory its training rows."""
-    width = estimator.n_components if isinstance(estimator.n_components, int) else 1
-    codes = 8 * data.n_samples * min(max(width, 1), data.n_samples)
-    keeps = data.kind == "vectors" and not args.stream and getattr(estimator, "storage", None) == "dense"
-    outputs.need("-o", codes + (data.X.nbytes if keeps else 0))
+    """A model holds its codes, and with all kernel values in memory its training rows; landmarks are some of them."""
+    width, storage, n = estimator.n_components, getattr(estimator, "storage", None), data.n_samples
+    codes = 8 * n * min(max(width if isinstance(width, int) else 1, 1), n)
+    kept = 0
+    if data.kind == "vectors" and not args.stream and isinstance(storage, str):
+        kept = {"dense": n, "auto": min(n, _LANDMARKS)}.get(storage, 0)
+    outputs.need("-o", codes + (data.X.nbytes // n * kept if kept else 0))
     outputs.need("--codes", codes)
 
 
@@ -328,6 +333,8 @@ def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, 
             facts[name.replace("_", " ")] = getattr(estimator, f"{name}_")
     if hasattr(estimator, "explained_variance_ratio_"):
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
+    if hasattr(estimator, "storage_"):
+        facts["storage"] = estimator.storage_
     facts["columns"] = {"scaled": getattr(estimator, "columns", "raw") == "scaled"}
     facts["columns"]["said"] = column_sentences(estimator, data)
     return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
@@ -343,4 +350,5 @@ def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"
     elif hasattr(estimator, "explained_variance_ratio_"):
         text += f", {estimator.explained_variance_ratio_.sum():.1%} of the variance"
-    return f"{text} ({seconds:.1f} s)"
+    storage = getattr(estimator, "storage_", "dense")
+    return f"{text}{'' if storage == 'dense' else f', storage {storage!r}'} ({seconds:.1f} s)"

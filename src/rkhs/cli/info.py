@@ -115,7 +115,7 @@ def _facts(container: Container) -> dict[str, Any]:
             facts["accuracy"] = f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"
         else:
             facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
-    for name in ("kernel", "output_kernel"):
+    for name in ("kernel", "output_kernel", "storage"):
         if state.get(f"{name}_") is not None:
             facts[name] = summary.get(name) or shortened(_described(state[f"{name}_"]))
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):

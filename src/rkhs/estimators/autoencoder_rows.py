@@ -58,15 +58,15 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
     """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
     announce_rows(settings, training, run)
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
-    source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
-    w = None if weights is None else torch.as_tensor(weights).to(goal)
-    output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
-    own = bool(settings.refine) and training.own
-    rows = staged_rows(X.to(torch.float64), T, source.kernel, source.features, p, w, training.total, own=own)
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))
-    stages = RowStages(settings, rows, run, engine)
-    with thread_limit(1 if X.device.type == "cpu" else None):
+    with thread_limit(1 if X.device.type == "cpu" else None):  # so that the bits do not depend on the cores
+        source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
+        w = None if weights is None else torch.as_tensor(weights).to(goal)
+        output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
+        own = bool(settings.refine) and training.own
+        rows = staged_rows(X.to(torch.float64), T, source.kernel, source.features, p, w, training.total, own=own)
+        stages = RowStages(settings, rows, run, engine)
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
 

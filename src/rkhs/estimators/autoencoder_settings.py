@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,10 @@ import torch
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
-from rkhs.engines import Serial, Threads
+from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import AXES, check_combination
 from rkhs.estimators.training import Training
-from rkhs.features import Storage
+from rkhs.features import Nystroem, Storage
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
@@ -24,12 +25,25 @@ from rkhs.models import FINE
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 
-__all__ = ["FEATURE_REGS", "Settings", "default_kernel", "fixed_feature_reg", "read_settings", "resolve_linear_part"]
+__all__ = [
+    "FEATURE_REGS",
+    "LANDMARKS",
+    "MANY_ROWS",
+    "Settings",
+    "default_kernel",
+    "fixed_feature_reg",
+    "read_settings",
+    "resolve_linear_part",
+    "resolve_storage",
+]
 
 
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
+# storage="auto": dense below so many rows, so many landmarks from there on; measured on development sets, where neither
+# columns nor components changed the order. docs/design.md says how.
+MANY_ROWS, LANDMARKS = 2000, 1000
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -165,11 +179,52 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def resolve_linear_part(estimator: KernelAutoencoder, streamed: bool) -> str:
+def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed: bool) -> Storage | str:
+    """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows.
+
+    Landmarks are taken where they have all that the dense model has: free linear parts, and a code of its own for every
+    row. A cluster, and rows that nothing but a file or a collection holds, need blocks, which the dense model has not:
+    they get landmarks whatever their number.
+
+    Parameters
+    ----------
+    estimator : KernelAutoencoder
+    X : Any
+        As it was given.
+    own, streamed : bool
+        Whether ``X`` itself is rebuilt, and whether its rows are read from where they are.
+
+    Returns
+    -------
+    Storage or str
+        What was asked for, if that is not ``"auto"``.
+    """
+    if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
+        return estimator.storage
+    rows = as_rows(X) if streamed else X
+    shape = getattr(rows, "shape", None)
+    n = int(shape[0]) if shape else len(rows) if shape is None and hasattr(rows, "__len__") else 0
+    blocks = not _on_this_machine(estimator) or (streamed and not isinstance(X, np.memmap))
+    found = Nystroem(LANDMARKS)
+    if blocks or n < MANY_ROWS:
+        return found if blocks else "dense"
+    parameters = {**estimator.get_params(deep=False), "storage": found}
+    facts = {
+        "linear_part": resolve_linear_part(estimator, found, streamed),
+        "outputs": "vectors" if estimator.output_kernel is None else "features",
+        "rows": "from a file" if streamed else "in memory",
+    }
+    with suppress(InputError):  # of what landmarks do not have; of what nothing has, said later
+        check_combination("KernelAutoencoder", parameters, **facts)
+        return found if own and estimator.refine and facts["linear_part"] == "free" else "dense"
+    return "dense"
+
+
+def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, streamed: bool) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
-    Finite features: where the rows are in memory (not ``streamed``) and the solver and the engine are those that know
-    of it.
+    ``storage`` is not "auto" any more. Finite features: where the rows are in memory (not ``streamed``) and the solver
+    and the engine are those that know of it.
     """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
@@ -178,15 +233,19 @@ def resolve_linear_part(estimator: KernelAutoencoder, streamed: bool) -> str:
         and estimator.output_kernel is None
         and estimator.solver in ("lbfgs", "adam")
     )
-    return "free" if defaults and _one_plain_layer(estimator) and _at_hand(estimator, streamed) else "kernel"
+    at_hand = _at_hand(estimator, storage, streamed)
+    return "free" if defaults and _one_plain_layer(estimator) and at_hand else "kernel"
 
 
-def _at_hand(estimator: KernelAutoencoder, streamed: bool) -> bool:
+def _at_hand(estimator: KernelAutoencoder, storage: Storage | str, streamed: bool) -> bool:
     """Whether the exact model is asked for, or one in finite features whose rows are in the memory of this machine."""
-    if isinstance(estimator.storage, str):
-        return estimator.storage == "dense"
-    here = estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
-    return here and estimator.solver == "lbfgs" and not streamed
+    if isinstance(storage, str):
+        return storage == "dense"
+    return _on_this_machine(estimator) and estimator.solver == "lbfgs" and not streamed
+
+
+def _on_this_machine(estimator: KernelAutoencoder) -> bool:
+    return estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
 
 
 def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
@@ -201,9 +260,12 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
     )
 
 
-def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, own: bool, streamed: bool = False) -> Settings:
+def read_settings(
+    estimator: KernelAutoencoder, kernel: Kernel, storage: Storage | str, *, own: bool, streamed: bool = False
+) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
 
+    ``storage`` is not "auto" any more.
     ``own`` says whether the items themselves are rebuilt: codes of new items can then be refined, which allows a looser
     encoder. ``streamed`` says whether the rows are read from where they are.
     """
@@ -215,7 +277,7 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, own: bool, st
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = resolve_linear_part(estimator, streamed)
+    linear_part = resolve_linear_part(estimator, storage, streamed)
     check_choice(estimator.solver, "solver", AXES["solver"])
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
@@ -235,14 +297,14 @@ def read_settings(estimator: KernelAutoencoder, kernel: Kernel, *, own: bool, st
         "rows": "from a file" if streamed else "in memory",
         "linear_part": linear_part,
     }
-    check_combination("KernelAutoencoder", estimator.get_params(deep=False), **facts)
+    asked = {**estimator.get_params(deep=False), "storage": storage}
+    check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    plain = isinstance(estimator.storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
+    plain = isinstance(storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
     chosen = linear_part == "free" or (features and plain)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
-    asked = estimator.get_params(deep=False)
     asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
     asked.update(
         kernel=kernel,

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import Items
+    from rkhs.features import Storage
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
@@ -134,8 +135,14 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.pairwise = reads_gram(self.kernel)
         return tags
 
-    def _read_training(self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2) -> Any:
-        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
+    def _read_training(
+        self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2, storage: Storage | str | None = None
+    ) -> Any:
+        """Check training data and bring them to the form that the kernel reads, in memory of their own.
+
+        ``storage`` is that of the fit; None: the parameter.
+        """
+        parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         self._check_columns(kernel.domain)
         if kernel.domain == "objects":
             items = own(kernel.read(check_items(X, at_least=at_least)))
@@ -143,7 +150,7 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
-            check_dense(type(self).__name__, self.get_params(deep=False), len(items), self._matrices)
+            check_dense(type(self).__name__, parameters, len(items), self._matrices)
             return items
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
         self.__dict__.pop("view_weights_", None)  # of an earlier fit
@@ -153,7 +160,7 @@ class KernelEstimator(BaseEstimator):
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
-        check_dense(type(self).__name__, self.get_params(deep=False), len(array), self._matrices)
+        check_dense(type(self).__name__, parameters, len(array), self._matrices)
         return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
 
     def _read_stream(self, X: Any) -> Rows:
@@ -286,17 +293,17 @@ class KernelEstimator(BaseEstimator):
         *,
         at_least: int = 2,
         drop: bool = True,
-        stream: bool = False,
+        storage: Storage | str | None = None,
     ) -> Training:
         """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file.
 
-        ``stream`` leaves a file where it is.
+        Finite features leave a file where it is; ``storage`` as in :meth:`_read_training`.
         """
-        if stream and kernel.domain == "vectors" and is_stream(X):
+        if storage is not None and not isinstance(storage, str) and kernel.domain == "vectors" and is_stream(X):
             items: Any = self._read_stream(X)
             n, drop = int(items.shape[0]), False
         else:
-            items = self._read_training(X, kernel, at_least=at_least)
+            items = self._read_training(X, kernel, at_least=at_least, storage=storage)
             n = len(items)
         kept, weights, total = self._read_weights(sample_weight, n)
         if kept is not None and not drop:

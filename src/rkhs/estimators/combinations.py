@@ -232,9 +232,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
 }
 
-_STORAGES = ("dense", "Nystroem", "RandomFeatures")  # of all estimators but those with tiles
+_STORAGES = ("dense", "Nystroem", "RandomFeatures")  # of all estimators but those with tiles or a choice
+_CHOSEN = ("auto", *_STORAGES)
 _WHY = {"KernelAutoencoder": ". The encoder needs a factor of the Gram matrix, which is as large as it"}
-_MORE_STORAGES = {"KernelPCA": ("dense", "blocked", "Nystroem", "RandomFeatures")}
+_MORE_STORAGES = {
+    "KernelAutoencoder": _CHOSEN,
+    "KernelPCA": ("dense", "blocked", "Nystroem", "RandomFeatures"),
+    "fit_robust": _CHOSEN,
+}
 
 
 # How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
@@ -310,7 +315,7 @@ def check_combination(name: str, parameters: Mapping[str, Any], **known: str) ->
         if getattr(storage, "kernel", None) is not None:
             raise InputError(f"storage={storage!r} must leave kernel=None: the kernel is that of {name}")
     elif not (isinstance(storage, str) and storage in allowed):
-        options = ", ".join(repr(one) if one in ("dense", "blocked") else f"rkhs.features.{one}(m)" for one in allowed)
+        options = ", ".join(repr(one) if one.islower() else f"rkhs.features.{one}(m)" for one in allowed)
         raise InputError(f"storage of {name} must be one of {options}; got {storage!r}{_WHY.get(name, '')}")
     facts = {}
     for axis in dict.fromkeys(axis for rule in RULES[name] for axis in (*rule.given, rule.axis)):

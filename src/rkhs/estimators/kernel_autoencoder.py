@@ -18,7 +18,13 @@ from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
 from rkhs.estimators.autoencoder_rows import fit_rows
-from rkhs.estimators.autoencoder_settings import Settings, default_kernel, read_settings, resolve_linear_part
+from rkhs.estimators.autoencoder_settings import (
+    Settings,
+    default_kernel,
+    read_settings,
+    resolve_linear_part,
+    resolve_storage,
+)
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
@@ -67,7 +73,7 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
         and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
-        it; if ``storage`` is not dense the rows must be in memory and ``engine`` must not be Dask.
+        it; if the storage is not dense the rows must be in memory and ``engine`` must not be Dask.
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
@@ -126,13 +132,14 @@ class KernelAutoencoder(BaseAutoencoder):
     code_metric : float, default=0.75
         Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
-    storage : "dense", Nystroem or RandomFeatures, default="dense"
-        How Gram matrices are kept. ``"dense"`` keeps them whole; the others make time and memory linear in n
-        (:mod:`rkhs.features`), and need two layers and the squared loss. With ``linear_part="kernel"`` they read memory
-        maps and files block by block, and codes are not refined.
+    storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
+        ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and
+        need two layers and the squared loss. ``"auto"`` is dense up to 2,000 rows and landmarks beyond, where these
+        have all that the dense model has (see Notes). With ``linear_part="kernel"`` features read memory maps and files
+        block by block, and codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
-        defaults by its name; None: as many threads as torch uses. If ``storage`` is not dense it computes blocks of
+        defaults by its name; None: as many threads as torch uses. If the storage is not dense it computes blocks of
         rows, with the same bits whoever computes. Dense fits take the number of threads from it.
     checkpoint : str, path or Checkpoint, default=None
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
@@ -183,6 +190,8 @@ class KernelAutoencoder(BaseAutoencoder):
         Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
+    storage_ : "dense", Nystroem or RandomFeatures
+        The storage of the fit: ``storage``, or what ``"auto"`` chose.
     announced_bytes_ : int
         Memory that the fit was expected to take, in bytes.
     column_means_, column_scales_ : ndarray of shape (d,) or None
@@ -215,6 +224,12 @@ class KernelAutoencoder(BaseAutoencoder):
     items themselves are rebuilt with one hidden layer and no other option. Otherwise the values are ``1e-2`` for the
     first layer, ``1e-3`` between, and ``1e-6`` to ``1e-3`` for the last. "Choosing settings" in
     ``docs/user/selection.md`` gives every rule.
+
+    **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 2,000,
+    ``Nystroem(1000)`` from there on. Whatever landmarks do not have stays dense: Gram matrices and objects, rebuilt
+    features, other ``targets``, other losses, constraints, depth, operators, noise, other solvers,
+    ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
+    file or a Dask collection holds, mean landmarks whatever their number.
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
     ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
@@ -279,7 +294,7 @@ class KernelAutoencoder(BaseAutoencoder):
         warm_start: bool = False,
         refine: bool = True,
         code_metric: float = 0.75,
-        storage: StorageLike = "dense",
+        storage: StorageLike | Literal["auto"] = "auto",
         engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
         psd: Literal["clip", "raise"] = "clip",
@@ -335,6 +350,7 @@ class KernelAutoencoder(BaseAutoencoder):
             previous = vars(self).get("model_") if self.warm_start else None
             found = _fit_function(settings)(settings, training, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
+            self.storage_ = settings.storage
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
             self._record(found.solution)
         for warning in found.warnings:
@@ -343,19 +359,25 @@ class KernelAutoencoder(BaseAutoencoder):
 
     def _read_settings(self, X: Any, targets: Any) -> Settings:
         """Check the parameters, and that they go with each other and with the kind of data."""
-        return read_settings(self, self._kernel_for(X), own=targets is None, streamed=is_stream(X))
-
-    def _kernel_for(self, X: Any) -> Kernel:
+        streamed, own = is_stream(X), targets is None
+        storage = resolve_storage(self, X, own=own, streamed=streamed)
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            return default_kernel(resolve_linear_part(self, is_stream(X)))
-        return super()._kernel_for(X)
+            kernel = default_kernel(resolve_linear_part(self, storage, streamed))
+        else:
+            kernel = self._kernel_for(X)
+        return read_settings(self, kernel, storage, own=own, streamed=streamed)
+
+    def _input_kernel(self) -> Kernel:
+        automatic = isinstance(self.kernel, str) and self.kernel == "auto"
+        return default_kernel("kernel") if automatic else super()._input_kernel()
 
     def _read(
         self, settings: Settings, X: Any, targets: Items | None, sample_weight: ArrayLike | None, *, drop: bool = True
     ) -> Training:
         """Items, targets and weights, checked; rows of weight zero go, unless they are to stay."""
-        kernel, output, stored = settings.kernel, settings.output_kernel, not isinstance(settings.storage, str)
-        training = self._training(X, kernel, sample_weight, at_least=2 - stored, drop=drop, stream=stored)
+        kernel, output, storage = settings.kernel, settings.output_kernel, settings.storage
+        at_least = 2 if isinstance(storage, str) else 1
+        training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop, storage=storage)
         gram = output is not None and output.domain == "gram"
         if targets is not None:
             goal = self._read_targets(targets, settings, training.n_given)

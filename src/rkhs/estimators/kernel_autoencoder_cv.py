@@ -208,7 +208,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     def _model(self, **chosen: Any) -> KernelAutoencoder:
         own = KernelAutoencoder().get_params(deep=False)
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in own}
-        return KernelAutoencoder(**{**shared, "reg": "auto", **chosen})
+        return KernelAutoencoder(**{**shared, "reg": "auto", "storage": "dense", **chosen})
 
     @property
     def estimator_(self) -> KernelAutoencoder:

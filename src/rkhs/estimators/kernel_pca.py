@@ -233,8 +233,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         """
         self._check_parameters()
         with self._running(X, sample_weight) as run:
-            kernel, stream = self._kernel_for(X), isinstance(self.storage, Storage)
-            training = self._training(X, kernel, sample_weight, at_least=1, stream=stream)
+            kernel = self._kernel_for(X)
+            training = self._training(X, kernel, sample_weight, at_least=1, storage=self.storage)
             self._announce(run, kernel, training)
             space = open_space(run, self.storage, kernel, training)
             found, robust = self._components(space)

@@ -184,8 +184,8 @@ def _fitted(model: KernelAutoencoder, X: Any, kept: np.ndarray) -> tuple[KernelA
 
 
 def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
-    """An unfitted copy; a checkpoint belongs to one fit, and here there are several."""
-    copy = clone(model)
+    """An unfitted copy of all items; a checkpoint belongs to one fit, and here there are several."""
+    copy = clone(model).set_params(storage="dense")
     return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy
 
 
@@ -201,8 +201,9 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
     The middle of vectors is their median; of other items, whose features have no median, the mean of those whose median
     distance to all items is least.
     """
-    kernel = model._kernel_for(X)
-    items = _fresh(model)._read_training(X, kernel)
+    copy = _fresh(model)
+    kernel = copy._kernel_for(X)
+    items = copy._read_training(X, kernel)
     if kernel.domain == "vectors":
         rows, K = items.cpu().numpy().astype(np.float64), None
         distances = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
