@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Seed,
         StorageLike,
     )
+    from rkhs.features import Storage
 
 __all__ = ["KernelAutoencoder"]
 
@@ -263,6 +264,8 @@ class KernelAutoencoder(BaseAutoencoder):
     >>> bool(model.reconstruction_error(X).mean() < 0.05 * X.var(axis=0).sum())
     True
     """
+
+    storage_: Storage | str
 
     def __init__(
         self,
