@@ -173,18 +173,18 @@ def test_left_out_path_is_what_refits_give(weighted: bool) -> None:
     copies = np.array([1, 3, 1, 1, 2, 1, 1]) if weighted else np.ones(7, dtype=int)
     total = copies.sum()
     w = torch.as_tensor(copies / total) if weighted else None
-    found, duals = left_out_path(*(torch.as_tensor(b) for b in (K, U, a)), [reg, 1.0], w, float(total))
+    found, duals = next(left_out_path(*(torch.as_tensor(b) for b in (K, U, a)), [reg, 1.0], w, float(total)))
     order = np.repeat(np.arange(7), copies)
     KK, UU = K[np.ix_(order, order)], U[order]
     for j in range(2):
         solved = np.linalg.solve(a[j] * KK + total * reg * np.eye(total), UU[:, j])
         sums = np.bincount(order, solved)
-        np.testing.assert_allclose(duals[0, :, j].numpy(), sums, rtol=1e-9)
+        np.testing.assert_allclose(duals[:, j].numpy(), sums, rtol=1e-9)
         for i in range(7):
             rest = np.delete(np.arange(total), np.flatnonzero(order == i)[0])
             c = np.linalg.solve(a[j] * KK[np.ix_(rest, rest)] + total * reg * np.eye(len(rest)), UU[rest, j])
             left = U[i, j] - a[j] * K[i, order[rest]] @ c
-            assert found[0, i, j].item() == pytest.approx(left, rel=1e-8)
+            assert found[i, j].item() == pytest.approx(left, rel=1e-8)
 
 
 @pytest.mark.parametrize("kernel", ["auto", "precomputed", Gaussian("median")], ids=str)

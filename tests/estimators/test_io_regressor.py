@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.model_selection import GridSearchCV
 
 from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor
 from rkhs._core.errors import InputError
@@ -138,3 +139,82 @@ def test_bad_input_is_refused():
     ]:
         with pytest.raises(InputError, match=match):
             call()
+
+
+@pytest.mark.parametrize("operator", [None, "covariance"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_chosen_regulariser_has_the_least_error_of_refits(operator: str | None, weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(12, 2)), rng.normal(size=(12, 3))
+    Y[:, 0] += 2.0 * np.sin(2.0 * X[:, 0])
+    copies = rng.integers(1, 3, 12) if weighted else np.ones(12, dtype=int)
+    rows = np.repeat(np.arange(12), copies)
+    w = copies if weighted else None
+    model = InputOutputKernelRegressor(Gaussian(0.5), operator=operator, reg="auto", center=False).fit(X, Y, w)
+    A = (Y[rows].T @ Y[rows]) / len(rows) if operator else np.eye(3)
+    unit = np.linalg.eigvalsh(A).max()
+    errors = {}
+    for reg in unit * np.logspace(0.0, -8.0, 17):
+        missed = []
+        for i in range(len(rows)):
+            rest = np.delete(rows, i)
+            K = Gaussian(0.5)(X[rest])
+            C = np.linalg.solve(np.kron(K, A) + len(rows) * reg * np.eye(3 * len(rest)), Y[rest].ravel())
+            missed.append(Y[rows[i]] - A @ (Gaussian(0.5)(X[rows[i : i + 1]], X[rest]) @ C.reshape(-1, 3))[0])
+        errors[reg] = np.square(missed).sum() / np.square(Y[rows]).sum()
+    assert model.reg_ == pytest.approx(min(errors, key=errors.__getitem__), rel=1e-9)
+    assert model.leave_one_out_error_ == pytest.approx(min(errors.values()), rel=1e-6)
+    same = InputOutputKernelRegressor(Gaussian(0.5), operator=operator, reg=model.reg_, center=False).fit(X, Y, w)
+    np.testing.assert_array_equal(same.predict_weights(X), model.predict_weights(X))
+    assert same.leave_one_out_error_ is None
+
+
+def test_sums_of_kernels_and_robust_losses_take_a_fixed_regulariser() -> None:
+    for params in ({"kernel": [(Gaussian(1.0), None), (Linear(), None)]}, {"loss": Huber(0.1)}):
+        model = InputOutputKernelRegressor(**params).fit([[0.0], [1.0]], [0, 1])
+        assert (model.reg_, model.leave_one_out_error_) == (1e-3, None)
+
+
+def test_the_score_is_the_share_of_the_features_that_is_predicted() -> None:
+    rng = np.random.default_rng(4)
+    X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
+    Y[:, 0] = X[:, 0]
+    w = rng.uniform(0.5, 2.0, 10)
+    model = InputOutputKernelRegressor(Gaussian(0.5)).fit(X[:20], Y[:20])
+    missed = np.square(model.predict_weights(X[20:]) @ Y[:20] - Y[20:]).sum(1)
+    spread = np.square(Y[20:] - Y[:20].mean(0)).sum(1)
+    assert model.score(X[20:], Y[20:]) == pytest.approx(1.0 - missed.sum() / spread.sum(), rel=1e-9)
+    assert model.score(X[20:], Y[20:], w) == pytest.approx(1.0 - w @ missed / (w @ spread), rel=1e-9)
+    gram = InputOutputKernelRegressor(Gaussian(0.5), output_kernel="precomputed").fit(X[:20], Y[:20] @ Y[:20].T)
+    diag = np.square(Y[20:]).sum(1)
+    assert gram.score(X[20:], Y[20:] @ Y[:20].T, diag=diag) == pytest.approx(
+        1.0 - missed.sum() / spread.sum(), rel=1e-9
+    )
+    search = GridSearchCV(InputOutputKernelRegressor(Gaussian(0.5)), {"reg": [1e-3, 1e3]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"reg": 1e-3}
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model.score(X[20:], Y[21:])
+    with pytest.raises(InputError, match="differ from the mean"):
+        InputOutputKernelRegressor().fit(X, np.ones(30)).score(X, np.ones(30))
+
+
+def test_words_have_a_score_and_a_choice() -> None:
+    X, words = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]], ["cat", "cats", "cast", "dog", "dogs", "good"]
+    model = InputOutputKernelRegressor("gaussian", output_kernel="spectrum", reg="auto").fit(X, words)
+    assert 0.0 < model.score(X, words) <= 1.0
+    assert model.score(X, words[::-1]) < 0.0
+
+
+def test_as_many_labels_as_the_predictions_sum_to() -> None:
+    X, Y = data(5)
+    model = InputOutputKernelRegressor(Gaussian(0.3), decoding="cardinality").fit(X, Y)
+    vectors = model.predict_weights(X) @ Y
+    for labels, row in zip(model.predict(X), vectors, strict=True):
+        assert labels.sum() == np.clip(np.rint(row.sum()), 0, 4)
+        assert row[labels == 1].min(initial=np.inf) >= row[labels == 0].max(initial=-np.inf)
+    assert (model.predict(X) != (vectors > 0.5)).any()
+    one = InputOutputKernelRegressor(Gaussian(0.3), decoding="cardinality").fit(X, Y[:, 0])
+    half = InputOutputKernelRegressor(Gaussian(0.3), decoding="labels").fit(X, Y[:, 0])
+    np.testing.assert_array_equal(one.predict(X), half.predict(X))
+    with pytest.raises(InputError, match="decoding='cardinality' needs output_kernel='linear'"):
+        InputOutputKernelRegressor(decoding="cardinality").fit(X, X)

@@ -19,7 +19,7 @@ from torch import Tensor
 from rkhs.estimators.regression import Regression
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Kernel, Linear
 from rkhs.outputs import Functional
-from rkhs.selection.operator_path import left_out_path
+from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 
 __all__ = ["CurveChoice", "candidate_kernels", "choose_for_curves"]
 
@@ -27,7 +27,6 @@ REGS = np.logspace(0.0, -8.0, 17)
 _CORE = 0.75  # share of the curves in the first fit
 _LOOK = 3.0  # curves within so many thresholds are tried in the fit once
 _HARM = 1.05  # all curves stay if those that fit have at most so many times the error with them
-_DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
 _FEWEST = 8  # with fewer curves none is left out
 Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)
 
@@ -171,8 +170,9 @@ def _errors(
     output, U, w = fitted.output, fitted.targets, fitted.training.weights
     assert isinstance(output, Functional)
     eigenvalues = torch.as_tensor(output.eigenvalues).to(U)
-    regs = _regs_above_rounding(fitted.grams[0], eigenvalues)
-    residuals, duals = left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.training.total)
+    regs = regs_above_rounding(REGS, fitted.grams[0], eigenvalues)
+    path = left_out_path(fitted.grams[0], U, eigenvalues, regs, w, fitted.training.total)
+    residuals, duals = zip(*path, strict=True)
     Y = fitted.training.goal
     inside = torch.stack([output.squared_distances(Y, output.decode(U - R)) for R in residuals]).cpu().numpy()
     rows = np.flatnonzero(kept)
@@ -187,12 +187,6 @@ def _errors(
         goal = every.training.goal[torch.as_tensor(places)]
         errors[places] = output.squared_distances(goal, output.decode(new)).cpu().numpy()
     return _Best(float(means[s]), kernel, float(regs[s]), errors)
-
-
-def _regs_above_rounding(K: Tensor, eigenvalues: Tensor) -> np.ndarray:
-    """Regularisers beside which the rounding of a Gram matrix is small; the largest of all, if none is."""
-    largest = float(K.diagonal().mean() * eigenvalues.max())
-    return REGS[min(_DIGITS * torch.finfo(K.dtype).eps * largest, REGS[0]) <= REGS]
 
 
 def _cross(every: Regression, fitted: Regression, places: np.ndarray, inside: np.ndarray) -> Tensor:

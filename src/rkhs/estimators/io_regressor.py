@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_gram, real_array
+from rkhs._core.checks import check_choice, check_gram, check_number, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["InputOutputKernelRegressor"]
 
+_CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
+
 
 class InputOutputKernelRegressor(KernelMachine):
     """Prediction of any objects: regression to the features of an output kernel, then a search among candidates.
@@ -53,13 +55,15 @@ class InputOutputKernelRegressor(KernelMachine):
         span (assumption 3 of the paper).
     loss : str or Loss, default="squared"
         As in :class:`OperatorKernelRegressor`, in units of the output features (1 for a normalised kernel).
-    reg : float, default=1e-3
+    reg : float or "auto", default="auto"
+        ``"auto"`` takes the value with the least leave-one-out error, in closed form. Another loss than ``"squared"``
+        and a sum of kernels take 1e-3: on wrong rows the errors of the squared loss mislead.
     center : bool, default=True
         Subtract the mean of the output features and add it back.
-    decoding : {"auto", "candidates", "labels"}, default="auto"
-        How :meth:`predict` works without candidates. ``"candidates"`` searches the training outputs; ``"labels"``
-        compares the predicted vector with one half, for a linear kernel on vectors of zeros and ones. ``"auto"`` takes
-        labels where it can.
+    decoding : {"auto", "candidates", "labels", "cardinality"}, default="auto"
+        How :meth:`predict` works without candidates. ``"candidates"`` searches the training outputs. For a linear
+        kernel on vectors of zeros and ones, ``"labels"`` compares the predicted vector with one half, and
+        ``"cardinality"`` takes its largest entries, as many as their sum says; ``"auto"`` is ``"labels"`` there.
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
         Relative duality gap.
@@ -76,6 +80,10 @@ class InputOutputKernelRegressor(KernelMachine):
         Coefficients in the coordinates of ``output_``.
     kernel_, output_kernel_ : OperatorKernel, Kernel
         Resolved.
+    reg_ : float
+        The regulariser of the fit.
+    leave_one_out_error_ : float or None
+        Squared error of ``reg="auto"`` as a share of that of the mean output feature; None: there was no choice.
     objective_, gap_ : float
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
     multilabel_ : bool
@@ -90,7 +98,8 @@ class InputOutputKernelRegressor(KernelMachine):
 
     Notes
     -----
-    Fit costs two factorisations, ``O(n^3)``. A prediction among c candidates costs ``O(n c r)`` once for the set.
+    Fit costs two factorisations and for ``reg="auto"`` an eigendecomposition, ``O(n^3)``. A prediction among c
+    candidates costs ``O(n c r)`` once for the set.
 
     References
     ----------
@@ -109,6 +118,8 @@ class InputOutputKernelRegressor(KernelMachine):
     train_outputs_: Any
     _outputs_given: Any
 
+    reg_: float
+    leave_one_out_error_: float | None
     output_kernel_: Kernel
     multilabel_: bool
     output_ = Fitted[RKHS]("output")
@@ -120,9 +131,9 @@ class InputOutputKernelRegressor(KernelMachine):
         output_kernel: KernelLike = "linear",
         operator: str | None = None,
         loss: str | Loss = "squared",
-        reg: float = 1e-3,
+        reg: float | Literal["auto"] = "auto",
         center: bool = True,
-        decoding: str = "auto",
+        decoding: Literal["auto", "candidates", "labels", "cardinality"] = "auto",
         solver: str | GapSolver = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
@@ -167,7 +178,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self
         """
         self._check_parameters()
-        check_choice(self.decoding, "decoding", ("auto", "candidates", "labels"))
+        check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
         weights = training.weights
@@ -179,7 +190,18 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError(f"y must hold at least two different outputs for loss={loss!r}; all are the same")
         resolved = kernel.resolve(training.items, weights)
         operators = operators_in_coordinates(resolved, output, U, weights)
-        return self._solve(Regression.of(self._run, resolved, training, output, U, operators))
+        regression = Regression.of(self._run, resolved, training, output, U, operators)
+        given = None if self._chooses else check_number(self.reg, "reg", above=0.0)
+        self.reg_, self.leave_one_out_error_ = regression.chosen_reg(loss) if given is None else (given, None)
+        return self._solve(regression)
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.reg, str) and self.reg == "auto"
+
+    @property
+    def _regulariser(self) -> Any:
+        return self.reg_ if self._chooses else self.reg
 
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
         """Bring outputs or candidates to the form that the output kernel reads."""
@@ -221,8 +243,8 @@ class InputOutputKernelRegressor(KernelMachine):
         self._outputs_given = _in_order(y) if self.output_kernel_.domain == "vectors" else self.train_outputs_
         binary = isinstance(outputs, Tensor) and bool(((outputs == 0) | (outputs == 1)).all())
         linear = isinstance(self.output_kernel_, Linear) and self.output_kernel_ == Linear()
-        if self.decoding == "labels" and not (binary and linear):
-            raise InputError("decoding='labels' needs output_kernel='linear' and outputs of zeros and ones")
+        if self.decoding in ("labels", "cardinality") and not (binary and linear):
+            raise InputError(f"decoding={self.decoding!r} needs output_kernel='linear' and outputs of zeros and ones")
         self.multilabel_ = binary and linear and self.decoding != "candidates"
 
     def predict_weights(self, X: Any) -> np.ndarray:
@@ -310,7 +332,8 @@ class InputOutputKernelRegressor(KernelMachine):
         """
         check_is_fitted(self)
         if candidates is None and self.multilabel_:
-            labels = (self._vectors(X) > 0.5).astype(self._outputs_given.dtype)
+            decode = _as_many_as_expected if self.decoding == "cardinality" else _over_one_half
+            labels = decode(self._vectors(X)).astype(self._outputs_given.dtype)
             return give_back(labels[:, 0] if self._outputs_given.ndim == 1 else labels, X)
         if candidates is None and self.output_kernel_.domain == "gram":
             n = len(self.output_.gram_mean)
@@ -327,9 +350,52 @@ class InputOutputKernelRegressor(KernelMachine):
         chosen = [own(pool[i]) for pool, i in zip(pools, found, strict=True)]
         return np.asarray(chosen) if vectors else chosen
 
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, diag: ArrayLike | None = None) -> float:
+        """Share of the output features that is predicted: larger is better, at most 1.
+
+        It is ``1 - sum_i w_i ||phi(y_i) - h(x_i)||^2 / sum_i w_i ||phi(y_i) - m||^2`` with the mean ``m`` of the
+        training features (zero with ``center=False``). A model that always answers ``m`` scores zero. No candidates
+        are searched.
+
+        Parameters
+        ----------
+        X : array (m, d), kernel values (m, n), or list of m objects
+        y : array (m,) or (m, q), or list of m objects
+            Outputs; kernel values (m, n) with the training outputs for ``output_kernel="precomputed"``.
+        sample_weight : array of shape (m,), optional
+        diag : float or array of shape (m,), optional
+            As in :meth:`scores`.
+        """
+        U = self._coordinates(X)
+        K, diagonal = self._candidate_kernel(y, diag)
+        check_consistent_length(U, K)
+        missed = self._finite(self.output_.squared_distances(U, K, diagonal, paired=True))
+        spread = self._finite(self.output_.squared_norms(K, diagonal))
+        kept, shares, _ = self._read_weights(sample_weight, len(missed))
+        sizes = self._finite(diagonal)
+        if kept is not None:
+            missed, spread, sizes = missed[kept], spread[kept], sizes[kept]
+        w = np.full(len(missed), 1.0 / len(missed)) if shares is None else shares.cpu().numpy()
+        total = float(w @ spread)
+        if total <= _CONSTANT * float(w @ np.abs(sizes)):
+            raise InputError("y must hold outputs that differ from the mean of the training outputs")
+        return 1.0 - float(w @ missed) / total
+
     def _vectors(self, X: Any) -> np.ndarray:
         train = to_tensor(self.train_outputs_, **self._options)
         return self._finite(self.output_.weights(self._coordinates(X)) @ train)
+
+
+def _over_one_half(vectors: np.ndarray) -> np.ndarray:
+    """The label vectors that are nearest, shape (m, q)."""
+    return vectors > 0.5
+
+
+def _as_many_as_expected(vectors: np.ndarray) -> np.ndarray:
+    """The largest labels of every row, as many as the entries sum to, shape (m, q)."""
+    counts = np.rint(vectors.sum(1)).clip(0, vectors.shape[1])
+    places = np.argsort(np.argsort(-vectors, axis=1, kind="stable"), axis=1, kind="stable")
+    return places < counts[:, None]
 
 
 def _in_order(outputs: Items) -> np.ndarray:

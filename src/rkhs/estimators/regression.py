@@ -14,12 +14,13 @@ from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs.estimators.training import Training
 from rkhs.features import WholeMap
 from rkhs.kernels import OperatorKernel
-from rkhs.losses import Loss
+from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.selection.loss_scale import effective_gram, typical_residual
+from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from rkhs.protocols import Solution
 
 __all__ = ["Regression"]
+
+_REGS = np.logspace(0.0, -8.0, 17)
+_FIXED = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,27 @@ class Regression:
         if center and isinstance(self.output, Euclidean):
             found = replace(self, output=self.output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
+
+    def chosen_reg(self, loss: Loss) -> tuple[float, float | None]:
+        """The regulariser with the least leave-one-out error of the squared loss, and this error over the variance.
+
+        Values are relative to the mean of ``k(x, x)`` times the largest eigenvalue of the operator, from 1 to 1e-8. A
+        sum of kernels has no closed form, and for another loss that of the squared one misleads where rows are wrong:
+        both get 1e-3, and None.
+        """
+        if len(self.grams) > 1 or not isinstance(loss, Squared):
+            return _FIXED, None
+        K, (A,), U = self.grams[0], self.operators, self.targets
+        values, turned = (U.new_ones(U.shape[1]), None) if A is None else torch.linalg.eigh(A)
+        unit = float(K.diagonal().mean()) * float(values.max() if len(values) else 1.0)
+        w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
+        rows = w > 0.0
+        K, U, w = K[rows][:, rows], U[rows], w[rows]
+        regs = regs_above_rounding(_REGS * (unit or 1.0), K, values) if len(values) else _REGS
+        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, self.training.total)
+        errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
+        best = int(np.argmin(errors))
+        return float(regs[best]), errors[best] / (float(w @ (U * U).sum(1)) or 1.0)
 
     def problem(self, losses: Loss | list[Loss], regs: float | list[float]) -> DualProblem:
         """The dual problem, or a batch of them."""

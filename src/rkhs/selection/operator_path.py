@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["left_out_path"]
+__all__ = ["left_out_path", "regs_above_rounding"]
+
+_DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
+
+
+def regs_above_rounding(regs: np.ndarray, K: Tensor, eigenvalues: Tensor) -> np.ndarray:
+    """Regularisers, the largest first, beside which the rounding of a Gram matrix is small; the first, if none is."""
+    largest = float(K.diagonal().mean() * eigenvalues.max())
+    return regs[min(_DIGITS * torch.finfo(K.dtype).eps * largest, regs[0]) <= regs]
 
 
 def left_out_path(
     K: Tensor, U: Tensor, eigenvalues: Tensor, regs: Sequence[float] | np.ndarray, weights: Tensor | None, total: float
-) -> tuple[Tensor, Tensor]:
+) -> Iterator[tuple[Tensor, Tensor]]:
     """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator.
 
     In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
@@ -33,10 +41,10 @@ def left_out_path(
     total : float
         Sum of the weights as they were given; a row of weight m counts as m rows.
 
-    Returns
-    -------
-    residuals, coefficients : Tensor of shape (S, n, r)
-        O(n^3 + S n^2 r).
+    Yields
+    ------
+    residuals, coefficients : Tensor of shape (n, r)
+        One pair a regulariser; O(n^3 + S n^2 r) in all.
 
     References
     ----------
@@ -46,13 +54,10 @@ def left_out_path(
     root = w.sqrt()[:, None]
     values, Q = torch.linalg.eigh(root * K * root.mT)
     spectrum, turned, squares = values.clamp_min(0.0)[:, None] * eigenvalues, Q.mT @ (root * U), Q * Q
-    residuals, coefficients = [], []
     for reg in regs:
         inverse = 1.0 / (spectrum + float(reg))
         c = root * (Q @ (inverse * turned))
         diagonal = w[:, None] * (squares @ inverse)
         variance = (1.0 / diagonal - float(reg) / w[:, None]).clamp_min(0.0)
         copies = (w * total - 1.0).clamp_min(0.0)[:, None]
-        residuals.append(c / diagonal / (1.0 + copies * variance / (float(reg) * total)))
-        coefficients.append(c)
-    return torch.stack(residuals), torch.stack(coefficients)
+        yield c / diagonal / (1.0 + copies * variance / (float(reg) * total)), c
