@@ -14,6 +14,7 @@ from gallery import save, strip
 from sklearn.datasets import load_digits
 
 from rkhs import KernelAutoencoder
+from rkhs.augment import GaussianNoise
 from rkhs.kernels import Gaussian
 
 
@@ -28,8 +29,7 @@ def main(n: int = 225) -> dict[str, float]:
         "kernel": Gaussian("median"),
         "decoder_kernel": Gaussian(0.5),
         "reg": (1e-4, 1e-4),
-        "noise_std": std,
-        "n_copies": 3,
+        "noise": GaussianNoise(std, relative=False, copies=3),
         "random_state": 0,
         "max_iter": 60,
         "tol": 1e-3,

@@ -120,6 +120,8 @@ def tried(name: str, ask: Callable[[], Any]) -> Answers:
 def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     """Settings of the autoencoder on vectors."""
     from rkhs import KernelAutoencoder, KernelAutoencoderCV
+    from rkhs.augment import GaussianNoise
+    from rkhs.constraints import SoftSphere, Sphere
     from rkhs.engines import Threads
     from rkhs.features import Nystroem, RandomFeatures
     from rkhs.kernels import Gaussian, Laplacian, Matern, Polynomial
@@ -151,11 +153,11 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "huber by name": {"loss": "huber", "reg": 1e-3, "max_iter": 20},
         "epsilon": {"loss": "epsilon_insensitive", "reg": 1e-2, "max_iter": 20},
         "squared epsilon": {"loss": "squared_epsilon_insensitive", "reg": 1e-2, "max_iter": 20},
-        "sphere": {"constraint": "sphere", "renormalize": True},
+        "sphere": {"constraint": Sphere(renormalize=True)},
         "ball": {"constraint": "ball"},
         "whiten": {"constraint": "whiten"},
-        "soft sphere": {"constraint": "soft", "softness": 2.0},
-        "denoising": {"noise_std": 0.1, "n_copies": 2, "random_state": 3},
+        "soft sphere": {"constraint": SoftSphere(2.0)},
+        "denoising": {"noise": GaussianNoise(0.1, relative=False, copies=2), "random_state": 3},
         "random starts": {"init": "random", "n_init": 2, "random_state": 0, "reg": 1e-3},
         "adam": {"solver": "adam", "max_iter": 30, "reg": 1e-3},
         "gradient descent": {"solver": "gradient_descent", "max_iter": 10, "reg": 1e-3},

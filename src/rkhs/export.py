@@ -130,8 +130,8 @@ def _encoder(graph: Graph, model: KernelEstimator) -> str:
             "to_onnx writes the plain encoder, and this model refines codes by an iteration: say "
             "model.set_params(refine=False) first, and compare the codes that transform then gives"
         )
-    if model.renormalize:
-        raise InputError("to_onnx writes the plain encoder; got renormalize=True, fit with renormalize=False")
+    if model._onto is not None:
+        raise InputError(f"to_onnx writes the plain encoder; got {model.constraint!r}: use renormalize=False")
     fitted = model.model_
     codes = graph.node("MatMul", K, fitted.encoder.coefficients)
     if fitted.linear is not None:

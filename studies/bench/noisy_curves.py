@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from rkhs import KernelAutoencoder, fit_robust
+from rkhs.augment import GaussianNoise
 
 COMPONENTS, NOISE, SPIKES, BAD, TRAIN = 4, 0.3, 3.0, 12, 160
 TIMES = np.linspace(0.0, 1.0, 60)
@@ -36,7 +37,7 @@ def models(noise: float) -> dict[str, Any]:
         "fit_robust": lambda X: fit_robust(KernelAutoencoder(COMPONENTS), X).model,
         "default": KernelAutoencoder(COMPONENTS).fit,
         "PCA": PCA(COMPONENTS).fit,
-        "noise_std": KernelAutoencoder(COMPONENTS, noise_std=noise, random_state=0).fit,
+        "denoising": KernelAutoencoder(COMPONENTS, noise=GaussianNoise(noise, relative=False), random_state=0).fit,
         "functional_gaussian": KernelAutoencoder(COMPONENTS, kernel="functional_gaussian").fit,
     }
 

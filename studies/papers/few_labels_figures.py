@@ -229,7 +229,11 @@ def denoised(
         return network.fit(train).predict(noisy)
     copies = 1 if reduced else 3
     model = KernelAutoencoder(
-        n_components, noise_std=_NOISE_STD, n_copies=copies, reg=(1e-4, 1e-4), random_state=0, max_iter=100
+        n_components,
+        noise=GaussianNoise(_NOISE_STD, relative=False, copies=copies),
+        reg=(1e-4, 1e-4),
+        random_state=0,
+        max_iter=100,
     )
     if method.startswith("sphere"):
         kernel = _SPHERES[method.rsplit(", ", 1)[1]]

@@ -77,7 +77,7 @@ def demanding(loss: Any) -> DualProblem:
     return made
 
 
-SPHERE = SphereAutoencoder(jittered_factor(K), X, Gaussian(0.4), 3, (0.1, 0.1), "sphere")
+SPHERE = SphereAutoencoder(jittered_factor(K), X, Gaussian(0.4), 3, (0.1, 0.1), Sphere())
 PROBLEMS: dict[str, Callable[[], Any]] = {
     **{f"free on {each!r}": lambda each=each: Everything(each) for each in SETS},
     **{

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise
 from rkhs.estimators import autoencoder_choice
 from rkhs.estimators.autoencoder_choice import _within_noise, left_out_errors
 from rkhs.features import Nystroem
@@ -160,7 +161,7 @@ def test_nothing_is_chosen_where_nothing_can_be_held_out_or_a_value_is_given() -
         ({"loss": "huber"}, False),
         ({"constraint": "ball"}, False),
         ({"solver": "gradient_descent", "max_iter": 5, "tol": 1.0}, False),
-        ({"noise_std": 0.1}, False),
+        ({"noise": GaussianNoise()}, False),
     ],
 )
 def test_the_linear_part_is_free_where_nothing_speaks_against_it(params: dict[str, Any], free: bool) -> None:

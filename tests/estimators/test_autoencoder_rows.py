@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise
 from rkhs.engines import Threads
 from rkhs.estimators import staged_rows
 from rkhs.features import Nystroem, RandomFeatures
@@ -160,7 +161,7 @@ def share_of(model: Any, rows: np.ndarray) -> float:
     ("options", "message"),
     [
         ({"solver": "adam"}, "solver='adam' needs storage='dense'"),
-        ({"noise_std": 0.1}, "noise beside linear_part='free' needs storage='dense'"),
+        ({"noise": GaussianNoise()}, "noise beside linear_part='free' needs storage='dense'"),
         ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
         ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
         ({"loss": "huber"}, "linear_part='free' needs loss='squared'"),

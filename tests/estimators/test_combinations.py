@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise
 from rkhs.estimators.combinations import AXES, RULES, broken_rule
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
@@ -90,7 +91,7 @@ AUTOENCODER = {
     "linear_part": named("linear_part"),
     "constraint": named("constraint"),
     "operators": {"none": {}, "given": {"operators": True}},
-    "noise": {"none": {}, "given": {"noise_std": 0.1}},
+    "noise": {"none": {}, "given": {"noise": GaussianNoise()}},
     "solver": named("solver"),
     "reg": {"number": {"reg": 0.1}, "auto": {"reg": "auto"}},
 }

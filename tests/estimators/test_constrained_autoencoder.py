@@ -1,4 +1,4 @@
-"""KernelAutoencoder(constraint=, noise_std=, n_copies=)."""
+"""KernelAutoencoder(constraint=, noise=)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import CollapseWarning, InputError
+from rkhs.augment import BitDropout, GaussianNoise
+from rkhs.constraints import Ball, SoftSphere, Sphere, Stiefel, Whitened
 from rkhs.estimators import autoencoder_fit
 from rkhs.kernels import Gaussian, Linear
 
@@ -19,7 +21,7 @@ X = load_iris().data
 KERNEL, DECODER = Gaussian(0.3), Gaussian(1.0)
 
 
-def model(constraint: str, **params: Any) -> KernelAutoencoder:
+def model(constraint: Any, **params: Any) -> KernelAutoencoder:
     return KernelAutoencoder(
         2, kernel=KERNEL, decoder_kernel=DECODER, reg=(1e-4, 1e-4), constraint=constraint, **params
     )
@@ -56,17 +58,33 @@ def test_the_ball_is_between_the_sphere_and_no_constraint() -> None:
 
 
 def test_renormalised_codes_of_new_items() -> None:
-    Z = model("sphere", renormalize=True).fit(X[::2]).transform(X[1::2])
+    Z = model(Sphere(renormalize=True)).fit(X[::2]).transform(X[1::2])
     np.testing.assert_allclose(np.linalg.norm(Z, axis=1), 1.0)
-    raw = model("sphere").fit(X[::2]).transform(X[1::2])
+    fitted = model(Sphere()).fit(X[::2])
+    raw = fitted.transform(X[1::2])
     assert np.abs(np.linalg.norm(raw, axis=1) - 1).max() > 1e-6
+    np.testing.assert_array_equal(fitted.set_params(constraint__renormalize=True).transform(X[1::2]), Z)
+    far = 3.0 * X[1::2]
+    assert np.linalg.norm(model(Ball(renormalize=True)).fit(X[::2]).transform(far), axis=1).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "same"), [("sphere", Sphere()), ("ball", Ball()), ("whiten", Whitened()), ("soft", SoftSphere(1.0))]
+)
+def test_a_name_is_the_object_with_its_defaults(name: str, same: Any) -> None:
+    one, other = model(name, max_iter=5), model(same, max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(one.fit(X[::5]).codes_, other.fit(X[::5]).codes_)
+    with pytest.raises(InputError, match=rf"constraint__b is .* got constraint='{name}'.* \(for '{name}': .*\(\)\)"):
+        one.set_params(constraint__b=1)
 
 
 def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
-    plain = model("none", tol=1e-8).fit(X[:60])
-    zero = model("none", tol=1e-8, noise_std=0.0, n_copies=1).fit(X[:60])
-    np.testing.assert_array_equal(plain.codes_, zero.codes_)
-    twice = model("none", tol=1e-8, n_copies=2).fit(X[:60])
+    plain = model("none", tol=1e-8, refine=False).fit(X[:60])
+    zero = model("none", tol=1e-8, noise=GaussianNoise(0.0)).fit(X[:60])
+    np.testing.assert_allclose(plain.codes_, zero.codes_, atol=1e-10)
+    twice = model("none", tol=1e-8, noise=GaussianNoise(0.0, copies=2)).fit(X[:60])
     assert twice.objective_ == pytest.approx(plain.objective_, rel=1e-4)
     assert twice.codes_.shape == (60, 2)
     assert twice.layer_codes_[0].shape == (120, 2)
@@ -76,9 +94,10 @@ def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
 def test_denoising_is_seeded_and_helps(constraint: str) -> None:
     rng = np.random.default_rng(0)
     noisy = X + rng.normal(0, 0.5, X.shape)
-    denoiser = model(constraint, noise_std=0.5, n_copies=4, random_state=0).fit(X)
+    denoiser = model(constraint, noise=GaussianNoise(0.5, relative=False, copies=4), random_state=0).fit(X)
     np.testing.assert_array_equal(
-        denoiser.codes_, model(constraint, noise_std=0.5, n_copies=4, random_state=0).fit(X).codes_
+        denoiser.codes_,
+        model(constraint, noise=GaussianNoise(0.5, relative=False, copies=4), random_state=0).fit(X).codes_,
     )
     plain = model(constraint).fit(X)
     error = denoiser.reconstruction_error(noisy, targets=X).mean()
@@ -92,10 +111,15 @@ def test_denoising_is_seeded_and_helps(constraint: str) -> None:
         ({"constraint": "cube"}, "constraint must be one of"),
         ({"constraint": "sphere", "n_components": 1}, "n_components must be >= 2 for constraint='sphere'"),
         ({"constraint": "ball", "n_components": (3, 2, 3)}, "needs one hidden layer"),
-        ({"constraint": "soft", "softness": 0.0}, "softness must be > 0"),
-        ({"noise_std": -0.1}, "noise_std must be >= 0"),
-        ({"n_copies": 0}, "n_copies must be an integer >= 1"),
-        ({"noise_std": 0.1, "output_kernel": "same"}, "noise_std and n_copies need vectors"),
+        ({"constraint": SoftSphere(0.0)}, "SoftSphere.softness must be > 0"),
+        ({"constraint": Sphere(renormalize=2)}, "Sphere.renormalize must be True or False"),
+        ({"constraint": Ball(renormalize="yes")}, "Ball.renormalize must be True or False"),
+        ({"constraint": Stiefel()}, r"constraint must be one of .* or an object of rkhs.constraints: .* got Stiefel"),
+        ({"constraint": Sphere(), "loss": "huber"}, r"loss='huber' needs constraint='none'; got Sphere\(\)"),
+        ({"noise": GaussianNoise(-0.1)}, "GaussianNoise.std must be >= 0"),
+        ({"noise": GaussianNoise(copies=0)}, "GaussianNoise.copies must be an integer >= 1"),
+        ({"noise": 0.1}, r"noise must be None or an object of rkhs.augment, such as GaussianNoise\(0.1.*; got 0.1"),
+        ({"noise": GaussianNoise(), "output_kernel": "same"}, r"noise=GaussianNoise\(\) needs vectors"),
         ({"constraint": "sphere", "operators": (np.eye(2), None)}, "operators must be None"),
     ],
 )
@@ -104,13 +128,20 @@ def test_errors(params: dict[str, Any], message: str) -> None:
         KernelAutoencoder(**params).fit(X)
 
 
+def test_any_augmentation_is_noise() -> None:
+    fitted = model("none", noise=BitDropout(0.3), random_state=0).fit(X)
+    holed = BitDropout(0.3)(X, np.random.default_rng(1))
+    plain = model("none").fit(X)
+    assert fitted.reconstruction_error(holed, targets=X).mean() < plain.reconstruction_error(holed, targets=X).mean()
+
+
 def test_white_codes_want_equal_weights() -> None:
     with pytest.raises(InputError, match="sample_weight must be equal"):
         model("whiten").fit(X, sample_weight=np.arange(1.0, 151.0))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("params", [{"constraint": "ball"}, {"noise_std": 0.01, "random_state": 0}], ids=str)
+@pytest.mark.parametrize("params", [{"constraint": "ball"}, {"noise": GaussianNoise(0.01), "random_state": 0}], ids=str)
 def test_check_estimator(params: dict[str, Any]) -> None:
     # A repeated row is not a row of double weight: each copy has its own noise, and its own delta on the diagonal.
     other = "check_sample_weight_equivalence_on_dense_data"

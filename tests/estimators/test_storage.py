@@ -15,6 +15,7 @@ import rkhs
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
+from rkhs.augment import GaussianNoise
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Laplacian, Linear, Matern, Tanimoto
 
@@ -210,7 +211,9 @@ def test_objects_gram_matrices_and_features_as_outputs(X: np.ndarray) -> None:
 
 
 def test_denoising_and_targets(X: np.ndarray) -> None:
-    model = KernelAutoencoder(2, storage=Nystroem(60), noise_std=0.1, n_copies=2, random_state=0).fit(X)
+    model = KernelAutoencoder(
+        2, storage=Nystroem(60), noise=GaussianNoise(0.1, relative=False, copies=2), random_state=0
+    ).fit(X)
     assert model.codes_.shape == (240, 2)
     other = KernelAutoencoder(2, storage=Nystroem(60)).fit(X, targets=X[:, :2])
     assert other.inverse_transform(other.codes_).shape == (240, 2)

@@ -7,19 +7,20 @@ import pytest
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Sphere
+from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.kernels import Gaussian
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.solvers import LBFGS
 
 KERNEL, DECODER = Gaussian(0.3), Gaussian(0.8)
+SETS = {"sphere": Sphere(), "ball": Ball(), "whiten": Whitened(), "soft": SoftSphere(0.7)}
 
 
 def problem(
     constraint: str = "sphere", n: int = 14, reg: tuple[float, float] = (1e-2, 1e-3), seed: int = 0
 ) -> SphereAutoencoder:
     X = torch.as_tensor(np.random.default_rng(seed).normal(size=(n, 4)))
-    return SphereAutoencoder(jittered_factor(KERNEL._gram(X)), X, DECODER, 2, reg, constraint, softness=0.7)
+    return SphereAutoencoder(jittered_factor(KERNEL._gram(X)), X, DECODER, 2, reg, SETS[constraint])
 
 
 def draw(n: int, seed: int, p: int = 2) -> torch.Tensor:
@@ -44,7 +45,7 @@ def test_objective_is_theorem_5_over_2n(seed: int) -> None:
     assert 2 * n * value == pytest.approx(theorem_5(Z, K, p.target, lam), rel=1e-8)
 
 
-@pytest.mark.parametrize("constraint", ["sphere", "ball", "whiten", "soft"])
+@pytest.mark.parametrize("constraint", SETS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_gradient(constraint: str, seed: int) -> None:
     p = problem(constraint)
@@ -79,12 +80,12 @@ def test_rotation_and_permutation() -> None:
     K = p.factor.matrix @ p.factor.matrix.mT
     moved = SphereAutoencoder(
         type(p.factor)(torch.linalg.cholesky(K[order][:, order]), torch.arange(14), 0.0),
-        p.target[order], DECODER, 2, p.reg, "sphere",
+        p.target[order], DECODER, 2, p.reg, Sphere(),
     )  # fmt: skip
     assert moved.value_and_code_grad(Z[order])[0] == pytest.approx(value, rel=1e-8)
 
 
-@pytest.mark.parametrize("constraint", ["sphere", "ball", "whiten", "soft"])
+@pytest.mark.parametrize("constraint", SETS)
 def test_optimum_is_feasible_and_stationary(constraint: str) -> None:
     p = problem(constraint, n=30)
     solution = LBFGS(max_iter=2000, tol=1e-8).solve(p, p.start(draw(30, 1)))
@@ -105,7 +106,7 @@ def test_a_stiff_soft_constraint_is_the_sphere() -> None:
     hard = problem("sphere", n=30)
     best = LBFGS(max_iter=2000, tol=1e-8).solve(hard, hard.start(start))
     for softness in (10.0, 1e3):
-        soft = SphereAutoencoder(hard.factor, hard.target, DECODER, 2, hard.reg, "soft", softness=softness)
+        soft = SphereAutoencoder(hard.factor, hard.target, DECODER, 2, hard.reg, SoftSphere(softness))
         near = LBFGS(max_iter=500, tol=1e-7).solve(soft, soft.point(hard.codes(best.point)))
         assert near.value < best.value + 1e-12
         assert float((soft.codes(near.point).norm(dim=1) - 1).abs().max()) < 3.0 / softness
@@ -122,4 +123,4 @@ def test_small_decoder_reg_rebuilds_the_targets() -> None:
 def test_one_dimension_is_refused() -> None:
     p = problem()
     with pytest.raises(InputError, match="n_components must be >= 2 for constraint='sphere'"):
-        SphereAutoencoder(p.factor, p.target, DECODER, 1, (1e-3, 1e-3), "sphere")
+        SphereAutoencoder(p.factor, p.target, DECODER, 1, (1e-3, 1e-3), Sphere())

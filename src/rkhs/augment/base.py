@@ -23,6 +23,12 @@ class Augmentation(Configurable):
     Chen et al. (2020), section 3, on the choice of augmentations.
     """
 
+    copies: int = 1
+    """Changed copies of each row that an autoencoder encodes; see :class:`GaussianNoise`."""
+
+    def check(self) -> None:
+        """Refuse parameters out of range, where that needs no data."""
+
     @abstractmethod
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return changed copies of the rows.

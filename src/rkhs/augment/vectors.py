@@ -20,11 +20,13 @@ class GaussianNoise(Augmentation):
         Standard deviation, not negative.
     relative : bool, default=True
         Measure ``std`` in units of the root mean variance of the columns of the data.
+    copies : int, default=1
+        Noisy copies of each row that ``KernelAutoencoder(noise=...)`` encodes. Only that estimator reads it.
 
     Raises
     ------
     InputError
-        At the first call, for a negative ``std``.
+        At the first call, for parameters out of range.
 
     References
     ----------
@@ -40,17 +42,24 @@ class GaussianNoise(Augmentation):
     0.5
     """
 
-    def __init__(self, std: float = 0.1, relative: bool = True) -> None:
+    def __init__(self, std: float = 0.1, relative: bool = True, copies: int = 1) -> None:
         self.std = std
         self.relative = relative
+        self.copies = copies
+
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+        check_number(self.std, "GaussianNoise.std", at_least=0.0)
+        check_flag(self.relative, "GaussianNoise.relative")
+        check_count(self.copies, "GaussianNoise.copies")
 
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``X`` plus noise, shape (n, d)."""
-        std = check_number(self.std, "GaussianNoise.std", at_least=0.0)
-        kind = np.asarray(X).dtype
+        self.check()
+        std, kind = float(self.std), np.asarray(X).dtype
         if kind.kind not in "biuf":
             raise InputError(f"GaussianNoise needs numbers; got items of dtype {kind}: augment= must fit X")
-        if check_flag(self.relative, "GaussianNoise.relative"):
+        if self.relative:
             std *= float(np.sqrt(np.var(X, axis=0).mean()))
         return X + std * rng.standard_normal(X.shape)
 

@@ -22,6 +22,9 @@ class Constraint(Configurable):
     Absil, Mahony and Sepulchre (2008), chapters 3 and 4.
     """
 
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+
     @abstractmethod
     def project(self, Y: Tensor) -> Tensor:
         """Nearest point of the set, shape (n, p)."""

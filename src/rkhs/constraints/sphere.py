@@ -1,18 +1,27 @@
-"""Codes on unit spheres, in unit balls, and white codes."""
+"""Codes on unit spheres, near them, in unit balls, and white codes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from rkhs._core.checks import check_flag, check_number
+from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import polar
 from rkhs.constraints.base import Constraint
 
-__all__ = ["Ball", "Sphere", "Whitened"]
+__all__ = ["Ball", "SoftSphere", "Sphere", "Whitened", "as_constraint"]
 
 
 class Sphere(Constraint):
     """Rows of unit length, ``||h_i|| = 1``.
+
+    Parameters
+    ----------
+    renormalize : bool, default=False
+        Put the codes of new items on the sphere too. The paper does not.
 
     References
     ----------
@@ -25,6 +34,13 @@ class Sphere(Constraint):
     >>> Sphere().project(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
+
+    def __init__(self, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
+
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+        check_flag(self.renormalize, "Sphere.renormalize")
 
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / ||y_i||``, shape (n, p); a zero row becomes the first axis."""
@@ -54,6 +70,11 @@ class Sphere(Constraint):
 class Ball(Constraint):
     """Rows of at most unit length, ``||h_i|| <= 1``.
 
+    Parameters
+    ----------
+    renormalize : bool, default=False
+        Put the codes of new items into the ball too. The paper does not.
+
     References
     ----------
     Esser et al. (2024), after definition 3 ("other choices of regularisation are possible").
@@ -66,6 +87,13 @@ class Ball(Constraint):
     tensor([[0.6000, 0.8000],
             [0.0000, 0.5000]])
     """
+
+    def __init__(self, renormalize: bool = False) -> None:
+        self.renormalize = renormalize
+
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+        check_flag(self.renormalize, "Ball.renormalize")
 
     def project(self, Y: Tensor) -> Tensor:
         """``y_i / max(1, ||y_i||)``, shape (n, p)."""
@@ -83,6 +111,61 @@ class Ball(Constraint):
     def violation(self, H: Tensor) -> float:
         """Largest ``max(0, ||h_i|| - 1)``."""
         return float((H.norm(dim=1) - 1.0).clamp_min(0.0).max())
+
+
+class SoftSphere(Constraint):
+    """All matrices, with a penalty ``softness / 2 sum_i w_i (||h_i||^2 - 1)^2`` that draws rows to unit length.
+
+    Parameters
+    ----------
+    softness : float, default=1.0
+        Weight of the penalty, above 0.
+
+    References
+    ----------
+    Esser et al. (2024), after definition 3 ("other choices of regularisation are possible").
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rkhs.constraints import SoftSphere
+    >>> value, gradient = SoftSphere(2.0).penalty(torch.tensor([[2.0, 0.0]]), torch.ones(1))
+    >>> value, gradient
+    (9.0, tensor([[24.,  0.]]))
+    """
+
+    def __init__(self, softness: float = 1.0) -> None:
+        self.softness = softness
+
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+        check_number(self.softness, "SoftSphere.softness", above=0.0)
+
+    def penalty(self, H: Tensor, weights: Tensor) -> tuple[float, Tensor]:
+        """The penalty with weights of shape (n,), and its gradient of shape (n, p)."""
+        excess = (H * H).sum(1) - 1.0
+        value = 0.5 * float(self.softness) * float((weights * excess * excess).sum())
+        return value, (2.0 * float(self.softness) * weights * excess)[:, None] * H
+
+    def project(self, Y: Tensor) -> Tensor:
+        """``Y`` itself, shape (n, p)."""
+        return Y
+
+    def tangent(self, H: Tensor, G: Tensor) -> Tensor:
+        """``G`` itself, shape (n, p)."""
+        return G
+
+    def retract(self, H: Tensor, D: Tensor) -> Tensor:
+        """``H + D``, shape (n, p)."""
+        return torch.add(H, D)
+
+    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
+        """``G`` itself, shape (n, p)."""
+        return G
+
+    def violation(self, H: Tensor) -> float:
+        """Zero."""
+        return 0.0
 
 
 class Whitened(Constraint):
@@ -132,3 +215,42 @@ class Whitened(Constraint):
         inner = U.mT @ G
         turn = (inner - inner.mT) / (s[:, None] + s[None, :])
         return (U @ turn + (G - U @ inner) / s) @ Vh
+
+
+CodeSet = Sphere | Ball | Whitened | SoftSphere
+
+_NAMES: dict[str, type[CodeSet]] = {"sphere": Sphere, "ball": Ball, "whiten": Whitened, "soft": SoftSphere}
+
+
+def as_constraint(constraint: Any) -> CodeSet:
+    """Return a constraint of codes given by name or as an object, checked.
+
+    Parameters
+    ----------
+    constraint : {"sphere", "ball", "whiten", "soft"} or Constraint
+        A name is :class:`Sphere`, :class:`Ball`, :class:`Whitened` or :class:`SoftSphere` with its defaults.
+
+    Returns
+    -------
+    Sphere, Ball, Whitened or SoftSphere
+
+    Raises
+    ------
+    InputError
+        For another name or object, and parameters out of range.
+
+    Examples
+    --------
+    >>> from rkhs.constraints import as_constraint
+    >>> as_constraint("soft")
+    SoftSphere()
+    """
+    if isinstance(constraint, str) and constraint in _NAMES:
+        return _NAMES[constraint]()
+    if isinstance(constraint, CodeSet):
+        constraint.check()
+        return constraint
+    raise InputError(
+        f"constraint must be one of 'none', {', '.join(map(repr, _NAMES))}, or an object of rkhs.constraints: "
+        f"Sphere(), Ball(), Whitened() or SoftSphere(1.0); got {shown(constraint)}"
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rkhs._core.arrays import Items
+from rkhs.constraints.sphere import CodeSet
 from rkhs.engines import Checkpoint, Engine
 from rkhs.features import Storage
 from rkhs.kernels import Kernel, OperatorKernel
@@ -17,6 +18,7 @@ from rkhs.losses import Loss
 
 __all__ = [
     "CheckpointLike",
+    "ConstraintLike",
     "Device",
     "Dtype",
     "EngineLike",
@@ -48,6 +50,9 @@ StorageLike = Storage | Literal["dense"]
 
 EngineLike = Engine | Literal["serial", "threads", "dask"] | None
 """Who computes blocks of rows."""
+
+ConstraintLike = CodeSet | Literal["none", "sphere", "ball", "whiten", "soft"]
+"""Where codes of an autoencoder are kept."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]
 """Where a fit is computed."""

@@ -24,6 +24,9 @@ from rkhs.outputs import OutputSpace
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from rkhs.augment import Augmentation
+    from rkhs.constraints import Constraint
+
 __all__ = ["BaseAutoencoder"]
 
 
@@ -31,7 +34,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them.
 
     A subclass has the parameters of :class:`~rkhs.estimators.kernel_autoencoder.KernelAutoencoder` that say what is
-    done with new items (``refine``, ``renormalize``, ``constraint``, ``operators``, noise), and its ``fit`` sets
+    done with new items (``refine``, ``constraint``, ``operators``, ``noise``), and its ``fit`` sets
     ``model_``.
 
     References
@@ -40,11 +43,9 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     """
 
     refine: bool
-    renormalize: bool
-    constraint: str
+    constraint: Constraint | str
     operators: Any
-    noise_std: float
-    n_copies: int
+    noise: Augmentation | None
     loss: Any
     center: bool
 
@@ -81,8 +82,9 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         return tags
 
     @property
-    def _noisy(self) -> bool:
-        return self.noise_std > 0.0 or self.n_copies > 1
+    def _onto(self) -> Constraint | None:
+        """Where codes of new items are put."""
+        return self.constraint if getattr(self.constraint, "renormalize", False) else None  # type: ignore[return-value]
 
     @property
     def _n_features_out(self) -> int:
@@ -91,7 +93,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     @property
     def _refines(self) -> bool:
         """Whether codes of new items are refined: parameters and model allow it."""
-        plain = self.constraint == "none" and self.noise_std == 0.0
+        plain = self.constraint == "none" and self.noise is None
         identity = self.operators is None or self.operators[0] is None
         return bool(self.refine and plain and identity and self.model_.refinable)
 
@@ -128,8 +130,8 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
 
     def _encode(self, items: Items, raw: Tensor, *, refined: bool = True) -> list[Tensor]:
         """Codes of every hidden layer, refined where the model can."""
-        onto = self.constraint if self.renormalize else "none"
-        return self.model_.encode(items, raw, onto=onto, refine=self._steps if refined and self._refines else None)
+        refine = self._steps if refined and self._refines else None
+        return self.model_.encode(items, raw, onto=self._onto, refine=refine)
 
     def _read_codes(self, codes: ArrayLike) -> Tensor:
         check_is_fitted(self)
@@ -265,7 +267,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         if kernel is None:
             if given is not None:
                 return Goal(self._read_beside(given, name, rebuilt.columns))
-            if not self.model_.map.whole or self.model_.map.kept is None or not rebuilt.own or self._noisy:
+            if not self.model_.map.whole or self.model_.map.kept is None or not rebuilt.own or self.noise is not None:
                 raise InputError("candidates must be given: this model keeps no training targets to choose from")
             return Goal(self._support())
         if kernel.domain == "gram":

@@ -14,6 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
+from rkhs.constraints.sphere import CodeSet, Whitened
 from rkhs.estimators.autoencoder_choice import choose
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
@@ -76,7 +77,7 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
         announce_dense(run, len(training) * settings.n_copies, 4.5)
     start = _layers_of(previous, settings, run, len(training))
     clean, kernel, K = training.items, settings.kernel, None
-    if training.own and settings.output_kernel is kernel and not settings.noisy:
+    if training.own and settings.output_kernel is kernel and settings.noise is None:
         kernel, K = _resolved_gram(settings, run, training)
     choice = choose(fit_dense, settings, training, run, K)
     settings = choice.settings
@@ -96,7 +97,7 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     found = _solve_layers(settings, encoder, U, weights, rebuilt.output, start, run)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     model = _model(settings, features, training, encoder, found, rebuilt)
-    if settings.noisy:
+    if settings.noise is not None:
         model = replace(model, codes=codes_again(settings, run, model, clean))
     warned = _last_layer_warnings(settings, run, found, U, weights)
     compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
@@ -193,7 +194,7 @@ def _model(
     anchors = [as_array(Z) for Z in codes]
     saturated = decoder.parameters.new_zeros(0) if decoder.saturated is None else decoder.saturated
     M = None
-    if len(codes) == 1 and settings.constraint == "none" and settings.operators[0] is None:
+    if len(codes) == 1 and settings.constraint is None and settings.operators[0] is None:
         kernel, power = settings.decoder_kernels[0], settings.code_metric
         M = code_map(codes[0], codes[0], kernel, decoder.coefficients, decoder.linear, power, weights)
     model = AutoencoderModel(
@@ -264,7 +265,7 @@ class _Encoder:
 def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: Tensor, *, resumed: bool) -> _Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
     items, weights = training.items, training.weights
-    if settings.constraint != "none":
+    if settings.constraint is not None:
         return _Encoder(None, gram=K)
     wanted = not resumed and settings.init == "kpca"
     if settings.linear_part == "free":
@@ -290,9 +291,10 @@ def _solve_layers(
     run: Run,
 ) -> _Solved:
     """Solve from every start and keep the lowest objective."""
-    if encoder.factor is None:
+    if settings.constraint is not None:
         assert encoder.gram is not None
-        return _solve_constrained(settings, run, encoder.gram, U, weights, previous)
+        return _solve_constrained(settings, run, settings.constraint, encoder.gram, U, weights, previous)
+    assert encoder.factor is not None
     operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
@@ -408,16 +410,22 @@ def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> _So
 
 
 def _solve_constrained(
-    settings: Settings, run: Run, K: Tensor, U: Tensor, weights: Tensor | None, previous: list[Tensor] | None
+    settings: Settings,
+    run: Run,
+    constraint: CodeSet,
+    K: Tensor,
+    U: Tensor,
+    weights: Tensor | None,
+    previous: list[Tensor] | None,
 ) -> _Solved:
     """Codes on a constraint, on principal axes where the model is invariant. Esser et al. (2024), theorem 5."""
     p, n, kernel = settings.widths[0], len(K), settings.decoder_kernels[0]
-    if weights is not None and settings.constraint == "whiten":
+    if weights is not None and isinstance(constraint, Whitened):
         raise InputError("sample_weight must be equal for constraint='whiten'")
-    if settings.constraint == "whiten" and p > n:
+    if isinstance(constraint, Whitened) and p > n:
         raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
-    reg, softness = (settings.reg[0], settings.reg[1]), float(settings.softness)
-    problem = SphereAutoencoder(jittered_factor(K), U, kernel, p, reg, settings.constraint, softness, weights)
+    reg = (settings.reg[0], settings.reg[1])
+    problem = SphereAutoencoder(jittered_factor(K), U, kernel, p, reg, constraint, weights)
     rng = settings.generator()
 
     def solve(attempt: int, monitor: Monitor) -> Solution:

@@ -40,7 +40,7 @@ def fit_landmarks(settings: Settings, training: Training, run: Run, previous: Au
     outputs, n = storage.m if settings.features else training.goal.shape[1], len(training) * settings.n_copies
     announce_features(run, storage, n, columns, outputs, settings.widths[0], layers=2)
     training = settings.noisy_copies(training)
-    goal = None if own and not settings.noisy else training.goal
+    goal = None if own and settings.noise is None else training.goal
     weights = training.row_weights
     source = open_source(run.options, storage, settings.kernel, training.items, weights, goal)
     device = run.options["device"]
@@ -52,7 +52,7 @@ def fit_landmarks(settings: Settings, training: Training, run: Run, previous: Au
         diagonal = source.kernel._diag(training.items).cpu().numpy() if training.gram else None
         rebuilt = Rebuilt(output, source.kernel if settings.features else None, own, diagonal=diagonal)
         model, codes, value = _model(settings, source, exact, V, rebuilt, Pricing("power", training.total))
-    if settings.noisy:
+    if settings.noise is not None:
         model = replace(model, codes=codes_again(settings, run, model, clean))
     warned = collapse_warnings(value, 0.5 * total, model.reg)
     return Fit(model, replace(solution, value=value), codes, source.diag, tuple(warned))

@@ -10,15 +10,14 @@ import numpy as np
 import torch
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
+from rkhs.augment import Augmentation
+from rkhs.constraints.sphere import CodeSet, Sphere, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import AXES, check_combination
 from rkhs.estimators.training import Training
 from rkhs.features import Nystroem, Storage
-from rkhs.kernels.base import Kernel
-from rkhs.kernels.registry import as_kernel
-from rkhs.kernels.vectors.dot_product import Linear
-from rkhs.kernels.vectors.radial import Gaussian, Matern
+from rkhs.kernels import Gaussian, Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 from rkhs.models import FINE
 
@@ -96,8 +95,10 @@ class Settings:
         Whether the user asked for a choice.
     steps : tuple of (int, float)
         With which codes of new items are refined.
-    center, scale, constraint, softness, renormalize, noise_std, n_copies, solver, learning_rate, batch_size,
-    coefficient_share, init, n_init, max_iter, tol, refine, code_metric, storage, random_state
+    constraint : Sphere, Ball, Whitened, SoftSphere or None
+        Where codes are kept.
+    center, scale, noise, solver, learning_rate, batch_size, coefficient_share, init, n_init, max_iter, tol, refine,
+    code_metric, storage, random_state
         Parameters of :class:`~rkhs.KernelAutoencoder` as they were given.
     """
 
@@ -115,11 +116,8 @@ class Settings:
     steps: tuple[int, float] = FINE
     center: bool
     scale: bool
-    constraint: str
-    softness: float
-    renormalize: bool
-    noise_std: float
-    n_copies: int
+    constraint: CodeSet | None
+    noise: Augmentation | None
     solver: str
     learning_rate: float | None
     batch_size: int
@@ -139,15 +137,13 @@ class Settings:
         return self.output_kernel is not None
 
     @property
-    def noisy(self) -> bool:
-        """Whether noisy copies of the items are encoded."""
-        return self.noise_std > 0.0 or self.n_copies > 1
+    def n_copies(self) -> int:
+        """Of each item that are encoded."""
+        return 1 if self.noise is None else int(self.noise.copies)
 
     def noisy_copies(self, training: Training) -> Training:
         """What is encoded in place of the items."""
-        if not self.noisy:
-            return training
-        return training.noisy(float(self.noise_std), int(self.n_copies), int(self.generator().randint(2**31)))
+        return training if self.noise is None else training.noisy(self.noise, int(self.generator().randint(2**31)))
 
     def generator(self) -> np.random.RandomState:
         """Of random starts and noise."""
@@ -160,14 +156,14 @@ class Settings:
         return self.storage
 
     @property
-    def onto(self) -> str:
+    def onto(self) -> CodeSet | None:
         """The constraint that codes of new items are put on."""
-        return self.constraint if self.renormalize else "none"
+        return self.constraint if getattr(self.constraint, "renormalize", False) else None
 
     @property
     def refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined where the model can; None: they are not."""
-        plain = self.constraint == "none" and self.noise_std == 0.0 and self.operators[0] is None
+        plain = self.constraint is None and self.noise is None and self.operators[0] is None
         return self.steps if self.refine and plain else None
 
     def check_rows(self, n: int, q: int | None) -> None:
@@ -256,7 +252,7 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
         and (estimator.loss == "squared" or isinstance(estimator.loss, Squared))
         and estimator.operators is None
         and estimator.constraint == "none"
-        and not (estimator.noise_std or estimator.n_copies != 1)
+        and estimator.noise is None
     )
 
 
@@ -287,6 +283,7 @@ def read_settings(
     check_count(estimator.max_iter, "max_iter")
     check_number(estimator.tol, "tol", at_least=0.0)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
+    _check_noise(estimator.noise)
     output_kernel = _output_kernel(estimator.output_kernel, kernel)
     features, refined = output_kernel is not None, bool(estimator.refine) and own
     facts = {
@@ -313,8 +310,9 @@ def read_settings(
         operators=_read_operators(estimator.operators, layers, widths, features),
         loss=_read_loss(estimator),
         linear_part=linear_part,
+        constraint=_read_constraint(estimator.constraint, widths[0]),
     )
-    settings = Settings(
+    return Settings(
         widths=widths,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
         candidates=candidates[1:] if automatic else (),
@@ -322,24 +320,27 @@ def read_settings(
         choice_asked=estimator.reg is not None,
         **asked,
     )
-    _check_constraint(settings)
-    return settings
 
 
-def _check_constraint(settings: Settings) -> None:
-    """Check ``constraint``, ``noise_std`` and ``n_copies``.
+def _check_noise(noise: object) -> None:
+    """Esser et al. (2024), remark 2."""
+    if isinstance(noise, Augmentation):
+        noise.check()
+    elif noise is not None:
+        raise InputError(
+            f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {shown(noise)}"
+        )
 
-    Esser et al. (2024), definition 3 and remark 2.
-    """
-    check_choice(settings.constraint, "constraint", ("none", "sphere", "ball", "whiten", "soft"))
-    check_number(settings.softness, "softness", above=0.0)
-    check_number(settings.noise_std, "noise_std", at_least=0.0)
-    check_count(settings.n_copies, "n_copies")
-    if settings.constraint == "sphere" and settings.widths[0] < 2:
+
+def _read_constraint(given: Any, width: int) -> CodeSet | None:
+    """Esser et al. (2024), definition 3."""
+    constraint = None if isinstance(given, str) and given == "none" else as_constraint(given)
+    if isinstance(constraint, Sphere) and width < 2:
         raise InputError(
             "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
             "cannot move"
         )
+    return constraint
 
 
 def _rebuilt(output_kernel: Kernel | None, kernel: Kernel) -> str:
@@ -410,7 +411,7 @@ def default_regs(
     if features:
         first, last = fixed_feature_reg(min(widths))
     else:
-        clean = estimator.constraint == "none" and estimator.noise_std == 0.0 and estimator.n_copies == 1
+        clean = estimator.constraint == "none" and estimator.noise is None
         few, many = (1e-4, 1e-6) if estimator.refine and len(widths) == 1 and clean else (1e-3, 1e-5)
         first, last = 1e-2, few if min(widths) <= 2 else many
     path = ((first, *middle, r) for r in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.engines import Serial, Threads
 from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
@@ -101,7 +102,7 @@ _RETURN = _rule(
     "preimage={preimage!r} needs training items to return to, which random features do not keep; use "
     "preimage='ridge', or storage=Nystroem(m)",
 )
-_VECTORS = "noise_std and n_copies need vectors, rebuilt as vectors (output_kernel=None)"
+_VECTORS = "noise={noise!r} needs vectors, rebuilt as vectors (output_kernel=None); use noise=None"
 _IN_MEMORY = "targets and noise need inputs in memory; got rows that are read from a file"
 _FREE = "linear_part='free' needs {}; use linear_part='kernel'"
 _BESIDE = "use linear_part='kernel' with storage={storage!r}"
@@ -242,6 +243,8 @@ _MORE_STORAGES = {
 }
 
 
+_CONSTRAINTS: dict[type, str] = {Sphere: "sphere", Ball: "ball", Whitened: "whiten", SoftSphere: "soft"}
+
 # How parameters read as values of the axes; the other axes are parameters. What is no value ("auto") breaks no rule.
 _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "storage": lambda given: (
@@ -273,7 +276,8 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         or (isinstance(given["operators"], (tuple, list)) and all(A is None for A in given["operators"]))
         else "given"
     ),
-    "noise": lambda given: "given" if given["noise_std"] or given["n_copies"] != 1 else "none",
+    "noise": lambda given: "none" if given["noise"] is None else "given",
+    "constraint": lambda given: _CONSTRAINTS.get(type(given["constraint"]), str(given["constraint"])),
     "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
 }
 

@@ -32,8 +32,10 @@ from rkhs.kernels import Kernel
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from rkhs.augment import Augmentation
     from rkhs.estimators.arguments import (
         CheckpointLike,
+        ConstraintLike,
         Device,
         Dtype,
         EngineLike,
@@ -104,18 +106,13 @@ class KernelAutoencoder(BaseAutoencoder):
         Rows of one step of ``"minibatch"`` and ``"doubly_stochastic"``.
     coefficient_share : float, default=0.25
         Share of the encoder's coefficients that one step of ``"doubly_stochastic"`` updates, above 0 and at most 1.
-    constraint : {"none", "sphere", "ball", "whiten", "soft"}, default="none"
+    constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
         Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
-        second moments. ``"soft"`` adds the penalty ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2``. Needs
-        ``solver="lbfgs"``.
-    softness : float, default=1.0
-        Weight of the penalty of ``constraint="soft"``.
-    renormalize : bool, default=False
-        Put the codes of new items on the sphere or into the ball too. The paper does not.
-    noise_std : float, default=0.0
-        Denoising: encode ``x + noise`` with this standard deviation, and rebuild ``x``. Vectors only.
-    n_copies : int, default=1
-        Noisy copies of each row.
+        second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
+        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``.
+    noise : Augmentation, default=None
+        Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
+        ``GaussianNoise(0.1, copies=5)``. Vectors only.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -285,11 +282,8 @@ class KernelAutoencoder(BaseAutoencoder):
         learning_rate: float | None = None,
         batch_size: int = 1024,
         coefficient_share: float = 0.25,
-        constraint: Literal["none", "sphere", "ball", "whiten", "soft"] = "none",
-        softness: float = 1.0,
-        renormalize: bool = False,
-        noise_std: float = 0.0,
-        n_copies: int = 1,
+        constraint: ConstraintLike = "none",
+        noise: Augmentation | None = None,
         init: Literal["kpca", "random"] = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
@@ -315,9 +309,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self.center, self.scale, self.columns = center, scale, columns
         self.solver, self.learning_rate = solver, learning_rate
         self.batch_size, self.coefficient_share = batch_size, coefficient_share
-        self.constraint, self.softness = constraint, softness
-        self.renormalize = renormalize
-        self.noise_std, self.n_copies = noise_std, n_copies
+        self.constraint, self.noise = constraint, noise
         self.init, self.n_init = init, n_init
         self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
         self.refine, self.code_metric = refine, code_metric

@@ -108,7 +108,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     """
 
     # What the choice is not offered for has the value that KernelAutoencoder has by default.
-    renormalize, constraint, operators, noise_std, n_copies = False, "none", None, 0.0, 1
+    constraint, operators, noise = "none", None, None
 
     settings_: list[dict[str, Any]]
     regs_: np.ndarray

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rkhs.augment import GaussianNoise
+from rkhs.constraints import Ball, SoftSphere, Sphere
 from rkhs.engines import Dask, Threads
 
 __all__ = ["renewed"]
@@ -25,6 +27,9 @@ def renewed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(parameters)
     if "n_jobs" in given:
         _engine(given)
+    if "softness" in given:
+        _constraint(given)
+        _noise(given)
     return given
 
 
@@ -35,3 +40,18 @@ def _engine(given: dict[str, Any]) -> None:
         given["engine"] = Dask(address, n_workers=n_jobs)
     elif n_jobs is not None and engine in (None, "threads"):
         given["engine"] = Threads(n_jobs)
+
+
+def _constraint(given: dict[str, Any]) -> None:
+    """``constraint``, ``softness`` and ``renormalize``."""
+    softness, renormalize, name = given.pop("softness"), given.pop("renormalize"), given["constraint"]
+    if name == "soft" and softness != 1.0:
+        given["constraint"] = SoftSphere(softness)
+    elif name in ("sphere", "ball") and renormalize:
+        given["constraint"] = Sphere(True) if name == "sphere" else Ball(True)
+
+
+def _noise(given: dict[str, Any]) -> None:
+    """``noise_std`` and ``n_copies``."""
+    std, copies = given.pop("noise_std"), given.pop("n_copies")
+    given["noise"] = None if not std and copies == 1 else GaussianNoise(std, relative=False, copies=copies)

@@ -23,6 +23,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
+from rkhs.constraints import as_constraint
 from rkhs.engines import (
     Block,
     Checkpoint,
@@ -46,13 +47,19 @@ __all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_finge
 _FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
 _SAMPLED = 1024  # rows of a file that its fingerprint reads
 
-_FLAGS = ("canonical", "center", "refine", "renormalize", "scale", "strict", "warm_start")
+_FLAGS = ("canonical", "center", "refine", "scale", "strict", "warm_start")
 _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "input_times", "kappas", "kernels"),
     *("multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
 
-_STANDS_FOR: dict[str, Callable[[Any], object]] = {"engine": make_engine, "kernel": as_kernel, "loss": as_loss}
+# What names stand for.
+_STANDS_FOR: dict[str, Callable[[Any], object]] = {
+    "constraint": as_constraint,
+    "engine": make_engine,
+    "kernel": as_kernel,
+    "loss": as_loss,
+}
 
 P = TypeVar("P")
 

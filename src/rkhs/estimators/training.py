@@ -11,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import row_index, to_tensor
 from rkhs._core.errors import InputError
-from rkhs.augment import GaussianNoise, augmented
+from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
 __all__ = ["Training", "cut", "normal_weights"]
@@ -79,12 +79,12 @@ class Training:
             )
         return w / w.sum()
 
-    def noisy(self, std: float, copies: int, seed: int) -> Training:
+    def noisy(self, noise: Augmentation, seed: int) -> Training:
         """Noisy copies of the items, with the same targets; a copy depends on seed and number alone.
 
         Esser et al. (2024), remark 2.
         """
-        noise, array = GaussianNoise(std, relative=False), self.items.cpu().numpy()
+        array, copies = self.items.cpu().numpy(), int(noise.copies)
         stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
         weights = None if self.weights is None else self.weights.repeat(copies) / copies
         items = to_tensor(stacked, self.items.dtype, self.items.device)

@@ -15,7 +15,7 @@ from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import factorize
-from rkhs.constraints import Ball, Constraint, Sphere
+from rkhs.constraints import Constraint
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
@@ -24,8 +24,6 @@ from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
 
 __all__ = ["AutoencoderModel", "Compared"]
-
-_SETS: dict[str, Constraint] = {"sphere": Sphere(), "ball": Ball()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,17 +142,17 @@ class AutoencoderModel:
         return items if self.kernel.domain == "vectors" and isinstance(items, Tensor) else raw
 
     def encode(
-        self, items: Items, raw: Tensor, *, onto: str = "none", refine: tuple[int, float] | None = None
+        self, items: Items, raw: Tensor, *, onto: Constraint | None = None, refine: tuple[int, float] | None = None
     ) -> list[Tensor]:
         """Codes of every hidden layer from items and their raw features of shape (m, w).
 
-        ``onto`` is a constraint: codes are put on the ``"sphere"`` or into the ``"ball"``. ``refine`` are the steps and
-        the tolerance with which codes are improved, where :attr:`refinable`; None: they are not.
+        ``onto`` is a constraint that codes are put on. ``refine`` are the steps and the tolerance with which codes are
+        improved, where :attr:`refinable`; None: they are not.
         """
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
-        found = [_SETS[onto].project(codes) if onto in _SETS else codes]
+        found = [codes if onto is None else onto.project(codes)]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
         return found if refine is None else [refined_codes(self, items, raw, found[0], refine)]

@@ -11,14 +11,14 @@ every code reachable, and is exactly the kernel ``k + delta 1[x = x']``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, cholesky
-from rkhs.constraints import Sphere, Whitened
+from rkhs.constraints.sphere import Ball, CodeSet, SoftSphere, Sphere
 from rkhs.kernels.base import Kernel
 from rkhs.problems.autoencoder import Autoencoder, Decoder
 
@@ -63,11 +63,10 @@ class SphereAutoencoder:
     n_components : int
     reg : tuple of float
         Of encoder and decoder.
-    code_set : {"sphere", "ball", "whiten", "soft"}
-        ``"soft"`` adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free.
-    softness : float, default=1
+    code_set : Sphere, Ball, Whitened or SoftSphere
+        The last adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free.
     weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``. Not for ``"whiten"``.
+        Sample weights that sum to one; default ``1/n``. Not for white codes.
     solvers : tuple of str
         That fit the problem.
 
@@ -86,15 +85,14 @@ class SphereAutoencoder:
     kernel: Kernel
     n_components: int
     reg: tuple[float, float]
-    code_set: str
-    softness: float = 1.0
+    code_set: CodeSet
     weights: Tensor | None = None
     solvers: tuple[str, ...] = ("lbfgs",)
     inner: Autoencoder = field(init=False, repr=False)
-    _set: Any = field(init=False, repr=False)
+    _set: _CodeSet = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.code_set == "sphere" and self.n_components < 2:
+        if isinstance(self.code_set, Sphere) and self.n_components < 2:
             raise InputError(
                 "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "
                 "cannot move"
@@ -102,18 +100,16 @@ class SphereAutoencoder:
         inner = Autoencoder(
             self.factor, self.target, (self.kernel,), (self.n_components,), self.reg, weights=self.weights
         )
-        sets = {"sphere": Sphere(), "ball": _SmoothBall(), "whiten": Whitened(), "soft": None}
         object.__setattr__(self, "inner", inner)
-        object.__setattr__(self, "_set", sets[self.code_set])
+        object.__setattr__(self, "_set", _SmoothBall() if isinstance(self.code_set, Ball) else self.code_set)
 
     def codes(self, point: Tensor) -> Tensor:
         """Feasible codes of parameters of shape (n, p)."""
-        Y = self.factor.matrix @ point
-        return Y if self._set is None else self._set.project(Y)
+        return self._set.project(self.factor.matrix @ point)
 
     def point(self, codes: Tensor) -> Tensor:
         """Parameters of feasible codes; inverse of :meth:`codes`."""
-        free = _SmoothBall.lift(codes) if self.code_set == "ball" else codes
+        free = self._set.lift(codes) if isinstance(self._set, _SmoothBall) else codes
         return self.whiten(free)
 
     def whiten(self, codes: Tensor) -> Tensor:
@@ -128,9 +124,8 @@ class SphereAutoencoder:
         """Objective and gradient in ``V``, shape (n, p). O(n^3 / 3 + n^2 (q + p))."""
         L = self.factor.matrix
         Y = L @ point
-        Z = Y if self._set is None else self._set.project(Y)
-        value, G = self.value_and_code_grad(Z)
-        return value, L.mT @ (G if self._set is None else self._set.pullback(Y, G))
+        value, G = self.value_and_code_grad(self._set.project(Y))
+        return value, L.mT @ self._set.pullback(Y, G)
 
     def value_and_code_grad(self, Z: Tensor) -> tuple[float, Tensor]:
         """Objective and its Euclidean gradient in the codes, shape (n, p)."""
@@ -138,20 +133,27 @@ class SphereAutoencoder:
         value, back = self.inner.value_and_grad(V.reshape(-1))
         # The inner gradient is L^T G: solve once to return to codes.
         G = torch.linalg.solve_triangular(self.factor.matrix.mT, back.view_as(V), upper=True)
-        if self.code_set == "soft":
+        if isinstance(self.code_set, SoftSphere):
             w = Z.new_full((Z.shape[0],), 1.0 / Z.shape[0]) if self.weights is None else self.weights
-            excess = (Z * Z).sum(1) - 1.0
-            value += 0.5 * self.softness * float((w * excess * excess).sum())
-            G = G + (2.0 * self.softness * w * excess)[:, None] * Z
+            penalty, slope = self.code_set.penalty(Z, w)
+            return value + penalty, G + slope
         return value, G
 
     def start(self, codes: Tensor) -> Tensor:
         """Parameters that start from the given codes, put on the set, shape (n, p)."""
         norms = codes.norm(dim=1)
-        if self.code_set == "ball":  # well inside: on the boundary the map has no radial slope
+        if isinstance(self.code_set, Ball):  # well inside: on the boundary the map has no radial slope
             return self.point(0.9 * codes / norms.max().clamp_min(torch.finfo(codes.dtype).tiny))
         Z = codes / norms.mean().clamp_min(torch.finfo(codes.dtype).tiny)
-        return self.point(Z if self._set is None else self._set.project(Z))
+        return self.point(self._set.project(Z))
+
+
+class _CodeSet(Protocol):
+    """A set as the image of all matrices."""
+
+    def project(self, Y: Tensor) -> Tensor: ...
+
+    def pullback(self, Y: Tensor, G: Tensor) -> Tensor: ...
 
 
 class _SmoothBall:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rkhs.augment import GaussianNoise
+from rkhs.constraints import SoftSphere, Sphere
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from rkhs.losses import EpsilonInsensitive, Huber, Power, SquaredEpsilonInsensitive
@@ -46,7 +48,7 @@ HOSTILE: list[Any] = [
     int,
 ]
 # Values that would only take long, or reach beyond this process: nothing is wrong with them.
-LONG = {"n", "n_splits", "max_iter", "n_jobs", "n_init", "n_copies", "cv", "n_views", "depth", "n_estimators", "n_bins"}
+LONG = {"n", "n_splits", "max_iter", "n_jobs", "n_init", "copies", "cv", "n_views", "depth", "n_estimators", "n_bins"}
 BEYOND = {"address", "device", "verbose"}
 
 REGS = [1e-3, 1e-1, 1e-6]
@@ -80,9 +82,8 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "center": [False],
         "scale": [False],
         "solver": ["adam", "gradient_descent", "alternating"],
-        "constraint": ["sphere", "ball", "whiten", "soft"],
-        "noise_std": [0.1],
-        "n_copies": [2],
+        "constraint": ["sphere", "ball", "whiten", "soft", Sphere(renormalize=True), SoftSphere(0.3)],
+        "noise": [GaussianNoise(), GaussianNoise(0.1, relative=False, copies=2)],
         "init": ["random"],
         "n_init": [2],
         "refine": [False],
