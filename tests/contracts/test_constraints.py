@@ -64,7 +64,7 @@ def test_retraction_is_feasible_and_right_to_first_order(constraint: Constraint,
 def test_infeasible_points_are_seen(constraint: Constraint) -> None:
     far = 10.0 * constraint.project(draw(0)) + 5.0
     assert constraint.violation(far) >= 0.0
-    if type(constraint).__name__ != "Unconstrained":
+    if type(constraint).__name__ not in ("Unconstrained", "SoftSphere"):
         assert constraint.violation(far) > 0.1
 
 

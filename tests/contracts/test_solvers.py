@@ -18,7 +18,7 @@ from rkhs import DeepRKM, InputOutputKernelRegressor, KernelAutoencoder, Operato
 from rkhs._core.config import is_concrete
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
-from rkhs.constraints import Ball, Constraint, Sphere, Stiefel, Unconstrained, Whitened
+from rkhs.constraints import Ball, Constraint, SoftSphere, Sphere, Stiefel, Unconstrained, Whitened
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, Squared
 from rkhs.problems.autoencoder import Autoencoder
@@ -31,7 +31,7 @@ from rkhs.solvers import LBFGS, Solver
 
 X = torch.randn(12, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 K = Gaussian(0.3)._gram(X)
-SETS = [Unconstrained(), Sphere(), Ball(), Whitened(), Stiefel(), Stiefel(blocks=(2, 1))]
+SETS = [Unconstrained(), Sphere(), SoftSphere(), Ball(), Whitened(), Stiefel(), Stiefel(blocks=(2, 1))]
 SOLVERS = [
     cls
     for cls in map(vars(rkhs.solvers).get, rkhs.solvers.__all__)
@@ -134,7 +134,7 @@ def refused_or_feasible(solver: type[Solver], name: str, problem: Any, seen: lis
 
 
 def test_constraints_and_constrained_problems_are_all_in_the_list() -> None:
-    assert {type(each).__name__ for each in SETS} == set(rkhs.constraints.__all__) - {"Constraint"}
+    assert {type(each).__name__ for each in SETS} == set(rkhs.constraints.__all__) - {"Constraint", "as_constraint"}
     modules = [importlib.import_module(f"rkhs.problems.{m.name}") for m in pkgutil.iter_modules(rkhs.problems.__path__)]
     classes = {cls for module in modules for cls in vars(module).values() if dataclasses.is_dataclass(cls)}
     assert {cls for cls in classes if "constraint" in {f.name for f in dataclasses.fields(cls)}} == {ConstrainedDRKM}
