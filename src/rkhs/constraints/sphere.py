@@ -39,7 +39,13 @@ class Sphere(Constraint):
         self.renormalize = renormalize
 
     def check(self) -> None:
-        """Refuse parameters out of range."""
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
         check_flag(self.renormalize, "Sphere.renormalize")
 
     def project(self, Y: Tensor) -> Tensor:
@@ -92,7 +98,13 @@ class Ball(Constraint):
         self.renormalize = renormalize
 
     def check(self) -> None:
-        """Refuse parameters out of range."""
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
         check_flag(self.renormalize, "Ball.renormalize")
 
     def project(self, Y: Tensor) -> Tensor:
@@ -138,7 +150,13 @@ class SoftSphere(Constraint):
         self.softness = softness
 
     def check(self) -> None:
-        """Refuse parameters out of range."""
+        """Refuse parameters out of range.
+
+        Raises
+        ------
+        InputError
+            Naming the parameter.
+        """
         check_number(self.softness, "SoftSphere.softness", above=0.0)
 
     def penalty(self, H: Tensor, weights: Tensor) -> tuple[float, Tensor]:
@@ -238,6 +256,10 @@ def as_constraint(constraint: Any) -> CodeSet:
     ------
     InputError
         For another name or object, and parameters out of range.
+
+    References
+    ----------
+    Esser et al. (2024), definition 3.
 
     Examples
     --------
