@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import rkhs
 from rkhs import KernelAutoencoder, KernelAutoencoderCV, fit_robust
 from rkhs._core.errors import InputError
+from rkhs.augment import GaussianNoise
 from rkhs.cli.main import main
 from rkhs.engines import as_rows
 from rkhs.estimators import autoencoder_settings
@@ -71,7 +72,7 @@ def test_rows_of_any_container_count(convert: Any) -> None:
         {"output_kernel": "same"},
         {"operators": (None, np.eye(6))},
         {"solver": "adam"},
-        {"noise_std": 0.1},
+        {"noise": GaussianNoise()},
         {"refine": False},
         {"kernel": "precomputed"},
         {"kernel": "spectrum"},
