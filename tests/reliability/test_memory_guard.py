@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs._core import memory
 from rkhs._core.errors import InputError
+from rkhs.estimators import autoencoder_rows, memory_needs
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FunctionalLaplacian, Gaussian
 from tests.contracts.estimator_examples import estimators
@@ -115,3 +117,40 @@ def test_no_feature_is_drawn_before_the_memory_is_known(
     monkeypatch.setattr(memory, "available_bytes", lambda: 2**24)
     with pytest.raises(InputError, match=r"m=1000000000.* needs about .*iB"):
         fit(np.random.default_rng(0).normal(size=(20, 2)))
+
+
+@pytest.mark.parametrize("left", [2**32, 2**30, 2**29])
+def test_what_a_refusal_advises_fits(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: left)
+    monkeypatch.setattr(memory_needs, "available_bytes", lambda: left)
+
+    class Announced(Exception):
+        """Raised in place of the fit, once its memory is accepted."""
+
+    def stop(*_: Any, **__: Any) -> None:
+        raise Announced
+
+    monkeypatch.setattr(autoencoder_rows, "open_source", stop)
+    X = np.random.default_rng(0).normal(size=(40_000, 5))
+    refused = set()
+    storage: Any = "dense"
+    for _ in range(3):
+        try:
+            KernelAutoencoder(2, storage=storage).fit(X)
+        except InputError as error:
+            found = re.search(r"Use storage=Nystroem\((\d+)\)", str(error))
+            assert found, error
+            refused.add(repr(storage))
+            storage = Nystroem(int(found[1]))
+        except Announced:
+            break
+    assert refused == {"'dense'"}
+    with pytest.raises(Announced if left == 2**32 else InputError, match=None if left == 2**32 else "=Nystroem"):
+        KernelAutoencoder(2).fit(X)
+
+
+def test_where_landmarks_do_not_go_a_refusal_says_how_many_rows_fit() -> None:
+    X = np.zeros((200_000, 1))
+    X[::2] = 1.0
+    with pytest.raises(InputError, match=r"at most some [\d,]+ rows fit.*loss='huber' needs storage='dense'"):
+        KernelAutoencoder(2, loss="huber").fit(X)

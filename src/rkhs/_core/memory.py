@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,14 +51,14 @@ def available_bytes() -> int:
     return min(found) if found else 8 * 2**30
 
 
-def check_memory(estimate: Estimate, advice: str, *, available: int | None = None) -> None:
+def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, available: int | None = None) -> None:
     """Refuse a fit that asks for more than 60 % of the memory there is.
 
     Parameters
     ----------
     estimate : Estimate
-    advice : str
-        What to do instead, a sentence.
+    advice : str or callable
+        What to do instead, a sentence, or what makes it where it is needed.
     available : int, optional
         Default: :func:`available_bytes`.
 
@@ -70,9 +71,10 @@ def check_memory(estimate: Estimate, advice: str, *, available: int | None = Non
         return
     there = available_bytes() if available is None else available
     if estimate.n_bytes > SHARE * there:
+        said = advice if isinstance(advice, str) else advice()
         raise InputError(
             f"{estimate.what} needs about {readable(estimate.n_bytes)} ({estimate.parts}); there are "
-            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {advice}"
+            f"{readable(there)}, of which a fit takes at most {SHARE:.0%}. {said}"
         )
 
 

@@ -74,7 +74,8 @@ class Fit:
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit all layers; ``previous`` is a model of the same items to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
-        announce_dense(run, len(training) * settings.n_copies, 4.5)
+        columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
+        announce_dense(run, len(training) * settings.n_copies, 4.5, columns)
     start = _layers_of(previous, settings, run, len(training))
     clean, kernel, K = training.items, settings.kernel, None
     if training.own and settings.output_kernel is kernel and settings.noise is None:

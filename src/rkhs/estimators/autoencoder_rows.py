@@ -30,12 +30,12 @@ from rkhs.estimators.staged_rows import (
     MOST,
     RowStages,
     Stage,
-    announce_rows,
     row_outputs,
     stage_sizes,
     staged_rows,
     strips,
 )
+from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
 from rkhs.spaces import Source, open_source
@@ -56,7 +56,8 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
-    announce_rows(settings, training, run)
+    columns, outputs = training.items.shape[1], training.goal.shape[1]
+    announce_rows(run, settings.feature_storage, len(training), columns, outputs, settings.widths[0])
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))

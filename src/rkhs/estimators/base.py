@@ -150,7 +150,7 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
-            check_dense(type(self).__name__, parameters, len(items), self._matrices)
+            check_dense(type(self).__name__, parameters, (len(items), 0), self._matrices)
             return items
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
         self.__dict__.pop("view_weights_", None)  # of an earlier fit
@@ -160,7 +160,7 @@ class KernelEstimator(BaseEstimator):
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
-        check_dense(type(self).__name__, parameters, len(array), self._matrices)
+        check_dense(type(self).__name__, parameters, array.shape, self._matrices)
         return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
 
     def _read_stream(self, X: Any) -> Rows:

@@ -10,7 +10,8 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ from rkhs.engines import (
     make_engine,
     thread_limit,
 )
+from rkhs.estimators.memory_needs import dense_advice
 from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import as_loss
@@ -83,6 +85,8 @@ class Run:
         None without a checkpoint.
     announced_bytes : int
         Memory that the fit said it would take.
+    parameters : mapping
+        Of the estimator, by their names, for messages.
     """
 
     name: str
@@ -92,15 +96,16 @@ class Run:
     engine: Engine | None = None
     journal: Journal | None = None
     announced_bytes: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def announce(self, estimate: Estimate, advice: str) -> None:
+    def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
         """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is.
 
         Parameters
         ----------
         estimate : Estimate
-        advice : str
-            What to do instead.
+        advice : str or callable
+            What to do instead, or what makes the sentence where it is needed.
         """
         self.announced_bytes = int(estimate.n_bytes)
         check_memory(estimate, advice)
@@ -181,22 +186,21 @@ def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
         )
 
 
-def check_dense(name: str, parameters: Mapping[str, Any], n: int, matrices: float) -> None:
-    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
-    storage, asked = parameters.get("storage", "dense"), parameters.get("n_components")
+def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float) -> None:
+    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched.
+
+    ``shape`` are rows and columns, of objects none.
+    """
+    storage, asked, n = parameters.get("storage", "dense"), parameters.get("n_components"), shape[0]
     if not (isinstance(storage, str) and storage == "dense"):
         return
     widths = [w for w in (asked if isinstance(asked, (tuple, list)) else [asked]) if isinstance(w, numbers.Integral)]
     columns = min(sum(max(int(w), 0) for w in widths), 10**15)
     size = 8 if parameters["dtype"] == "float64" else 4
-    what, advice = f"{name} on n={n} rows", "Use storage=Nystroem(1000) of rkhs.features"
-    if "storage" in parameters:
-        what += " with storage='dense'"
-    else:
-        advice = f"Use fewer rows, or KernelPCA or KernelAutoencoder with {advice[4:]}"
-    parts = f"{matrices:g} matrices of n x n at least"
+    what = f"{name} on n={n} rows" + (" with storage='dense'" if "storage" in parameters else "")
+    parts, advice = f"{matrices:g} matrices of n x n at least", partial(dense_advice, name, parameters, *shape)
     if columns > n:
-        parts, advice = f"{parts}, codes of {columns} columns", "Use fewer components (n_components)"
+        parts, advice = f"{parts}, codes of {columns} columns", partial(str, "Use fewer components (n_components)")
     check_memory(Estimate(what, int(size * n * (matrices * n + 4 * columns)), parts), advice)
 
 
@@ -232,7 +236,7 @@ def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[R
     """
     checkpoint = parameters.get("checkpoint")
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
-    run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)))
+    run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)), parameters=parameters)
     with ExitStack() as stack:
         if "engine" in parameters:
             run.engine = _open_engine(parameters, stack)

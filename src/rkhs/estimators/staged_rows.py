@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.memory import Estimate
 from rkhs.engines import Block, Engine, row_blocks
 from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.memory_needs import MORE, MOST
 from rkhs.estimators.run import Run, recorded
 from rkhs.outputs import Euclidean
 from rkhs.problems.anchored_autoencoder import STRIP, AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
@@ -28,7 +28,6 @@ from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import LBFGS, PreimageDescent
 
 if TYPE_CHECKING:
-    from rkhs.estimators.training import Training
     from rkhs.features import FeatureMap
     from rkhs.kernels import Kernel
 
@@ -40,15 +39,13 @@ __all__ = [
     "RowStages",
     "Stage",
     "StagedRows",
-    "announce_rows",
     "row_outputs",
     "stage_sizes",
     "staged_rows",
     "strips",
 ]
 
-FIRST, MOST = 1000, 32_768  # rows of the first stage; rows that the encoder is fitted to
-MORE = 3  # times as many anchors in the end
+FIRST = 1000  # rows of the first stage
 TILE = 2048  # rows that are coded at once
 _TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
 SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
@@ -193,22 +190,6 @@ def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, s
         unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
         T, factor = T / unit, factor * unit
     return Euclidean(mean.cpu().numpy(), factor, None), T
-
-
-def announce_rows(settings: Settings, training: Training, run: Run) -> None:
-    """Announce the memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
-    storage, p, n = settings.feature_storage, settings.widths[0], len(training)
-    columns, outputs = training.items.shape[1], training.goal.shape[1]
-    fitted, workers = min(n, MOST), min(torch.get_num_threads(), len(strips(n)))
-    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
-    anchors, last = min(fitted, storage.m), min(n, MORE * storage.m)
-    held = fitted * (m + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
-    tiles = (workers + 1) * STRIP * (5 * max(anchors, last) + 2 * outputs) + 2 * min(outputs, SAMPLE) ** 2
-    squares = (4 + 2 * workers) * (last * last + (m + p) ** 2) + 3 * last * outputs
-    what = f"{run.name} on n={n} rows with storage={storage!r}"
-    n_bytes = int(8 * (held + tiles + squares)) + 2**25
-    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
-    run.announce(estimate, "Use fewer landmarks or features, or linear_part='kernel'")
 
 
 @dataclass(frozen=True, eq=False)

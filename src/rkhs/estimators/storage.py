@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sized
+from functools import partial
 
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs._core.memory import Estimate, readable
+from rkhs._core.memory import Estimate
 from rkhs.engines import Threads
+from rkhs.estimators.memory_needs import MORE, MOST, dense_advice, landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.features import Storage
@@ -24,6 +26,7 @@ __all__ = [
     "announce_features",
     "announce_layers",
     "announce_points",
+    "announce_rows",
     "open_space",
 ]
 
@@ -73,10 +76,10 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
     run.announce(Estimate(what, n_bytes, "tiles and bases of n x 1000"), "Use storage=Nystroem(m)")
 
 
-def announce_dense(run: Run, n: int, matrices: float) -> None:
-    """Announce a fit that holds so many n x n matrices."""
-    m, size = 1000, 8 if run.options["dtype"] == torch.float64 else 4
-    advice = f"Use storage=Nystroem({m}) of rkhs.features, which needs about {readable(16.0 * m * (n / 20 + m))}"
+def announce_dense(run: Run, n: int, matrices: float, columns: int = 0) -> None:
+    """Announce a fit that holds so many n x n matrices; ``columns`` are those of the data."""
+    size = 8 if run.options["dtype"] == torch.float64 else 4
+    advice = partial(dense_advice, run.name, run.parameters, n, columns)
     what, n_bytes = f"{run.name} on n={n} rows with storage='dense'", int(matrices * size * n * n) + 2**25
     run.announce(Estimate(what, n_bytes, f"{matrices:g} matrices of n x n"), advice)
 
@@ -109,6 +112,16 @@ def announce_features(
     what = f"{run.name} on n={n} rows with storage={storage!r}"
     advice = "Use fewer landmarks or features, or fewer components"
     run.announce(Estimate(what, int(n_bytes), "tiles, m x m matrices and codes"), advice)
+
+
+def announce_rows(run: Run, storage: Storage, n: int, columns: int, outputs: int, components: int) -> None:
+    """Announce a fit in stages, where every row has a code of its own; parameters as of :func:`announce_features`."""
+    m = min(n, storage.m) if storage.keeps_items else storage.m + columns
+    last, sizes = min(n, MORE * storage.m), {"columns": columns, "outputs": outputs, "components": components}
+    n_bytes = int(staged_bytes(n, min(n, MOST), m, last, **sizes))
+    what = f"{run.name} on n={n} rows with storage={storage!r}"
+    estimate = Estimate(what, n_bytes, "features of the rows, m x m matrices and copies of the data")
+    run.announce(estimate, partial(landmark_advice, storage.m, n, columns, components))
 
 
 def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, width: int | None) -> None:

@@ -1,0 +1,108 @@
+"""Memory of fits on landmarks, and what to do where matrices of n x n do not fit: the storage that does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from rkhs._core.errors import InputError
+from rkhs._core.memory import SHARE, available_bytes, readable
+from rkhs.estimators.combinations import RULES, check_combination
+from rkhs.features import Nystroem
+from rkhs.problems.anchored_autoencoder import STRIP
+
+__all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]
+
+MOST = 32_768  # rows that the encoder of a fit in stages is fitted to
+MORE = 3  # times as many anchors in its end
+_MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # of the largest dense fit; landmarks that are offered
+_MEASURED = {
+    "KernelAutoencoder": "0.84 to 1.03 of the error of dense storage at 2,000 rows",
+    "KernelPCA": "0.99 of the error of dense storage at 5,000 rows",
+}
+
+
+def staged_bytes(
+    n: int, fitted: int, features: int, last: int, *, columns: int, outputs: int, components: int
+) -> float:
+    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors.
+
+    Parameters
+    ----------
+    n, fitted : int
+        Rows, and those that the encoder is fitted to.
+    features, last : int
+        Features of a row, and anchors in the end.
+    columns, outputs, components : int
+
+    Returns
+    -------
+    float
+        Bytes.
+    """
+    workers, p = min(torch.get_num_threads(), -(-fitted // STRIP)), components
+    held = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
+    tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
+    squares = (4 + 2 * workers) * (last * last + (features + p) ** 2) + 3 * last * outputs
+    return 8.0 * (held + tiles + squares) + 2**25
+
+
+def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int) -> str:
+    """Sentences for a refusal of dense storage.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    parameters : mapping
+        Of the estimator, by their names.
+    n, columns : int
+        Of the data.
+
+    Returns
+    -------
+    str
+    """
+    there = SHARE * available_bytes()
+    rows = int((there / (_MATRICES * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
+    fewer = f"at most some {rows:,} rows fit"
+    if "storage" not in parameters:
+        return f"Use KernelPCA or KernelAutoencoder with storage=Nystroem(1000) of rkhs.features; here {fewer}"
+    p = parameters.get("n_components")
+    p = p if isinstance(p, int) else 10
+    m, n_bytes = _fitting(name, _COUNTS, n, columns, p)
+    if m is None:
+        return f"Use fewer rows: {fewer}"
+    try:
+        if name in RULES:
+            check_combination(name, {**parameters, "storage": Nystroem(m)})
+    except InputError as error:
+        return f"Use fewer rows ({fewer}), or other options: {error}"
+    measured = f" (measured: {_MEASURED[name]})" if name in _MEASURED and m == _COUNTS[0] else ""
+    needed = f"{readable(n_bytes)}{measured}"
+    return f"Use storage=Nystroem({m}) of rkhs.features, which needs about {needed}; with dense storage {fewer}"
+
+
+def landmark_advice(m: int, n: int, columns: int, components: int) -> str:
+    """Sentence for a refusal of a fit in stages with so many landmarks or features."""
+    found, n_bytes = _fitting("KernelAutoencoder", [one for one in _COUNTS if one < m], n, columns, components)
+    if found is None:
+        return "Use fewer rows, or linear_part='kernel'"
+    return f"Use storage=Nystroem({found}) of rkhs.features, which needs about {readable(n_bytes)}"
+
+
+def _fitting(name: str, counts: Sequence[int], n: int, columns: int, components: int) -> tuple[int | None, float]:
+    """The most landmarks that fit, and their memory."""
+    there = SHARE * available_bytes()
+    needs = ((m, _landmark_bytes(name, n, m, columns, components)) for m in counts)
+    return next(((m, n_bytes) for m, n_bytes in needs if n_bytes <= there), (None, 0.0))
+
+
+def _landmark_bytes(name: str, n: int, m: int, columns: int, components: int) -> float:
+    if name != "KernelAutoencoder":
+        return 16.0 * m * (n / 20 + m)
+    last = min(n, MORE * m)
+    sizes = {"columns": columns, "outputs": columns, "components": components}
+    return staged_bytes(n, min(n, MOST), min(n, m), last, **sizes)
