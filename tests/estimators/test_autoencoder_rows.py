@@ -15,8 +15,8 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.engines import Threads
-from rkhs.estimators import staged_rows
+from rkhs.engines import Threads, as_rows
+from rkhs.estimators import autoencoder_streams, staged_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from tests.reliability.cluster_kills import digest
@@ -174,12 +174,42 @@ def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> 
         KernelAutoencoder(**{"n_components": 2, "storage": Nystroem(20), "linear_part": "free", **options}).fit(X)
 
 
-def test_rows_of_files_have_kernel_parts(tmp_path: Path) -> None:
+def test_rows_of_files_have_the_model_of_rows_in_memory(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    streamed = KernelAutoencoder(2, storage=Nystroem(20), max_iter=3, tol=1e-1).fit(mapped)
-    assert streamed.model_.linear is None
-    with pytest.raises(InputError, match="needs rows in memory"):
-        KernelAutoencoder(2, storage=Nystroem(20), linear_part="free").fit(mapped)
-    own = KernelAutoencoder(2, storage=Nystroem(20), linear_part="free", kernel=Gaussian(0.2), reg=REG).fit(X)
+    w = np.where(np.arange(300) % 3 == 0, 0.0, 1.0 + np.arange(300) % 2)
+    options: dict[str, Any] = {"storage": Nystroem(20), "reg": REG, "max_iter": 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain, streamed = (KernelAutoencoder(2, **options).fit(rows) for rows in (X, mapped))
+        assert digest(streamed) == digest(plain)
+        weighted = KernelAutoencoder(2, **options).fit(mapped, sample_weight=w)
+        kept = KernelAutoencoder(2, **options).fit(X, sample_weight=w)
+        own = KernelAutoencoder(2, storage=Nystroem(20), linear_part="free", kernel=Gaussian(0.2), reg=REG).fit(X)
+    np.testing.assert_allclose(weighted.reconstruction_error(NEW), kept.reconstruction_error(NEW), rtol=1e-6)
+    np.testing.assert_allclose(weighted.codes_[w > 0.0], kept.codes_)
+    np.testing.assert_allclose(weighted.codes_[w == 0.0], weighted.transform(X[w == 0.0]), atol=1e-9)
     assert own.kernel_ == Gaussian(0.2)
+
+
+def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr(autoencoder_streams, "MOST", 130)
+    monkeypatch.setattr(autoencoder_streams, "BLOCK", 64)
+    options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG}
+    model = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"))
+    whole = KernelAutoencoder(2, **options).fit(X)
+    assert model.codes_.shape == (300, 2)
+    assert len(set(model.support_)) == len(model.support_) > 100
+    assert model.support_.max() > 200
+    near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
+    assert np.median(near) < 0.02
+    assert share(model, NEW) < 2.0 * share(whole, NEW)
+    threads = KernelAutoencoder(2, **options, engine=Threads(2)).fit(as_rows(tmp_path / "x.npy"))
+    assert digest(threads) == digest(model)
+    w = np.where(np.arange(300) < 200, 1.0, 0.0)
+    weighted = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"), sample_weight=w)
+    assert weighted.support_.max() < 200
+    assert weighted.codes_.shape == (300, 2)

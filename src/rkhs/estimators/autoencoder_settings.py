@@ -206,7 +206,7 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
         return found if blocks else "dense"
     parameters = {**estimator.get_params(deep=False), "storage": found}
     facts = {
-        "linear_part": resolve_linear_part(estimator, found, streamed),
+        "linear_part": resolve_linear_part(estimator, found),
         "outputs": "vectors" if estimator.output_kernel is None else "features",
         "rows": "from a file" if streamed else "in memory",
     }
@@ -216,11 +216,10 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     return "dense"
 
 
-def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, streamed: bool) -> str:
+def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
-    ``storage`` is not "auto" any more. Finite features: where the rows are in memory (not ``streamed``) and the solver
-    and the engine are those that know of it.
+    ``storage`` is not "auto" any more. Finite features: where the solver and the engine are those that know of it.
     """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
@@ -229,15 +228,15 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, st
         and estimator.output_kernel is None
         and estimator.solver in ("lbfgs", "adam")
     )
-    at_hand = _at_hand(estimator, storage, streamed)
+    at_hand = _at_hand(estimator, storage)
     return "free" if defaults and _one_plain_layer(estimator) and at_hand else "kernel"
 
 
-def _at_hand(estimator: KernelAutoencoder, storage: Storage | str, streamed: bool) -> bool:
-    """Whether the exact model is asked for, or one in finite features whose rows are in the memory of this machine."""
+def _at_hand(estimator: KernelAutoencoder, storage: Storage | str) -> bool:
+    """Whether the exact model is asked for, or one in finite features that this machine computes."""
     if isinstance(storage, str):
         return storage == "dense"
-    return _on_this_machine(estimator) and estimator.solver == "lbfgs" and not streamed
+    return _on_this_machine(estimator) and estimator.solver == "lbfgs"
 
 
 def _on_this_machine(estimator: KernelAutoencoder) -> bool:
@@ -273,7 +272,7 @@ def read_settings(
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = resolve_linear_part(estimator, storage, streamed)
+    linear_part = resolve_linear_part(estimator, storage)
     check_choice(estimator.solver, "solver", AXES["solver"])
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)

@@ -143,11 +143,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _dense("constraint: none", "constraint={constraint!r}", "use constraint='none'"),
         _dense("loss: squared", "loss={loss!r}", "use loss='squared'"),
         _dense("operators: none", "operators", "use operators=None"),
-        _rule(
-            "linear_part: free, storage: finite",
-            "rows: in memory",
-            f"linear_part='free' needs rows in memory; {_BESIDE}",
-        ),
         _rule("linear_part: free, storage: finite", "input: vectors", _NOT_VECTORS),
         _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
         _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),

@@ -17,7 +17,6 @@ from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.autoencoder_landmarks import fit_landmarks
-from rkhs.estimators.autoencoder_rows import fit_rows
 from rkhs.estimators.autoencoder_settings import (
     Settings,
     default_kernel,
@@ -25,6 +24,7 @@ from rkhs.estimators.autoencoder_settings import (
     resolve_linear_part,
     resolve_storage,
 )
+from rkhs.estimators.autoencoder_streams import fit_any_rows
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
@@ -76,7 +76,7 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
         and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
-        it; if the storage is not dense the rows must be in memory and ``engine`` must not be Dask.
+        it; if the storage is not dense ``engine`` must not be Dask.
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
@@ -132,9 +132,9 @@ class KernelAutoencoder(BaseAutoencoder):
         with 0 they are those inside the model, which mean little. Reconstructions do not change.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and
-        need two layers and the squared loss. ``"auto"`` is dense up to 2,000 rows and landmarks beyond, where these
-        have all that the dense model has (see Notes). With ``linear_part="kernel"`` features read memory maps and files
-        block by block, and codes are not refined.
+        need two layers and the squared loss; they read memory maps and files without holding all rows. ``"auto"`` is
+        dense up to 2,000 rows and landmarks beyond, where these have all that the dense model has (see Notes). With
+        ``linear_part="kernel"`` and features codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
         defaults by its name; None: as many threads as torch uses. If the storage is not dense it computes blocks of
@@ -233,7 +233,8 @@ class KernelAutoencoder(BaseAutoencoder):
     ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
     ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
     many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
-    codes of the others are found with it, and the last decoder is that of all rows. Values of ``reg`` are compared on
+    codes of the others are found with it, and the last decoder is that of all rows. Of rows that are read from a file a
+    random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values of ``reg`` are compared on
     at most 2,000 rows by the 500 that follow, weaker ones on later stages. The computation is in float64.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
@@ -357,7 +358,7 @@ class KernelAutoencoder(BaseAutoencoder):
         streamed, own = is_stream(X), targets is None
         storage = resolve_storage(self, X, own=own, streamed=streamed)
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            kernel = default_kernel(resolve_linear_part(self, storage, streamed))
+            kernel = default_kernel(resolve_linear_part(self, storage))
         else:
             kernel = self._kernel_for(X)
         return read_settings(self, kernel, storage, own=own, streamed=streamed)
@@ -405,4 +406,4 @@ def _fit_function(settings: Settings) -> FitFunction:
     """How a model is fitted."""
     if isinstance(settings.storage, str):
         return fit_dense
-    return fit_rows if settings.linear_part == "free" else fit_landmarks
+    return fit_any_rows if settings.linear_part == "free" else fit_landmarks
