@@ -204,6 +204,7 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     assert model.codes_.shape == (300, 2)
     assert len(set(model.support_)) == len(model.support_) > 100
     assert model.support_.max() > 200
+    assert model.model_.pricing.total == 130.0
     near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
     assert np.median(near) < 0.02
     assert share(model, NEW) < 2.0 * share(whole, NEW)
@@ -212,4 +213,5 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     w = np.where(np.arange(300) < 200, 1.0, 0.0)
     weighted = KernelAutoencoder(2, **options).fit(as_rows(tmp_path / "x.npy"), sample_weight=w)
     assert weighted.support_.max() < 200
+    assert weighted.model_.pricing.total == pytest.approx(130.0)
     assert weighted.codes_.shape == (300, 2)
