@@ -46,7 +46,7 @@ def test_estimators_with_engines_are_cloned_and_refuse() -> None:
         KernelPCA(2, storage=Nystroem(20), engine="spark").fit(X[:20])
     for make in (KernelPCA, KernelAutoencoder):
         with pytest.raises(InputError, match="engine='dask' computes blocks of rows, and storage='dense' has none"):
-            make(1, engine="dask").fit(X[:20])
+            make(1, storage="dense", engine="dask").fit(X[:20])
     with pytest.raises(InputError, match="n_jobs must be"):
         KernelPCA(2, engine=Threads(0)).fit(X[:20])
 
