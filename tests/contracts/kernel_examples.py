@@ -47,6 +47,7 @@ from rkhs.kernels import (
     ScaledInputs,
     ShiftInvariant,
     ShortestPath,
+    SparseRows,
     Spectrum,
     Stationary,
     Sum,
@@ -147,6 +148,7 @@ EXAMPLES: dict[type, list[Kernel]] = {
         Views({"a": Linear("mean_norm"), "b": MixedTable()}),
         Views((Gaussian(), Linear()), multipliers=np.array([0.0, 2.0])),
     ],
+    SparseRows: [SparseRows(Gaussian(), 3), SparseRows(Linear("mean_norm"), 3), SparseRows(MinMax(), 3)],
     Sum: [Gaussian() + Linear("mean_norm"), Precomputed() + GaussianOf(Precomputed())],
     Product: [Gaussian() * Linear(), Matern() * Polynomial(2) * Tanimoto()],
     Scaled: [0.5 * Matern(), 3.0 * (Gaussian() + Linear())],
@@ -204,6 +206,8 @@ def items(kernel: Kernel, n: int, seed: int = 0, d: int = 3) -> Any:
     if isinstance(kernel, (GlobalAlignment, DynamicTimeWarping, ShiftInvariant)):
         lengths = np.full(n, 8) if isinstance(kernel, ShiftInvariant) else rng.integers(3, 9, size=n)
         return kernel.read([rng.normal(size=(length, 2)) for length in lengths])
+    if isinstance(kernel, SparseRows):
+        return kernel.read(np.abs(rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)))
     if kernel.domain == "objects":
         return ["".join(rng.choice(list("abcdefgh"), size=rng.integers(1, 9))) for _ in range(n)]
     X = rng.normal(size=(n, d))

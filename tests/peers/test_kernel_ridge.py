@@ -14,7 +14,6 @@ globals().update(functions_of(MODULE))
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 DIFFERENCES = {
-    "test_kernel_ridge_sparse": Difference("our estimators read dense arrays", TypeError),
     "test_kernel_ridge_singular_kernel": Difference(
         "our regulariser is positive: reg=0 has no unique solution", InputError
     ),

@@ -44,17 +44,20 @@ for model_name, make in MODELS.items():
     both("dates", lambda: np.full((4, 2), "2020-01-01", dtype="M8[D]"), r"X must hold numbers; got dtype datetime64")
     both("ragged lists", lambda: [[1.0, 2.0], [3.0]], r"inhomogeneous shape")
     both(
-        "sparse",
-        lambda: scipy.sparse.csr_matrix(X),
-        r"Sparse data was passed for X, but dense data is required",
-        TypeError,
+        "sparse with NaN",
+        lambda: scipy.sparse.csr_matrix(changed(np.nan)),
+        r"X must hold finite numbers; got NaN or infinity in row",
     )
     both(
-        "sparse array",
-        lambda: scipy.sparse.csc_array(X),
-        r"Sparse data was passed for X, but dense data is required",
-        TypeError,
+        "sparse and complex",
+        lambda: scipy.sparse.csc_array(X + 1j),
+        r"X must hold real numbers; got a sparse csc_array of dtype complex128",
     )
+    both("sparse without rows", lambda: scipy.sparse.csr_array((0, 3)), r"X must have rows and columns")
+    both(
+        "sparse in one dimension", lambda: scipy.sparse.coo_array(X[:, 0]), r"must have rows and columns|reads rows of"
+    )
+    both("sparse, overflowing", lambda: scipy.sparse.csr_array(X * 1e200), r"X must hold values of modulus under")
     both("a dictionary", lambda: {"a": 1.0}, r"must be a string or a real number, not 'dict'", TypeError)
     both("a sentence", lambda: "data", r"could not convert string to float: .*'data'")
     both(
@@ -134,6 +137,8 @@ for model_name, make in MODELS.items():
     fine("conjugated view of a tensor", lambda: torch.tensor(X + 0j).conj().real, same_as())
     fine("transposed tensor", lambda: torch.tensor(X.T.copy()).T, same_as())
     fine("read-only array", lambda: read_only(X), same_as())
+    fine("sparse matrix", lambda: scipy.sparse.csr_matrix(X), same_as(tol=1e-4))
+    fine("sparse array by columns", lambda: scipy.sparse.csc_array(X), same_as(tol=1e-4))
 
 
 def read_only(matrix: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ __all__ = [
     "check_items",
     "give_back",
     "is_curves",
+    "is_sparse",
     "read_curves",
     "read_numbers",
     "read_rows",
@@ -75,6 +76,11 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     if is_curves(X):
         return read_curves(X, name)[0]
     return np.asarray(X) if _is_series(X) else X
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of scipy, of any format."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
 
 
 def _is_series(X: Any) -> bool:
@@ -368,12 +374,12 @@ class ColumnScaling:
         return (X * self.scale + self.mean).astype(X.dtype, copy=False)
 
 
-def warn_of_one_column(X: np.ndarray, names: np.ndarray | None, advice: str) -> None:
+def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
     """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances see little else.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : ndarray or sparse matrix of shape (n, d)
     names : ndarray of shape (d,) or None
         Of the columns.
     advice : str
@@ -383,10 +389,14 @@ def warn_of_one_column(X: np.ndarray, names: np.ndarray | None, advice: str) -> 
     -----
     ColumnWarning
     """
-    if X.shape[1] < 2 or len(X) < 2:
+    if min(X.shape) < 2:
         return
     with np.errstate(over="ignore"):  # columns so wide are refused elsewhere
-        variances = X.var(0, dtype=np.float64)
+        if isinstance(X, np.ndarray):
+            variances = X.var(0, dtype=np.float64)
+        else:
+            wide = X.astype(np.float64)
+            variances = np.asarray(wide.multiply(wide).mean(axis=0) - wide.mean(axis=0) ** 2).ravel()
     widest, total = int(variances.argmax()), float(variances.sum())
     if not (0.0 < total < np.inf) or variances[widest] <= _MOST * total:
         return

@@ -9,11 +9,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import Items, check_items, give_back, to_tensor
+from rkhs._core.arrays import Items, give_back, to_tensor
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
 from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
@@ -148,12 +149,14 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         Returns
         -------
         ndarray of shape (m, q)
-            Vectors; with features as outputs the weights ``b`` of shape (m, n) on the training items, with which the
-            decoded feature is ``sum_i b_i phi(x_i)``.
+            Vectors, also those of a sparse matrix that is rebuilt; with features as outputs the weights ``b`` of shape
+            (m, n) on the training items, with which the decoded feature is ``sum_i b_i phi(x_i)``.
         """
         check_is_fitted(self)
         U = self.model_.decode(self._read_codes(codes))
         found = self.model_.rebuilt.decode(U)
+        if self.model_.rebuilds_rows:
+            return give_back(self._to_output(self.model_.rows_of(found)), codes)
         return give_back(self._to_rows(found) if self.model_.rebuilt.vectors else self._to_output(found), codes)
 
     @property
@@ -282,7 +285,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
             self._own_items()
             items = kept
         elif kernel.domain == "objects":
-            items = kernel.read(check_items(given, name))
+            items = read_items(kernel, given, name)
         else:
             items = self._read_beside(given, name, kept.shape[1])
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))

@@ -85,9 +85,10 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
     ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
     models are fitted to, so that no kernel is computed twice.
     """
-    if not settings.candidates or (not settings.choice_asked and settings.features and gram is None):
+    features = settings.features and not settings.rows
+    if not settings.candidates or (not settings.choice_asked and features and gram is None):
         return Choice(settings)
-    groups = _groups(training.items, training.weights)
+    groups = _groups(training.items, training.weights, sparse=settings.kernel.row_width is not None)
     count = int(groups.max()) + 1
     if count < _FEWEST:
         return Choice(settings)
@@ -99,7 +100,7 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
         given = Precomputed()
         settings = replace(settings, kernel=given, output_kernel=given)
         training = replace(training, items=gram, goal=gram, gram=True, goal_gram=True)
-    at_most = _MOST_FOR_FEATURES if settings.features else None
+    at_most = _MOST_FOR_FEATURES if features else None
     parts = [
         tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count, at_most=at_most)
     ]
@@ -134,7 +135,7 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
 
 def _can_leave_out(settings: Settings, training: Training) -> bool:
     """Whether leaving rows out in turn was measured: vectors that are rebuilt with free linear parts, refined codes."""
-    free = settings.linear_part == "free" and not settings.features
+    free = settings.linear_part == "free" and (settings.rows or not settings.features)
     return bool(free and training.weights is None and settings.refine and training.own)
 
 
@@ -171,15 +172,17 @@ def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndar
         return mean <= np.sqrt((differences - mean[:, None]) ** 2 @ w**2)
 
 
-def _groups(items: Items, weights: Tensor | None) -> np.ndarray:
+def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np.ndarray:
     """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows.
 
-    So a row and its copies are held out together, and weights and repeated rows lead to the same choice.
+    So a row and its copies are held out together, and weights and repeated rows lead to the same choice. Items are rows
+    of numbers, or of a ``sparse`` matrix; others are not compared.
     """
-    if len(items) > _MANY or isinstance(items, list):
+    if len(items) > _MANY or (isinstance(items, list) and not sparse):
         return np.arange(len(items))
     kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
-    _, first, inverse = np.unique(as_numpy(items)[kept], axis=0, return_index=True, return_inverse=True)
+    rows = np.array([a.tobytes() + b.tobytes() for a, b in items], dtype=object) if sparse else as_numpy(items)
+    _, first, inverse = np.unique(rows[kept], axis=None if sparse else 0, return_index=True, return_inverse=True)
     groups = np.full(len(items), -1)
     groups[kept] = np.argsort(np.argsort(first))[inverse.reshape(-1)]
     return groups

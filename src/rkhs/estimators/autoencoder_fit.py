@@ -272,8 +272,9 @@ def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: 
     if settings.linear_part == "free":
         vectors = kernel.domain == "vectors"
         make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
-        axes = make(items if vectors else K, settings.widths[0], weights).priced(settings.reg[0])
-        Q = axes.of(items if vectors else K)
+        products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
+        axes = make(items if vectors else products, settings.widths[0], weights).priced(settings.reg[0])
+        Q = axes.of(items if vectors else products)
         return _Encoder(LinearFactor(factorize(K), Q), axes, Q * axes.scale if wanted else None)
     scores = None
     if wanted:

@@ -17,9 +17,10 @@ from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import AXES, check_combination
 from rkhs.estimators.training import Training
 from rkhs.features import Nystroem, Storage
-from rkhs.kernels import Gaussian, Kernel, Linear, Matern, as_kernel
+from rkhs.kernels import Gaussian, Kernel, Linear, Matern, SparseRows, as_kernel
+from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
-from rkhs.models import FINE
+from rkhs.models import FINE, rebuilds_rows
 
 if TYPE_CHECKING:
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
@@ -87,6 +88,8 @@ class Settings:
         Of the reconstructions.
     linear_part : {"kernel", "free"}
         Whether encoder and decoder have linear parts that are free.
+    rows : bool
+        Whether the features are the rows of a sparse matrix, so that all is as with vectors.
     candidates : tuple of tuple of float
         Regularisers to choose among, the strongest first; empty: ``reg`` is known.
     weaker : tuple of tuple of float
@@ -110,6 +113,7 @@ class Settings:
     operators: tuple[np.ndarray | None, ...]
     loss: Loss
     linear_part: str
+    rows: bool = False
     candidates: tuple[tuple[float, ...], ...] = ()
     weaker: tuple[tuple[float, ...], ...] = ()
     choice_asked: bool = False
@@ -197,6 +201,8 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     """
     if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
         return estimator.storage
+    if hasattr(X, "tocsr"):  # landmarks do not rebuild the rows of a sparse matrix
+        return "dense"
     rows = as_rows(X) if streamed else X
     shape = getattr(rows, "shape", None)
     n = int(shape[0]) if shape else len(rows) if shape is None and hasattr(rows, "__len__") else 0
@@ -216,10 +222,11 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     return "dense"
 
 
-def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str) -> str:
+def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *, sparse: bool = False) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
-    ``storage`` is not "auto" any more. Finite features: where the solver and the engine are those that know of it.
+    ``storage`` is not "auto" any more. Finite features: where the solver and the engine are those that know of it, and
+    not of the rows of a ``sparse`` matrix.
     """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
@@ -228,7 +235,7 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str) ->
         and estimator.output_kernel is None
         and estimator.solver in ("lbfgs", "adam")
     )
-    at_hand = _at_hand(estimator, storage)
+    at_hand = _at_hand(estimator, storage) and not (sparse and isinstance(storage, Storage))
     return "free" if defaults and _one_plain_layer(estimator) and at_hand else "kernel"
 
 
@@ -272,7 +279,7 @@ def read_settings(
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
-    linear_part = resolve_linear_part(estimator, storage)
+    linear_part = resolve_linear_part(estimator, storage, sparse=kernel.row_width is not None)
     check_choice(estimator.solver, "solver", AXES["solver"])
     check_count(estimator.batch_size, "batch_size")
     check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
@@ -283,8 +290,9 @@ def read_settings(
     check_number(estimator.tol, "tol", at_least=0.0)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
     _check_noise(estimator.noise)
-    output_kernel = _output_kernel(estimator.output_kernel, kernel)
+    output_kernel = _output_kernel(estimator.output_kernel, kernel, own=own)
     features, refined = output_kernel is not None, bool(estimator.refine) and own
+    like_vectors = not features or rebuilds_rows(output_kernel)
     facts = {
         "input": kernel.domain,
         "outputs": _rebuilt(output_kernel, kernel),
@@ -298,9 +306,9 @@ def read_settings(
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
     plain = isinstance(storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
-    chosen = linear_part == "free" or (features and plain)
+    chosen = linear_part == "free" or (plain and not like_vectors)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
-    candidates = default_regs(estimator, widths, features=features, linear_part=linear_part, refined=refined)
+    candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
     asked = {one.name: asked[one.name] for one in fields(Settings) if one.name in asked}
     asked.update(
         kernel=kernel,
@@ -310,6 +318,7 @@ def read_settings(
         loss=_read_loss(estimator),
         linear_part=linear_part,
         constraint=_read_constraint(estimator.constraint, widths[0]),
+        rows=features and like_vectors,
     )
     return Settings(
         widths=widths,
@@ -349,11 +358,16 @@ def _rebuilt(output_kernel: Kernel | None, kernel: Kernel) -> str:
     return "other features" if output_kernel.domain == kernel.domain else "features of other items"
 
 
-def _output_kernel(given: Any, kernel: Kernel) -> Kernel | None:
+def _output_kernel(given: Any, kernel: Kernel, *, own: bool) -> Kernel | None:
+    """The kernel whose features are rebuilt; None: vectors. Rows of a sparse matrix are features of a linear kernel."""
+    width = kernel.row_width
+    if given is None and width is not None:
+        return SparseRows(Linear(), width) if own else None
     if given is None:
         return None if kernel.domain == "vectors" else kernel
     with naming("output_kernel"):
-        return kernel if isinstance(given, str) and given == "same" else as_kernel(given)
+        read = kernel if isinstance(given, str) and given == "same" else as_kernel(given)
+        return read if width is None else on_sparse_rows(read, width)
 
 
 def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel, ...]:

@@ -31,7 +31,7 @@ from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
 from rkhs.engines import Rows, as_rows
-from rkhs.estimators.given_matrices import new_matrix, read_diagonal, training_matrix
+from rkhs.estimators.given_matrices import new_matrix, on_rows_of, read_diagonal, read_sparse, training_matrix
 from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters, open_run
 from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
@@ -110,8 +110,9 @@ class KernelEstimator(BaseEstimator):
         return as_kernel(self.kernel)
 
     def _kernel_for(self, X: Any) -> Kernel:
-        """The kernel that the user asked for, on the grid of the curves if X holds such; not yet resolved."""
-        return on_grid(self._input_kernel(), X)
+        """The kernel that the user asked for, on the grid of curves or the sparse rows that X holds; not resolved."""
+        kernel = self._input_kernel()
+        return on_rows_of(X, kernel) if hasattr(X, "tocsr") else on_grid(kernel, X)
 
     @contextmanager
     def _running(self, *data: Any) -> Iterator[Run]:
@@ -133,6 +134,7 @@ class KernelEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
     def _read_training(
@@ -143,7 +145,13 @@ class KernelEstimator(BaseEstimator):
         ``storage`` is that of the fit; None: the parameter.
         """
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
-        self._check_columns(kernel.domain)
+        self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
+        if kernel.row_width is not None:
+            rows = self._check_sparse(X, reset=True, at_least=at_least)
+            self._input_dtype = rows.dtype
+            self._warn_of_columns(rows, kernel)
+            check_dense(type(self).__name__, parameters, (rows.shape[0], 0), self._matrices)
+            return kernel.read(rows)
         if kernel.domain == "objects":
             items = own(kernel.read(check_items(X, at_least=at_least)))
             self._forget_features()
@@ -177,6 +185,8 @@ class KernelEstimator(BaseEstimator):
         self.column_means_ = self.column_scales_ = None
         if getattr(self, "columns", "raw") == "scaled" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
+            if domain == "sparse":
+                what = "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler"
             raise InputError(f"columns='scaled' is for rows of numbers in memory; got {what}; use columns='raw'")
 
     def _scale_training(self, array: np.ndarray, kernel: Kernel | OperatorKernel) -> np.ndarray:
@@ -184,12 +194,18 @@ class KernelEstimator(BaseEstimator):
         if getattr(self, "columns", "raw") == "scaled":
             scaling = ColumnScaling.of(array)
             self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
-        elif all(one.rotation_invariant for one in _scalar_kernels(kernel)):
-            advice = "standardise the columns, or leave that one out"
-            if hasattr(self, "columns"):
-                advice = "pass columns='scaled' to standardise them all, or leave that one out"
-            warn_of_one_column(array, getattr(self, "feature_names_in_", None), advice)
+        else:
+            self._warn_of_columns(array, kernel)
         return self._scaled(array)
+
+    def _warn_of_columns(self, rows: Any, kernel: Kernel | OperatorKernel) -> None:
+        """Warn where the kernel sees one column alone."""
+        scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+        if all(one.rotation_invariant for one in scalar):
+            advice = "standardise the columns, or leave that one out"
+            if hasattr(self, "columns") and isinstance(rows, np.ndarray):
+                advice = "pass columns='scaled' to standardise them all, or leave that one out"
+            warn_of_one_column(rows, getattr(self, "feature_names_in_", None), advice)
 
     @property
     def _scaling(self) -> ColumnScaling | None:
@@ -210,6 +226,8 @@ class KernelEstimator(BaseEstimator):
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
         check_grid(self.kernel_, X)
+        if self.kernel_.row_width is not None:
+            return self.kernel_.read(self._check_sparse(X, reset=False))
         if self.kernel_.domain == "objects":
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)
@@ -249,6 +267,12 @@ class KernelEstimator(BaseEstimator):
         self._check_size(array, "X")
         return self._check_spread(array, "X") if reset else array
 
+    def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
+        """Rows of a sparse matrix, or of an array that is read as one."""
+        rows = read_sparse(self, X, reset=reset, at_least=at_least)
+        self._check_size(rows, "X")
+        return self._check_spread(rows, "X") if reset else rows
+
     def _check_size(self, array: np.ndarray, name: str) -> np.ndarray:
         """Refuse values whose squares are not finite in the dtype of the computation."""
         largest = float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max)
@@ -262,7 +286,7 @@ class KernelEstimator(BaseEstimator):
     def _check_spread(self, array: np.ndarray, name: str) -> np.ndarray:
         """Refuse columns that all vary so little that the squares of differences lose their digits."""
         least = 1e3 * float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).tiny) ** 0.5
-        spread = float(np.ptp(array, axis=0).max()) if array.size else 0.0
+        spread = float((array.max(axis=0) - array.min(axis=0)).max()) if array.size else 0.0
         if 0.0 < spread < least:
             raise InputError(
                 f"{name} must vary by more than {least:.0e}, or not at all; got a largest spread of {spread:.1e} in a "
@@ -395,7 +419,3 @@ class KernelEstimator(BaseEstimator):
         self.history_ = list(solution.history)
         if not solution.converged:
             warnings.warn(f"{type(self).__name__}: {solution.reason.value}", ConvergenceWarning, stacklevel=3)
-
-
-def _scalar_kernels(kernel: Kernel | OperatorKernel) -> list[Kernel]:
-    return [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]

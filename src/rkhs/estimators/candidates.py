@@ -10,9 +10,10 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import check_items, to_tensor
+from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_choice, check_count, check_methods
 from rkhs._core.errors import InputError
+from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.tiles import tile_rows, tiles
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _read_candidates(model: KernelEstimator, candidates: Items) -> Any:
     if kernel.domain == "gram":
         return model._check_rows(candidates)
     if kernel.domain == "objects":
-        return kernel.read(check_items(candidates, "candidates"))
+        return read_items(kernel, candidates, "candidates")
     return model._read_beside(candidates, "candidates", int(np.asarray(model.n_features_in_)))
 
 

@@ -250,7 +250,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : ignored
 
         Returns
@@ -263,7 +263,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
             For parameters out of range, too few items for the components, and data that cannot be used.
         """
         self._check_parameters()
-        settings, kernel = read_settings(self.get_params(deep=False)), self._input_kernel()
+        settings, kernel = read_settings(self.get_params(deep=False)), self._kernel_for(X)
         with self._running() as run:
             training = self._training(X, kernel)
             announce_layers(run, settings.storage, len(training), sum(settings.widths))

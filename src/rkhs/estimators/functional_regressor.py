@@ -225,6 +225,11 @@ class FunctionalKernelRegressor(DualRegressor):
             warnings.warn(OutlierWarning(_left_out_sentence(left_out, len(weights))), stacklevel=2)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
     def _candidates(self, X: Any) -> list[Kernel | None]:
         """Kernels to choose among; None: the one that was given."""
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):

@@ -1,31 +1,90 @@
-"""What users give in place of a matrix: several Gram matrices of the same items, and molecules for kernels of bits."""
+"""What users give in place of a matrix: several Gram matrices, molecules for kernels of bits, sparse matrices."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, to_tensor
 from rkhs._core.checks import real_array
 from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
-from rkhs.kernels import Kernel, MinMax, Precomputed, Tanimoto, view_weights
+from rkhs._core.ownership import own
+from rkhs._core.sparse import compressed
+from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
+from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.objects.molecules import fingerprint_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from rdkit.Chem import Mol
+    from sklearn.base import BaseEstimator
 
     from rkhs.estimators.arguments import Items
-    from rkhs.kernels import OperatorKernel
 
-__all__ = ["has_views", "new_matrix", "read_diagonal", "training_matrix"]
+__all__ = [
+    "has_views",
+    "new_matrix",
+    "on_rows_of",
+    "read_diagonal",
+    "read_items",
+    "read_sparse",
+    "training_matrix",
+]
+
+K = TypeVar("K", Kernel, OperatorKernel)
 
 _RADIUS, _BITS = 2, 2048
 _NAMED = 5
+
+
+def on_rows_of(X: Any, kernel: K) -> K:
+    """The kernel on the rows of a sparse matrix, where X is one; see :class:`~rkhs.kernels.SparseRows`."""
+    if not is_sparse(X):
+        return kernel
+    width = X.shape[-1]
+    if isinstance(kernel, Kernel):
+        return on_sparse_rows(kernel, width)
+    terms = tuple(Separable(on_sparse_rows(term.kernel, width), term.operator) for term in kernel.pairs)
+    return terms[0] if isinstance(kernel, Separable) else OperatorSum(terms)
+
+
+def read_items(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
+    """Items that are no vectors in the form that a kernel reads, in memory of their own."""
+    return kernel.read(X) if is_sparse(X) else own(kernel.read(check_items(X, name)))
+
+
+def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int = 1) -> scipy.sparse.csr_array:
+    """Rows of a sparse matrix, or of an array, checked as those of an array are, in memory of their own.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : sparse matrix or array of shape (n, d)
+    reset : bool
+        Whether to remember the columns (in fit), or to compare them.
+    at_least : int, default=1
+        Number of rows.
+
+    Returns
+    -------
+    csr_array of shape (n, d)
+
+    Raises
+    ------
+    InputError
+        See :func:`~rkhs._core.sparse.compressed`; scikit-learn's errors for numbers of rows and columns.
+    """
+    if not is_sparse(X):
+        return scipy.sparse.csr_array(read_rows(estimator, X, reset=reset, ensure_min_samples=at_least))
+    made = compressed(X)
+    options: dict[str, Any] = {"accept_sparse": "csr", "dtype": made.dtype, "ensure_min_samples": at_least}
+    return validate_data(estimator, made, reset=reset, **options)
 
 
 def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:

@@ -92,7 +92,7 @@ class GramTransformer(FittedKernel, KernelEstimator):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : ignored
 
         Returns

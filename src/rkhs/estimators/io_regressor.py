@@ -167,7 +167,7 @@ class InputOutputKernelRegressor(KernelMachine):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array (n,) or (n, q), Gram matrix (n, n), or list of n objects
             Outputs in the form that ``output_kernel`` reads.
         sample_weight : array of shape (n,), optional
@@ -179,7 +179,7 @@ class InputOutputKernelRegressor(KernelMachine):
         """
         self._check_parameters()
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
-        kernel, loss = read_operator_kernel(self.kernel, self.operator), as_loss(self.loss)
+        kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
         weights = training.weights
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from rkhs._core.arrays import check_items, to_tensor
+from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
-from rkhs._core.ownership import own
 from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import FitFunction
 from rkhs.estimators.autoencoder_fit import fit_dense
@@ -25,6 +24,7 @@ from rkhs.estimators.autoencoder_settings import (
     resolve_storage,
 )
 from rkhs.estimators.autoencoder_streams import fit_any_rows
+from rkhs.estimators.given_matrices import on_rows_of, read_items
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel
@@ -70,8 +70,8 @@ class KernelAutoencoder(BaseAutoencoder):
         0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()`` for two layers and ``Matern(1.5, 2**-0.5) + 0.1 Linear()`` for more.
         Bandwidths must be numbers.
     output_kernel : None, "same", str or Kernel, default=None
-        What is rebuilt. None: the vectors (for Gram and object inputs: the features of ``kernel``). A kernel: its
-        features ``phi(x)``; ``"same"`` means those of ``kernel``.
+        What is rebuilt. None: the vectors, rows of a sparse matrix among them (for Gram and object inputs: the features
+        of ``kernel``). A kernel: its features ``phi(x)``; ``"same"`` means those of ``kernel``.
     linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
@@ -325,7 +325,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : ignored
         targets : same kind as X, optional
             What to rebuild in place of ``X``, row by row: clean versions of noisy inputs, or any vectors (n, q). For
@@ -358,7 +358,9 @@ class KernelAutoencoder(BaseAutoencoder):
         streamed, own = is_stream(X), targets is None
         storage = resolve_storage(self, X, own=own, streamed=streamed)
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            kernel = default_kernel(resolve_linear_part(self, storage))
+            sparse = hasattr(X, "tocsr")
+            kernel = default_kernel(resolve_linear_part(self, storage, sparse=sparse))
+            kernel = on_rows_of(X, kernel) if sparse else kernel
         else:
             kernel = self._kernel_for(X)
         return read_settings(self, kernel, storage, own=own, streamed=streamed)
@@ -392,7 +394,7 @@ class KernelAutoencoder(BaseAutoencoder):
                 "columns='raw'"
             )
         if output is not None and output.domain == "objects":
-            read: Any = own(output.read(check_items(targets, "targets")))
+            read: Any = read_items(output, targets, "targets")
         else:
             read = self._read_matrix(targets, "targets", shape="(n, {q})")
             if output is not None and output.domain == "gram":

@@ -157,7 +157,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : ignored
         targets : same kind as X, optional
         sample_weight : array of shape (n,), optional

@@ -232,7 +232,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
             The anchors.
         y : array of shape (n,), optional
             Labels, read only with ``pairs="class"``.
@@ -245,7 +245,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         self
         """
         self._check_parameters()
-        kernel, n = self._input_kernel(), self.n_components
+        kernel, n = self._kernel_for(X), self.n_components
         with self._running() as run:
             training = self._training(X, kernel)
             builder = PairBuilder(training.items, kernel.domain, int(check_seed(self.random_state).randint(2**31)))

@@ -220,7 +220,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
             With landmarks or random features also a memory map, or rows opened by :func:`rkhs.engines.as_rows`.
         y : ignored
         sample_weight : array of shape (n,), optional

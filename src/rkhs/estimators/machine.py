@@ -164,7 +164,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
         sample_weight : array of shape (n,), optional
             Not negative; the loss is the weighted mean.
@@ -191,7 +191,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
         regs : sequence of float, optional
             Default: ``reg``.

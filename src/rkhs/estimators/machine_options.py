@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
+from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss
@@ -38,7 +39,7 @@ _SOLVERS: dict[str, type[GapSolver]] = {
 }
 
 
-def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None) -> OperatorKernel:
+def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
     """The operator-valued kernel that a user's two arguments mean.
 
     Parameters
@@ -46,6 +47,8 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None)
     kernel : str, Kernel, callable, OperatorKernel, or sequence of pairs (kernel, operator)
     operator : None, "covariance" or array of shape (q, q)
         For one scalar kernel only.
+    X : items, optional
+        What it is for: the kernel of a sparse matrix reads its rows as they are.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None)
                 f"operator must be None (the identity), 'covariance' or a positive semi-definite matrix; "
                 f"got {term.operator!r}"
             )
-    return read
+    return on_rows_of(X, read)
 
 
 def operators_in_coordinates(

@@ -169,7 +169,7 @@ class OperatorKernelRegressor(DualRegressor):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
             With several outputs, NaN marks a target that is not known (see Notes).
         sample_weight : array of shape (n,), optional
@@ -180,7 +180,7 @@ class OperatorKernelRegressor(DualRegressor):
         self
         """
         self._check_parameters()
-        kernel, options = read_operator_kernel(self.kernel, self.operator), self._read_options()
+        kernel, options = read_operator_kernel(self.kernel, self.operator, X), self._read_options()
         features = self.storage if isinstance(self.storage, Storage) else None
         with self._running() as run:
             training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=features is not None)
@@ -202,7 +202,7 @@ class OperatorKernelRegressor(DualRegressor):
         check_combination("OperatorKernelRegressor", self.get_params(deep=False), operators=operators)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
-        kernel = read_operator_kernel(self.kernel, self.operator)
+        kernel = read_operator_kernel(self.kernel, self.operator, X)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
         if bool(training.goal.isnan().any()):
             raise InputError("y must have no gaps (NaN) for a path; fit one setting, or use OperatorKernelRegressorCV")

@@ -168,7 +168,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : array of shape (n,) or (n, q)
         sample_weight : array of shape (n,), optional
             Weighs both the loss and the held-out errors.
@@ -180,7 +180,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("squared", "norm"))
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
-        kernels = self._kernels()
+        given = self._kernels()
+        kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         items, Y, weights = training.items, training.goal, training.weights
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
@@ -205,7 +206,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self.at_edge_ |= open_ends(mean[:, r, j], spread, "gamma", ("first", "last"))
         warn_of_edges(self)
         self.best_score_ = -float(mean[g, r, j])
-        self._chosen_kernel = kernels[g]
+        self._chosen_kernel = given[g]
         final = self._chosen(chosen)
         with warnings.catch_warnings():  # said once already, for the same matrix
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):

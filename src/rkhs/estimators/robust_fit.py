@@ -100,7 +100,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     ----------
     model : KernelAutoencoder
         Not changed. One hidden layer, the squared loss, dense storage, no constraint, noise or operators.
-    X : array (n, d), Gram matrix (n, n), or list of n objects
+    X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
     trim : float, default=4
         An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
     max_rounds : int, default=20

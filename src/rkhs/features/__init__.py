@@ -9,6 +9,7 @@ from rkhs.features.nystroem import LandmarkMap, Nystroem
 from rkhs.features.random_features import RandomFeatures
 from rkhs.features.sampling import leverage_scores, sample_landmarks
 from rkhs.features.sketch import MinHashMap
+from rkhs.features.sparse import SparseMap
 from rkhs.features.whole import WholeMap
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MinHashMap",
     "Nystroem",
     "RandomFeatures",
+    "SparseMap",
     "Storage",
     "WholeMap",
     "leverage_scores",

@@ -9,16 +9,18 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import torch
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
-from rkhs._core.arrays import give_back, read_rows, tensor_like, to_tensor
+from rkhs._core.arrays import give_back, is_sparse, read_rows, tensor_like, to_tensor
 from rkhs._core.checks import check_count, check_gram, check_seed
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import own
+from rkhs._core.sparse import compressed
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.registry import as_kernel, reads_gram
 
 __all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap"]
@@ -274,6 +276,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -286,7 +289,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
 
         Parameters
         ----------
-        X : array (n, d), Gram matrix (n, n), or list of n objects
+        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
         y : ignored
 
         Returns
@@ -295,13 +298,15 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         """
         self.check()
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        if is_sparse(X):
+            kernel = on_sparse_rows(kernel, X.shape[-1])
         items = self._read(X, kernel, reset=True)
         check_room(self, items)
         rng = check_seed(self.random_state)
         rows = sample_rows(len(items), self.sample_size(len(items)), rng)
         if kernel.domain != "gram":
             items = pick(items, rows)
-        self.kernel_ = kernel.resolve(thinned(items) if kernel.domain == "vectors" else items)
+        self.kernel_ = resolve_thinned(kernel, items, None)
         self.map_ = self.build(self.kernel_, items, rng)
         return self
 
@@ -328,8 +333,14 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
 
     def _read(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         """Data in the form that the kernel reads, in float64."""
+        if kernel.row_width is not None and is_sparse(X):
+            X = compressed(X)
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=X.dtype)
+        elif kernel.row_width is not None:
+            X = read_rows(self, X, reset=reset)
         if kernel.domain == "objects":
-            self._input_dtype = np.dtype(np.float64)
+            if reset:
+                self._input_dtype = X.dtype if kernel.row_width is not None else np.dtype(np.float64)
             return own(kernel.read(X))
         array = read_rows(self, X, reset=reset)
         if reset:
@@ -355,11 +366,11 @@ def thinned(items: Tensor, count: int = _RESOLVE) -> Tensor:
 
 def resolve_thinned(kernel: Kernel, items: Any, weights: Tensor | None) -> Kernel:
     """Turn data-dependent parameters into numbers, on 3000 rows at most: a median takes all pairs."""
-    if kernel.domain != "vectors":
+    if kernel.domain != "vectors" and kernel.row_width is None:
         return kernel.resolve(items, weights)
     kept = thinned(torch.arange(len(items)))
     if len(kept) < len(items):
-        items = items[kept]
+        items = pick(items, kept.numpy())
         weights = None if weights is None else weights[kept] / weights[kept].sum()
     return kernel.resolve(items, weights)
 

@@ -64,9 +64,12 @@ class FourierMap(FeatureMap):
 
     def raw(self, items: Tensor) -> Tensor:
         """Cosines, then sines."""
-        m = len(self.frequencies)
-        out = items.new_empty(len(items), 2 * m)
-        phase = items @ tensor_like(self.frequencies, items).mT
+        return self.of_products(items @ tensor_like(self.frequencies, items).mT)
+
+    def of_products(self, phase: Tensor) -> Tensor:
+        """The features from inner products with the frequencies, shape (k, m)."""
+        m = phase.shape[1]
+        out = phase.new_empty(len(phase), 2 * m)
         torch.cos(phase, out=out[:, :m])
         torch.sin(phase, out=out[:, m:])
         return out.mul_(m**-0.5)
@@ -107,6 +110,9 @@ class ArcCosineMap(FeatureMap):
     def raw(self, items: Tensor) -> Tensor:
         """Outputs of the units."""
         A = torch.cat([items, items.new_ones(len(items), 1)], 1) if self.bias else items
-        U = A @ tensor_like(self.layer, items).mT
-        opened = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(items.dtype)
+        return self.of_products(A @ tensor_like(self.layer, items).mT)
+
+    def of_products(self, U: Tensor) -> Tensor:
+        """The features from inner products with the layer, shape (k, m), which are overwritten."""
+        opened = U.clamp_min_(0.0) if self.order == 1 else (U > 0.0).to(U.dtype)
         return opened.mul_((2.0 / len(self.layer)) ** 0.5)

@@ -7,10 +7,24 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.checks import check_flag
+from rkhs._core.memory import Estimate, check_memory
 from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
 from rkhs.features.fourier import ArcCosineMap, FourierMap, directions
 from rkhs.features.sketch import MinHashMap
-from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, Matern, MinMax, Scaled, Sum, Tanimoto
+from rkhs.features.sparse import SparseMap
+from rkhs.kernels import (
+    ArcCosine,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    MinMax,
+    Scaled,
+    SparseRows,
+    Sum,
+    Tanimoto,
+)
 
 __all__ = ["RandomFeatures"]
 
@@ -28,7 +42,7 @@ class RandomFeatures(Features):
         Number of features, at least 2 a term; an odd one is rounded up for Fourier features, which come in pairs.
     orthogonal : bool, default=True
         Orthogonal directions within each group of as many as there are columns: the same mean, less variance. Of no
-        effect on the L1 Laplacian kernel and on sketches.
+        effect on the L1 Laplacian kernel, on sketches, and on rows of sparse matrices.
     kernel : str, Kernel or None, default=None
         Of the transformer; None: ``"gaussian"``. As a ``storage`` it stays None: the estimator has a kernel.
     random_state : int, RandomState or None, default=0
@@ -99,15 +113,31 @@ class RandomFeatures(Features):
         InputError
             For a kernel without random features.
         """
-        if kernel.domain != "vectors":
+        if kernel.domain != "vectors" and kernel.row_width is None:
             raise no_random_features(kernel)
         terms = _terms(kernel, 1.0)
         random = sum(not isinstance(term, Linear) for term, _ in terms)
         each = max(2, self.m // max(random, 1))
-        maps = tuple(self._draw(term, each, items.shape[1], rng) for term, _ in terms)
+        if kernel.row_width is None:
+            maps = tuple(self._draw(term, each, items.shape[1], rng) for term, _ in terms)
+        else:
+            maps = tuple(self._draw_sparse(term, each, rng) for term, _ in terms)
         if len(maps) == 1 and terms[0][1] == 1.0:
             return maps[0]
         return ConcatenatedMap(maps, tuple(weight**0.5 for _, weight in terms))
+
+    def _draw_sparse(self, kernel: Kernel, m: int, rng: np.random.RandomState) -> FeatureMap:
+        """Features of rows of a sparse matrix; as there are many columns, directions are nearly orthogonal anyway."""
+        if not isinstance(kernel, SparseRows):
+            raise no_random_features(kernel)
+        if isinstance(kernel.base, Linear):
+            raise no_random_features(kernel, ", whose features are the columns themselves, written out")
+        d = kernel.width
+        what = f"RandomFeatures with m={self.m} on {d} columns"
+        advice = "Use a smaller m, or Nystroem, whose landmarks are sparse"
+        check_memory(Estimate(what, 24 * m * d, "directions"), advice)
+        plain = RandomFeatures(self.m, orthogonal=False)
+        return SparseMap(plain._draw(kernel.base, m, d, rng), d)  # type: ignore[arg-type]
 
     def _draw(self, kernel: Kernel, m: int, d: int, rng: np.random.RandomState) -> FeatureMap:
         if isinstance(kernel, Linear):

@@ -59,26 +59,30 @@ class MinHashMap(FeatureMap):
     def raw(self, items: Tensor) -> Tensor:
         """Signs over the root of their number."""
         X = items.cpu().numpy()
-        if self.binary and not bool(np.isin(X, (0.0, 1.0)).all()):
+        rows, columns = np.nonzero(X)
+        return self.of_entries(rows, columns, X[rows, columns], len(X)).to(items)
+
+    def of_entries(self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n: int) -> Tensor:
+        """The same for n rows of which these are the entries that are not zero, row by row."""
+        if self.binary and not bool((values == 1.0).all()):
             raise InputError(
                 "random features of Tanimoto need rows of 0 and 1; got other numbers. Use MinMax, or Nystroem"
             )
-        if (X < 0.0).any():
+        if not bool((values > 0.0).all()):
             raise InputError("random features of MinMax need numbers >= 0; got a negative one. Shift the columns")
-        rows, columns = np.nonzero(X)
-        logs = np.log(X[rows, columns])
+        logs = np.log(values)
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         owners = rows[starts]
-        out = np.empty((len(X), self.m))
+        out = np.empty((n, self.m))
         for first in range(0, self.m, _HASHES):
             hashes = np.arange(first, min(first + _HASHES, self.m))
             column, level = self._samples(hashes, columns, logs, starts)
             # An item of zeros has no sample: it shares an imaginary column with its like.
-            chosen = np.full((len(hashes), len(X)), self.columns, dtype=np.int64)
-            levels = np.zeros((len(hashes), len(X)), dtype=np.int64)
+            chosen = np.full((len(hashes), n), self.columns, dtype=np.int64)
+            levels = np.zeros((len(hashes), n), dtype=np.int64)
             chosen[:, owners], levels[:, owners] = column, level
             out[:, hashes] = self._signs(hashes[:, None], chosen, levels).T
-        return torch.from_numpy(out * self.m**-0.5).to(items)
+        return torch.from_numpy(out * self.m**-0.5)
 
     def _samples(
         self, hashes: np.ndarray, columns: np.ndarray, logs: np.ndarray, starts: np.ndarray

@@ -10,6 +10,7 @@ from rkhs.kernels.bridges.gaussian_process import SklearnKernel
 from rkhs.kernels.combined.alignment import alignment, alignment_weights, view_weights
 from rkhs.kernels.combined.derived import Centered, GaussianOf, Normalized
 from rkhs.kernels.combined.scaled_inputs import ScaledInputs
+from rkhs.kernels.combined.sparse_rows import SparseRows
 from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
 from rkhs.kernels.combined.views import OnColumns, Views
 from rkhs.kernels.objects.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
@@ -71,6 +72,7 @@ __all__ = [
     "ShiftInvariant",
     "ShortestPath",
     "SklearnKernel",
+    "SparseRows",
     "Spectrum",
     "Stationary",
     "Sum",

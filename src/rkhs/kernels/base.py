@@ -78,6 +78,9 @@ class Kernel(Configurable):
         """Whether the kernel is positive semi-definite by construction, so that no Gram matrix needs a check."""
         return True
 
+    row_width: int | None = None
+    """Number of columns where the items are rows of a sparse matrix; None for all other items."""
+
     def __call__(self, X: Any, Y: Any = None) -> Any:
         """Gram matrix ``k(x_i, y_j)``, shape (n, m).
 
@@ -299,6 +302,9 @@ class Composite(Kernel):
     Scholkopf and Smola (2002), section 13.1.
     """
 
+    of_values: ClassVar[bool] = False
+    """Whether it is computed from values of its parts alone, so that it is there for whatever they read."""
+
     @property
     @abstractmethod
     def parts(self) -> tuple[Kernel, ...]:
@@ -328,6 +334,11 @@ class Composite(Kernel):
     def known_psd(self) -> bool:
         """Whether all parts are."""
         return all(part.known_psd for part in self.parts)
+
+    @property
+    def row_width(self) -> int | None:  # type: ignore[override]
+        """As the parts."""
+        return self.parts[0].row_width
 
     def read(self, X: Any) -> Any:
         """As the first part reads it; parts that read different data are refused."""

@@ -44,6 +44,11 @@ class OperatorKernel(Configurable):
             )
         return domains.pop()
 
+    @property
+    def row_width(self) -> int | None:
+        """As the scalar kernels: number of columns of the rows of sparse matrices, None for other items."""
+        return self.pairs[0].kernel.row_width
+
     def read(self, X: Any) -> Any:
         """As the scalar kernels read it."""
         assert self.domain

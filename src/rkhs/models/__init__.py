@@ -1,6 +1,6 @@
 """Fitted things as values: frozen objects of arrays that encode, decode, rank and measure, and know no scikit-learn."""
 
-from rkhs.models.autoencoder import AutoencoderModel, Compared
+from rkhs.models.autoencoder import AutoencoderModel, Compared, rebuilds_rows
 from rkhs.models.code_metric import code_map
 from rkhs.models.components import ComponentsModel, RobustFacts
 from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
@@ -37,4 +37,5 @@ __all__ = [
     "code_map",
     "left_out_facts",
     "path_values",
+    "rebuilds_rows",
 ]

@@ -15,15 +15,26 @@ from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import factorize
+from rkhs._core.sparse import from_items
 from rkhs.constraints import Constraint
 from rkhs.features import FeatureMap, WholeMap
-from rkhs.kernels.base import Kernel
+from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
 
-__all__ = ["AutoencoderModel", "Compared"]
+__all__ = ["AutoencoderModel", "Compared", "rebuilds_rows"]
+
+
+def rebuilds_rows(output_kernel: Kernel | None) -> bool:
+    """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are.
+
+    Parameters
+    ----------
+    output_kernel : Kernel or None
+    """
+    return isinstance(output_kernel, SparseRows) and output_kernel.base == Linear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +149,19 @@ class AutoencoderModel:
         return self.layers[-1]
 
     def rows(self, items: Items, raw: Tensor) -> Tensor:
-        """What the free linear part reads: vectors, or kernel values with the training items."""
-        return items if self.kernel.domain == "vectors" and isinstance(items, Tensor) else raw
+        """What the free linear part reads: vectors, inner products of sparse rows, or kernel values, with all items."""
+        if self.kernel.domain == "vectors" and isinstance(items, Tensor):
+            return items
+        return self.own_rows(items, raw) if self.rebuilds_rows else raw
+
+    @property
+    def rebuilds_rows(self) -> bool:
+        """Whether rows of a sparse matrix are rebuilt, as features of a linear kernel."""
+        return rebuilds_rows(self.rebuilt.kernel) and self.map.whole and self.rebuilt.own
+
+    def rows_of(self, weights: Tensor) -> Tensor:
+        """Rows of the columns of the training matrix with these weights (m, n) on its rows."""
+        return torch.from_numpy(weights.cpu().numpy() @ from_items(self.map.kept, self.kernel.row_width or 0))
 
     def encode(
         self, items: Items, raw: Tensor, *, onto: Constraint | None = None, refine: tuple[int, float] | None = None

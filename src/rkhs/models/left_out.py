@@ -65,7 +65,7 @@ def left_out_facts(
     if K is not None:
         said = K @ a
         if model.linear is not None:
-            rows = model.map.support(K) if model.kernel.domain == "vectors" else K
+            rows = model.rows(model.map.support(K), K) if model.map.kept is not None else K
             Q = model.linear.coordinates(rows)
             K1, said = K + Q @ Q.mT, said + Q @ tensor_like(model.linear.coefficients, Z)
         miss = torch.linalg.vector_norm(said - Z)

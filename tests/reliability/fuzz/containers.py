@@ -260,7 +260,7 @@ def refused(case: Case, X: np.ndarray) -> tuple[str, Any]:
             "three axes": lambda: X[None, :, None] if X.ndim == 1 else X[None],
             "no axis": lambda: np.float64(1.0),
             "no rows": lambda: X[:0],
-            "sparse": lambda: scipy.sparse.csr_array(np.atleast_2d(X) if X.ndim < 3 else X[0]),
+            "sparse": lambda: scipy.sparse.csr_array((np.atleast_2d(X) if X.ndim < 3 else X[0]) * 1j),
             "sparse tensor": lambda: torch.eye(max(n, 2)).to_sparse(),
             "frame of texts": lambda: pd.DataFrame({"c0": ["a"] * n}),
             "frame of dates": lambda: pd.DataFrame({"c0": [datetime.datetime(2020, 1, 1)] * n}),

@@ -22,7 +22,8 @@ RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability Learn
 Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction
 CodeComparison HeadScore Sizes"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
-MinHashMap WholeMap OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table read_fasta
+MinHashMap SparseMap WholeMap OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table
+read_fasta
 read_graphs read_items read_mixed read_series read_strings"""
 LEFT_OUT = {
     **dict.fromkeys(ABSTRACT.split(), "an abstract class: its subclasses are fuzzed"),

@@ -21,6 +21,7 @@ __all__ = ["Centered", "GaussianOf", "Normalized"]
 
 
 class _Derived(Composite):
+    of_values = True
     base: Kernel
 
     @property

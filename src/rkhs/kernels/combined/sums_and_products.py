@@ -21,6 +21,8 @@ __all__ = ["Product", "Scaled", "Sum"]
 
 
 class _Many(Composite):
+    of_values = True
+
     def __init__(self, terms: tuple[Kernel, ...]) -> None:
         self.terms = terms
 
@@ -205,6 +207,8 @@ class Scaled(Composite):
     >>> (0.5 * Linear())([[2.0]], [[3.0]])
     array([[3.]])
     """
+
+    of_values = True
 
     def __init__(self, base: Kernel, scale: float) -> None:
         self.base = base

@@ -52,6 +52,11 @@ class Tanimoto(VectorKernel):
         R = torch.where(D > 0.0, D.reciprocal(), 0.0)
         return P.mul_(R), R
 
+    def from_products(self, P: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from inner products ``P`` of shape (n, m), which are overwritten, and squared norms ``a``, ``b``."""
+        D = (a[:, None] + b).sub_(P)
+        return torch.where(D > 0.0, P.div_(D), 1.0)
+
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         packed = jaccard(X, Y, bits_only=True)
         if packed is not None:
@@ -161,18 +166,20 @@ class MinMax(VectorKernel):
         if packed is not None:
             return packed
         B = X if Y is None else Y
-        K = torch.cdist(X, B, p=1.0)
-        a, b = X.sum(1), B.sum(1)
-        for start in range(0, X.shape[0], _ROWS):
-            part = K[start : start + _ROWS]
+        K = self.from_distances(torch.cdist(X, B, p=1.0), X.sum(1), B.sum(1))
+        return K.fill_diagonal_(1.0) if Y is None else K
+
+    @staticmethod
+    def from_distances(D: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from L1 distances ``D`` of shape (n, m), which are overwritten, and sums of rows ``a`` and ``b``."""
+        for start in range(0, len(D), _ROWS):
+            part = D[start : start + _ROWS]
             total = a[start : start + _ROWS, None] + b
             top = (total - part).clamp_min_(0.0)
             part.add_(total)
             top[part == 0.0] = part[part == 0.0] = 1.0
             torch.div(top, part, out=part)
-        if Y is None:
-            K.fill_diagonal_(1.0)
-        return K
+        return D
 
     def _diag(self, X: Tensor) -> Tensor:
         self._check(X)

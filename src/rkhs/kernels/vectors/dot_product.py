@@ -50,6 +50,10 @@ class DotProduct(VectorKernel):
     def _slope(self, P: Tensor) -> Tensor:
         """``f'`` at the inner products ``P``; may overwrite them."""
 
+    def from_products(self, P: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from inner products ``P`` of shape (n, m), which are overwritten, and squared norms ``a``, ``b``."""
+        return self._value(P)
+
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self._value(X @ (X if Y is None else Y).mT)
 

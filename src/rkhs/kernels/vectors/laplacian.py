@@ -80,6 +80,10 @@ class Laplacian(RadialDistance):
             return super()._gram(X, Y)
         return torch.cdist(X, X if Y is None else Y, p=1.0).mul_(-self._gamma * LOG2E).exp2_()
 
+    def from_distances(self, D: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from squared distances ``D`` of shape (n, m), or L1 distances, which are overwritten."""
+        return self._profile_at(D) if self.norm == "l1" else super().from_distances(D, a, b)
+
     def _profile_at(self, r: Tensor) -> Tensor:
         return r.mul_(-self._gamma * LOG2E).exp2_()
 

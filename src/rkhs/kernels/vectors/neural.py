@@ -32,6 +32,14 @@ def _kappa_0(u: Tensor) -> Tensor:
     return torch.acos(u).mul_(-1.0 / math.pi).add_(1.0)
 
 
+def _at_the_edge(u: Tensor) -> Tensor:
+    """Cosines in place: arccos turns one rounding near 1 into its root, and points that coincide must give 1 itself."""
+    edge = 1.0 - 8.0 * torch.finfo(u.dtype).eps
+    u[u >= edge] = 1.0
+    u[u <= -edge] = -1.0
+    return u
+
+
 def _sine(u: Tensor) -> Tensor:
     return (1.0 - u).mul_(1.0 + u).clamp_min_(0.0).sqrt_()
 
@@ -78,12 +86,7 @@ class _Angular(VectorKernel):
 
     @staticmethod
     def _cosines(A: Tensor, B: Tensor) -> Tensor:
-        u = A @ B.mT
-        # arccos turns one rounding of u near 1 into its square root: points that coincide must give 1 itself.
-        edge = 1.0 - 8.0 * torch.finfo(u.dtype).eps
-        u[u >= edge] = 1.0
-        u[u <= -edge] = -1.0
-        return u
+        return _at_the_edge(A @ B.mT)
 
     def _size(self, norms: Tensor) -> Tensor:
         return norms if self._homogeneous else (norms > 0.0).to(norms.dtype)
@@ -98,6 +101,14 @@ class _Angular(VectorKernel):
         for rows in _blocks(A.shape[0]):
             K[rows] = self._profile(self._cosines(A[rows], B)).mul_(sizes)
         return K.mul_(self._size(a)[:, None])
+
+    def from_products(self, P: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from inner products ``P`` of shape (n, m), which are overwritten, and squared norms ``a``, ``b``."""
+        extra = 1.0 if self.bias else 0.0
+        left, right = (a + extra).sqrt(), (b + extra).sqrt()
+        sizes = torch.outer(left, right)
+        u = _at_the_edge(torch.where(sizes > 0.0, P.add_(extra).div_(sizes), 0.0))
+        return self._profile(u).mul_(self._size(right)).mul_(self._size(left)[:, None])
 
     def _symmetric(self, A: Tensor, sizes: Tensor) -> Tensor:
         """Upper blocks only, mirrored: half the transcendental work, and exactly symmetric."""

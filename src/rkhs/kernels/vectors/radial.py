@@ -87,6 +87,10 @@ class Radial(Stationary):
         """Itself."""
         return self
 
+    def from_distances(self, D: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Values from squared distances ``D`` of shape (n, m), which are overwritten."""
+        return self._profile(D)
+
     def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
         """Both; may overwrite ``D``."""
         return self._profile(D.clone()), self._slope(D.clone())

@@ -20,7 +20,7 @@ from rkhs.kernels.vectors.medians import median_bandwidth, middle_squared_distan
 __all__ = ["Stationary"]
 
 
-def _read_rule(given: str, name: str) -> tuple[float, str]:
+def read_rule(given: str, name: str) -> tuple[float, str]:
     """Factor and rule of a bandwidth such as ``"median"`` or ``"4*median"``."""
     factor, star, rule = given.rpartition("*")
     try:
@@ -78,7 +78,7 @@ class Stationary(VectorKernel):
         name = f"{type(self).__name__}.gamma"
         gamma = self.gamma
         if isinstance(gamma, str):
-            factor, rule = _read_rule(gamma, name)
+            factor, rule = read_rule(gamma, name)
             gamma = factor * self._bandwidth(rule, X, weights)
         else:
             check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))

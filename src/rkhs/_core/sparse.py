@@ -1,0 +1,75 @@
+"""Sparse matrices at the border: every format and index type becomes one compressed form of the library's own."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse
+
+from rkhs._core.errors import InputError
+
+__all__ = ["SparseItem", "compressed", "from_items", "to_items"]
+
+SparseItem: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""A row of a sparse matrix: the places of its entries, ascending, of dtype int32, and their values, of float64."""
+
+_WIDEST = 2**31 - 1
+
+
+def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray, name: str = "X") -> scipy.sparse.csr_array:
+    """A sparse matrix of any format as compressed rows in memory of their own.
+
+    Places ascend, entries that stand twice are added up, and zeros that were written down are left out.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of scipy of shape (n, d)
+    name : str, default="X"
+        The argument, for messages.
+
+    Returns
+    -------
+    csr_array of shape (n, d)
+        Of float32 if ``X`` is, else of float64.
+
+    Raises
+    ------
+    InputError
+        For other than two axes, an axis of length zero, entries that are not finite real numbers, and places that do
+        not lie in the matrix.
+    """
+    if X.ndim != 2 or 0 in X.shape:
+        raise InputError(f"{name} must have rows and columns, at least one of each; got a sparse array {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{name} must hold real numbers; got a sparse {type(X).__name__} of dtype {X.dtype}")
+    if X.shape[1] > _WIDEST:
+        raise InputError(f"{name} must have at most {_WIDEST} columns; got {X.shape[1]}. Hash the columns into fewer")
+    try:
+        made = scipy.sparse.csr_array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64, copy=True)
+        made.check_format(full_check=True)
+        made.sum_duplicates()
+        made.eliminate_zeros()
+    except (ValueError, IndexError, TypeError) as error:
+        raise InputError(f"{name} is a damaged sparse matrix ({error}); make it again") from error
+    if not np.isfinite(made.data).all():
+        row = int(np.searchsorted(made.indptr, np.flatnonzero(~np.isfinite(made.data))[0], side="right")) - 1
+        raise InputError(f"{name} must hold finite numbers; got NaN or infinity in row {row}. Fill or drop such rows")
+    return made
+
+
+def to_items(rows: scipy.sparse.csr_array) -> list[SparseItem]:
+    """The rows of a matrix that :func:`compressed` made, one item each."""
+    places, values = rows.indices.astype(np.int32), rows.data.astype(np.float64)
+    bounds = list(zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True))
+    return [(places[a:b], values[a:b]) for a, b in bounds]
+
+
+def from_items(items: list[SparseItem], width: int) -> scipy.sparse.csr_array:
+    """The matrix whose rows the items are."""
+    stops = np.cumsum([0, *(len(places) for places, _ in items)])
+    places = np.concatenate([item[0] for item in items]) if items else np.empty(0, np.int32)
+    values = np.concatenate([item[1] for item in items]) if items else np.empty(0)
+    index = np.int32 if stops[-1] < _WIDEST else np.int64
+    parts = (values, places.astype(index, copy=False), stops.astype(index))
+    return scipy.sparse.csr_array(parts, shape=(len(items), width))

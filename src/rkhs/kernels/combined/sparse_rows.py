@@ -1,0 +1,273 @@
+"""Kernels on the rows of sparse matrices, from sparse products: no row is ever written out in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from sklearn.metrics.pairwise import manhattan_distances
+from torch import Tensor
+
+from rkhs._core.arrays import is_sparse
+from rkhs._core.checks import check_count, real_array
+from rkhs._core.errors import InputError
+from rkhs._core.sparse import SparseItem, compressed, from_items, to_items
+from rkhs.kernels.base import Composite, Kernel, read_matrix
+from rkhs.kernels.vectors.discrete import MinMax
+from rkhs.kernels.vectors.distances import in_strips
+from rkhs.kernels.vectors.dot_product import Linear
+from rkhs.kernels.vectors.medians import median_bandwidth
+from rkhs.kernels.vectors.stationary import Stationary, read_rule
+
+__all__ = ["SparseRows", "on_sparse_rows"]
+
+_NAMES = "Gaussian, Laplacian, Matern, Linear, Polynomial, Tanimoto, MinMax, ArcCosine, NTK"
+_NEAR = 2.0**-10  # squared distances under this share of the squared norms come from differences, digit by digit
+_DOUBLE = torch.empty(0, dtype=torch.float64)
+_PAIRS = 2**14  # of rows whose differences are held at one time
+
+
+class SparseRows(Kernel):
+    """A kernel of vectors on the rows of a sparse matrix, ``k(x, y) = base(x, y)``.
+
+    An item is a pair of arrays: the places of the entries of a row, ascending, and their values. Estimators put this
+    kernel in place of their own where they are given a sparse matrix.
+
+    Parameters
+    ----------
+    base : Kernel
+        Gaussian, Laplacian, Matern, Linear, Polynomial, Tanimoto, MinMax, ArcCosine or NTK.
+    width : int
+        Number of columns ``d``.
+
+    Raises
+    ------
+    InputError
+        At the first use, for another kernel, and for rows of another width.
+
+    Notes
+    -----
+    Inner products of the rows are products of sparse matrices, in strips; squared distances are
+    ``||x||^2 + ||y||^2 - 2 x.y``, and come from differences where digits would cancel. L1 distances are those of
+    scikit-learn. Computed in double precision, in O(n m z) for ``z`` entries a row that others share.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from rkhs.kernels import Linear, SparseRows
+    >>> SparseRows(Linear(), width=3)(csr_array([[0.0, 2.0, 0.0], [1.0, 1.0, 0.0]]))
+    array([[4., 2.],
+           [2., 2.]])
+
+    References
+    ----------
+    Scholkopf and Smola (2002), section 4.6.
+    """
+
+    def __init__(self, base: Kernel, width: int) -> None:
+        self.base = base
+        self.width = width
+
+    @property
+    def rotation_invariant(self) -> bool:
+        """As the base."""
+        return self._checked.rotation_invariant
+
+    @property
+    def known_psd(self) -> bool:
+        """As the base."""
+        return self._checked.known_psd
+
+    @property
+    def row_width(self) -> int:  # type: ignore[override]
+        """The number of columns."""
+        return check_count(self.width, "SparseRows.width")
+
+    @property
+    def _checked(self) -> Any:
+        """The base, which computes its values from inner products or from distances."""
+        known = hasattr(self.base, "from_products") or hasattr(self.base, "from_distances")
+        if not known or not type(self.base).__module__.startswith("rkhs."):  # a user's subclass may do something else
+            raise InputError(
+                f"{self.base!r} does not read sparse matrices; use one of {_NAMES}, or sums, products and normalised "
+                "ones of these; or pass X.toarray()"
+            )
+        return self.base
+
+    def read(self, X: Any) -> list[SparseItem]:
+        """Rows of a sparse matrix, of an array of shape (n, width), or items that are such rows, as items."""
+        assert self._checked is self.base
+        if not is_sparse(X):
+            if isinstance(X, (list, tuple)) and X and all(_is_item(one, self.row_width) for one in X):
+                return list(X)
+            X = scipy.sparse.csr_array(read_matrix(X, "SparseRows").cpu().numpy())
+        if X.shape[1:] != (self.row_width,):
+            raise InputError(f"SparseRows reads rows of {self.width} columns; got shape {X.shape}")
+        return to_items(compressed(X))
+
+    def resolve(self, X: list[SparseItem], weights: Tensor | None = None) -> SparseRows:
+        """Turn parameters of the base that depend on data into numbers."""
+        base, rows = self._checked, from_items(X, self.width)
+        shape_alone = torch.zeros((), dtype=torch.float64).expand(len(X), self.width)
+        if isinstance(base, Stationary) and isinstance(base.gamma, str):
+            name = f"{type(base).__name__}.gamma"
+            given = base.get_params(deep=False)
+            type(base)(**{**given, "gamma": 1.0}).resolve(shape_alone)  # what else may be wrong
+            factor, rule = read_rule(base.gamma, name)
+            if rule != "1/d":
+                base = type(base)(**{**given, "gamma": factor * self._bandwidth(rule, rows, weights)})
+        elif isinstance(base, Linear) and (isinstance(base.scale, str) or isinstance(base.offset, str)):
+            if isinstance(base.offset, str) and base.offset != "mean":
+                Linear(1.0, base.offset).resolve(shape_alone)  # says what it takes
+            w = _shares(len(X), weights)
+            offset = w @ rows if isinstance(base.offset, str) else base.offset
+            sizes = SparseRows(Linear(1.0, offset), self.width)._diag(X).sqrt()[:, None]
+            base = Linear(Linear(base.scale).resolve(sizes, torch.from_numpy(w)).scale, offset)
+        resolved = base.resolve(shape_alone)
+        return self if resolved is self.base else SparseRows(resolved, self.width)
+
+    def _bandwidth(self, rule: str, rows: scipy.sparse.csr_array, weights: Tensor | None) -> float:
+        """See :meth:`Stationary.resolve`."""
+        base = self._checked
+        if rule == "scale":
+            w = _shares(rows.shape[0], weights)
+            size, mean = float(w @ _squared_norms(rows)), w @ rows
+            spread = size - float(mean @ mean)
+            return 1.0 if spread <= 4e-16 * size else (1.0 / spread) ** (0.5 * base._power)
+        D = self._distances(rows, None)
+        if base._power == 1 and not self._l1:
+            D.sqrt_()
+        return median_bandwidth(D, None if weights is None else weights.to(D))
+
+    @property
+    def _offset(self) -> np.ndarray | None:
+        """What is subtracted from every row."""
+        if not isinstance(self.base, Linear) or self.base.offset is None:
+            return None
+        shift = real_array(self.base.offset, "Linear.offset")
+        if shift.shape != (self.width,):
+            raise InputError(f"Linear.offset must have shape ({self.width},), one value a column; got {shift.shape}")
+        return shift
+
+    @property
+    def _l1(self) -> bool:
+        """Whether the base reads L1 distances."""
+        return not self._checked.rotation_invariant
+
+    def _products(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array) -> tuple[Tensor, Tensor, Tensor]:
+        """Inner products of rows, shape (n, m), and their squared norms."""
+        right = B.T.tocsr()
+
+        def fill(rows: slice, strip: Tensor) -> None:
+            strip.copy_(torch.from_numpy((A[rows] @ right).toarray()))
+
+        P = in_strips(A.shape[0], B.shape[0], _DOUBLE, fill)
+        u, a = _along(self._offset, A)
+        v, b = _along(self._offset, B)
+        if self._offset is not None:
+            P.sub_(u[:, None]).sub_(v)
+        return P, a, b
+
+    def _distances(self, A: scipy.sparse.csr_array, B: scipy.sparse.csr_array | None) -> Tensor:
+        """Squared distances of rows, or L1 distances, shape (n, m)."""
+        other = A if B is None else B
+        if self._l1:
+            return torch.from_numpy(manhattan_distances(A, other))
+        right, a, b = other.T.tocsr(), _squared_norms(A), _squared_norms(other)
+
+        def fill(rows: slice, strip: Tensor) -> None:
+            norms, D = a[rows, None] + b, (A[rows] @ right).toarray()
+            np.subtract(norms, np.multiply(D, 2.0, out=D), out=D)
+            if B is None:
+                np.fill_diagonal(D[:, rows], np.inf)  # zero in the end, and not to be computed again
+            i, j = np.nonzero(np.multiply(norms, _NEAR, out=norms) > D)
+            for start in range(0, len(i), _PAIRS):
+                part = slice(start, start + _PAIRS)
+                D[i[part], j[part]] = _squared_norms(A[i[part] + rows.start] - other[j[part]])
+            if B is None:
+                np.fill_diagonal(D[:, rows], 0.0)
+            strip.copy_(torch.from_numpy(D))
+
+        return in_strips(A.shape[0], other.shape[0], _DOUBLE, fill)
+
+    def _gram(self, X: list[SparseItem], Y: list[SparseItem] | None = None) -> Tensor:
+        base, A = self._checked, from_items(X, self.width)
+        B = A if Y is None else from_items(Y, self.width)
+        if isinstance(base, MinMax):
+            for rows in (A, B):
+                base._check(torch.from_numpy(rows.data)[None])
+        if hasattr(base, "from_distances"):
+            a, b = (torch.from_numpy(np.asarray(rows.sum(1)).ravel()) for rows in (A, B))
+            K: Tensor = base.from_distances(self._distances(A, None if Y is None else B), a, b)
+        else:
+            K = base.from_products(*self._products(A, B))
+        if Y is None:
+            K.diagonal().copy_(self._diag(X))
+        return K
+
+    def _diag(self, X: list[SparseItem]) -> Tensor:
+        base, rows = self._checked, from_items(X, self.width)
+        # A row of one number with the same norm has the same value with itself.
+        sizes = _along(self._offset, rows)[1].clamp_min_(0.0).sqrt_()[:, None]
+        same: Tensor = (Linear(base.scale) if isinstance(base, Linear) else base)._diag(sizes)
+        return same
+
+
+def _shares(n: int, weights: Tensor | None) -> np.ndarray:
+    """Weights of n rows that sum to one."""
+    return np.full(n, 1.0 / n) if weights is None else weights.cpu().numpy().astype(np.float64)
+
+
+def _squared_norms(rows: scipy.sparse.csr_array) -> np.ndarray:
+    return np.asarray(rows.multiply(rows).sum(1)).ravel()
+
+
+def _along(offset: np.ndarray | None, rows: scipy.sparse.csr_array) -> tuple[Tensor, Tensor]:
+    """For an offset ``o``: ``x.o - o.o / 2`` of each row, and the squared norms of the rows less the offset."""
+    norms = torch.from_numpy(_squared_norms(rows))
+    if offset is None:
+        return torch.zeros_like(norms), norms
+    along = torch.from_numpy(rows @ offset - float(offset @ offset) / 2.0)
+    return along, norms - 2.0 * along
+
+
+def _is_item(one: Any, width: int) -> bool:
+    """Whether something is a row of a sparse matrix of so many columns."""
+    if not (isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, np.ndarray) for part in one)):
+        return False
+    places, values = one
+    fits = places.ndim == 1 and places.shape == values.shape and places.dtype == np.int32 and values.dtype == np.float64
+    if not fits or not len(places):
+        return bool(fits)
+    ascending = bool((np.diff(places) > 0).all())
+    return ascending and places[0] >= 0 and places[-1] < width and bool(np.isfinite(values).all())
+
+
+def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
+    """The same kernel on rows of sparse matrices of so many columns.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On vectors; kernels on other items stay what they are.
+    width : int
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    InputError
+        For a kernel on vectors that cannot be computed from sparse products.
+    """
+    if kernel.domain != "vectors":
+        return kernel
+    if isinstance(kernel, Composite) and kernel.of_values:
+        parts, params = tuple(on_sparse_rows(part, width) for part in kernel.parts), kernel.get_params(deep=False)
+        return type(kernel)(**{**params, **({"terms": parts} if "terms" in params else {"base": parts[0]})})
+    made = SparseRows(kernel, width)
+    assert made._checked is kernel
+    return made
