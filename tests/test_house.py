@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import rkhs
+import rkhs.estimators
 from tests.reliability.mistakes import MISTAKES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,6 +111,17 @@ def test_functions_stay_short() -> None:
         if own_lines(function) > 60
     )
     assert not long, f"a function has at most 60 lines beside its docstring:\n{long}"
+
+
+def test_constructors_have_few_parameters() -> None:
+    many = {}
+    for name in rkhs.estimators.__all__:
+        cls = getattr(rkhs.estimators, name)
+        if inspect.isclass(cls):
+            many[name] = len(inspect.signature(cls).parameters)
+    assert many["KernelAutoencoder"] > 20
+    wide = {name: count for name, count in many.items() if count > 30}
+    assert not wide, f"a constructor has at most 30 parameters; options that belong together are objects: {wide}"
 
 
 def own_imports(path: Path) -> set[str]:

@@ -26,6 +26,7 @@ from rkhs.constraints import Ball, SoftSphere, Sphere
 from rkhs.engines import Dask, Threads
 from rkhs.features import WholeMap
 from rkhs.persistence import FORMAT, read_model, registry
+from rkhs.solvers import Adam, Alternating, DoublyStochastic, GradientDescent, MiniBatch
 
 X = np.random.default_rng(3).normal(size=(24, 3))
 
@@ -248,6 +249,11 @@ def test_files_with_a_right_checksum_and_wrong_content_are_typed_errors(
         rkhs.load(tmp_path / "m")
 
 
+def descent(solver: str, rate: float | None, size: int, share: float) -> dict[str, Any]:
+    """Old parameters of the solver."""
+    return {"solver": solver, "learning_rate": rate, "batch_size": size, "coefficient_share": share}
+
+
 def plain_codes(constraint: str) -> dict[str, Any]:
     """Old parameters of constraint and noise."""
     return {"constraint": constraint, "softness": 1.0, "renormalize": False, "noise_std": 0.0, "n_copies": 1}
@@ -263,6 +269,32 @@ def plain_codes(constraint: str) -> dict[str, Any]:
         ({"engine": None, "address": None, "n_jobs": 1}, {"engine": Threads(1)}),
         ({"engine": "dask", "address": "tcp://h:1", "n_jobs": None}, {"engine": Dask("tcp://h:1")}),
         ({"engine": "dask", "address": None, "n_jobs": 3}, {"engine": Dask(n_workers=3)}),
+        (descent("lbfgs", 0.5, 7, 0.5), {"solver": "lbfgs"}),
+        (descent("adam", None, 1024, 0.25), {"solver": "adam"}),
+        (
+            {"solver": "adam", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
+            {"solver": Adam(0.1)},
+        ),
+        (
+            {"solver": "gradient_descent", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
+            {"solver": GradientDescent(0.1)},
+        ),
+        (
+            {"solver": "alternating", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
+            {"solver": Alternating(0.1)},
+        ),
+        (
+            {"solver": "minibatch", "learning_rate": None, "batch_size": 256, "coefficient_share": 0.25},
+            {"solver": MiniBatch(256)},
+        ),
+        (
+            {"solver": "minibatch", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
+            {"solver": MiniBatch(learning_rate=0.1)},
+        ),
+        (
+            {"solver": "doubly_stochastic", "learning_rate": None, "batch_size": 1024, "coefficient_share": 0.5},
+            {"solver": DoublyStochastic(coefficient_share=0.5)},
+        ),
         (plain_codes("none"), {"constraint": "none", "noise": None}),
         (plain_codes("soft"), {"constraint": "soft", "noise": None}),
         ({**plain_codes("soft"), "softness": 0.5}, {"constraint": SoftSphere(0.5), "noise": None}),

@@ -126,6 +126,7 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     from rkhs.features import Nystroem, RandomFeatures
     from rkhs.kernels import Gaussian, Laplacian, Matern, Polynomial
     from rkhs.losses import Huber
+    from rkhs.solvers import DoublyStochastic, MiniBatch
 
     plain: dict[str, dict[str, Any]] = {
         "default": {},
@@ -174,16 +175,14 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "random features": {"storage": RandomFeatures(60, random_state=0), "kernel": Gaussian("median")},
         "minibatch": {
             "storage": Nystroem(40),
-            "solver": "minibatch",
+            "solver": MiniBatch(batch_size=128),
             "max_iter": 30,
-            "batch_size": 128,
             "random_state": 0,
         },
         "doubly stochastic": {
             "storage": Nystroem(40),
-            "solver": "doubly_stochastic",
+            "solver": DoublyStochastic(batch_size=128),
             "max_iter": 30,
-            "batch_size": 128,
             "random_state": 0,
         },
     }

@@ -14,7 +14,7 @@ import torch
 
 import rkhs.problems
 import rkhs.solvers
-from rkhs import DeepRKM, InputOutputKernelRegressor, KernelAutoencoder, OperatorKernelRegressor
+from rkhs import DeepRKM, InputOutputKernelRegressor, OperatorKernelRegressor
 from rkhs._core.config import is_concrete
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
@@ -191,7 +191,7 @@ def test_solver_objects_of_the_deep_machine(solver: Solver, constraint: str) -> 
     assert model.infeasibility_ < 1e-6
 
 
-@pytest.mark.parametrize("estimator", [KernelAutoencoder, OperatorKernelRegressor, InputOutputKernelRegressor])
+@pytest.mark.parametrize("estimator", [OperatorKernelRegressor, InputOutputKernelRegressor])
 def test_solver_objects_of_others(estimator: type) -> None:
     """They take names, or solvers of dual problems."""
     with pytest.raises(InputError, match="solver must be one of"):

@@ -14,8 +14,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import Pipeline
 
 from rkhs import KernelAutoencoder
-from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
+from rkhs.solvers import Adam, Alternating, GradientDescent, Solver
 
 LITERAL: dict[str, Any] = {
     "center": False,
@@ -190,17 +190,17 @@ OPERATOR = np.array([[1.0, 0.3], [0.3, 0.5]])
 
 
 @pytest.mark.parametrize(
-    ("solver", "rate", "max_iter"),
+    ("solver", "max_iter"),
     [
-        ("adam", 0.02, 3000),
-        ("alternating", None, 3000),
-        ("alternating", 1.0, 3000),
-        ("gradient_descent", None, 3000),
+        (Adam(0.02), 3000),
+        (Alternating(), 3000),
+        (Alternating(1.0), 3000),
+        (GradientDescent(), 3000),
     ],
 )
 @pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # two columns of different spread
 @pytest.mark.parametrize("operators", [None, (OPERATOR, None)])
-def test_solvers_agree(solver: str, rate: float | None, max_iter: int, operators: Any) -> None:
+def test_solvers_agree(solver: Solver, max_iter: int, operators: Any) -> None:
     X = data(0, 15, 2)
     settings: dict[str, Any] = {
         "kernel": Gaussian(0.2),
@@ -211,16 +211,11 @@ def test_solvers_agree(solver: str, rate: float | None, max_iter: int, operators
     best = KernelAutoencoder(2, **settings, tol=1e-12, max_iter=3000).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KernelAutoencoder(2, **settings, solver=solver, learning_rate=rate, tol=1e-9, max_iter=max_iter).fit(X)
+        model = KernelAutoencoder(2, **settings, solver=solver, tol=1e-9, max_iter=max_iter).fit(X)
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-4)
     assert model.objective_ >= best.objective_ * (1.0 - 1e-8)
     np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-7)
     np.testing.assert_allclose(model.inverse_transform(model.codes_), best.inverse_transform(best.codes_), atol=0.1)
-
-
-def test_learning_rate_is_checked() -> None:
-    with pytest.raises(InputError, match="learning_rate must be > 0; got -1"):
-        KernelAutoencoder(2, solver="adam", learning_rate=-1.0).fit(data())
 
 
 @pytest.mark.parametrize("widths", [2, (3, 2, 3)])

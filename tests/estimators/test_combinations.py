@@ -19,6 +19,8 @@ from rkhs.augment import GaussianNoise
 from rkhs.estimators.combinations import AXES, RULES, broken_rule
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
+from rkhs.protocols import Reason, Solution
+from rkhs.solvers import Solver
 
 N, D = 14, 3
 ROWS = np.random.default_rng(0).normal(size=(N, D))
@@ -72,6 +74,14 @@ def storages(*kinds: str) -> dict[str, dict[str, Any]]:
     return {kind: {"storage": STORAGES[kind]} for kind in kinds}
 
 
+class Descent(Solver):
+    """A user's solver: one step against the gradient."""
+
+    def _solve(self, problem: Any, start: Any, monitor: Any) -> Solution:
+        point = start - 1e-2 * problem.value_and_grad(start)[1]
+        return Solution(point, problem.value_and_grad(point)[0], Reason.SCHEDULE, 1, 2)
+
+
 ENGINES = {"none": {}, "this machine": {"engine": "serial"}, "a cluster": {"engine": "dask"}}
 EXACT_OR_FINITE = ("dense", "landmarks", "random features")
 AUTOENCODER = {
@@ -92,7 +102,7 @@ AUTOENCODER = {
     "constraint": named("constraint"),
     "operators": {"none": {}, "given": {"operators": True}},
     "noise": {"none": {}, "given": {"noise": GaussianNoise()}},
-    "solver": named("solver"),
+    "solver": {**named("solver", AXES["solver"][:-1]), "your own": {"solver": Descent()}},
     "reg": {"number": {"reg": 0.1}, "auto": {"reg": "auto"}},
 }
 CASES = {

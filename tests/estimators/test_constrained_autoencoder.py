@@ -14,8 +14,8 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import CollapseWarning, InputError
 from rkhs.augment import BitDropout, GaussianNoise
 from rkhs.constraints import Ball, SoftSphere, Sphere, Stiefel, Whitened
-from rkhs.estimators import autoencoder_fit
 from rkhs.kernels import Gaussian, Linear
+from rkhs.solvers import LBFGS
 
 X = load_iris().data
 KERNEL, DECODER = Gaussian(0.3), Gaussian(1.0)
@@ -154,19 +154,18 @@ def test_check_estimator(params: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("constraint", ["sphere", "whiten"])
-def test_the_best_of_several_starts_is_kept(constraint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_several_starts_is_kept(constraint: str) -> None:
     found: list[float] = []
 
-    class Watched(autoencoder_fit.LBFGS):
+    class Watched(LBFGS):
         def solve(self, *args: Any, **options: Any) -> Any:
             solution = super().solve(*args, **options)
             found.append(solution.value)
             return solution
 
-    monkeypatch.setattr(autoencoder_fit, "LBFGS", Watched)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = model(constraint, init="random", n_init=4, random_state=0, max_iter=8).fit(X[::5])
+        fitted = model(constraint, solver=Watched(), init="random", n_init=4, random_state=0, max_iter=8).fit(X[::5])
     assert len(found) == 4
     assert max(found) > min(found) * (1.0 + 1e-6)
     assert fitted.objective_ == min(found)

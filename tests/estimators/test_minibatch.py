@@ -20,7 +20,7 @@ from rkhs.engines import ArrayRows, Journal, Serial, Threads, as_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
-from rkhs.solvers import MiniBatch
+from rkhs.solvers import DoublyStochastic, MiniBatch
 
 
 def sines(n: int) -> np.ndarray:
@@ -38,8 +38,7 @@ def fit(data: Any = X, sample_weight: Any = None, **options: Any) -> KernelAutoe
         "decoder_kernel": Gaussian(0.5),
         "storage": Nystroem(40),
         "reg": (1e-4, 1e-3),
-        "solver": "minibatch",
-        "batch_size": 256,
+        "solver": MiniBatch(batch_size=256),
         "max_iter": 20,
         "random_state": 0,
     }
@@ -52,7 +51,7 @@ def test_batches_come_near_all_rows(storage: Any) -> None:
     rows = sines(4000)
     train, test = rows[:2000], rows[2000:]
     whole = fit(train, solver="lbfgs", max_iter=100, tol=1e-4, storage=storage)
-    steps = fit(train, max_iter=120, batch_size=512, storage=storage)
+    steps = fit(train, max_iter=120, solver=MiniBatch(batch_size=512), storage=storage)
     assert steps.objective_ < 1.15 * whole.objective_
     assert steps.reconstruction_error(test).mean() < 1.2 * whole.reconstruction_error(test).mean()
     assert steps.objective_ < 0.95 * fit(train, max_iter=2, storage=storage).objective_
@@ -234,7 +233,7 @@ class Quadratic:
 def test_every_row_is_corrected_by_its_own_number_of_updates() -> None:
     start = torch.zeros(4, 2, dtype=torch.float64)
     rows = [torch.tensor(one) for one in ([0, 1], [0, 2], [1, 2], [0, 2], [0, 1])]
-    found = MiniBatch(0.1, 5).solve(Quadratic(rows), start).point
+    found = MiniBatch(learning_rate=0.1, max_iter=5).solve(Quadratic(rows), start).point
     expected = start.clone()
     for row in range(4):
         x = first = second = 0.0
@@ -250,17 +249,17 @@ def test_every_row_is_corrected_by_its_own_number_of_updates() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert (found[3] == 0.0).all()
     every = [torch.arange(4)] * 5
-    all_rows = MiniBatch(0.1, 5).solve(Quadratic([slice(None)] * 5), start).point
-    assert torch.equal(all_rows, MiniBatch(0.1, 5).solve(Quadratic(every), start).point)
+    all_rows = MiniBatch(learning_rate=0.1, max_iter=5).solve(Quadratic([slice(None)] * 5), start).point
+    assert torch.equal(all_rows, MiniBatch(learning_rate=0.1, max_iter=5).solve(Quadratic(every), start).point)
 
 
 @pytest.mark.slow
 def test_doubly_stochastic_steps_come_near_batches_with_more_steps() -> None:
     batches = fit(max_iter=40)
-    same = fit(solver="doubly_stochastic", coefficient_share=1.0, max_iter=40)
+    same = fit(solver=DoublyStochastic(256, coefficient_share=1.0), max_iter=40)
     np.testing.assert_array_equal(same.codes_, batches.codes_)
     assert same.objective_ == batches.objective_
-    few: dict[str, Any] = {"solver": "doubly_stochastic", "coefficient_share": 0.25}
+    few: dict[str, Any] = {"solver": DoublyStochastic(256)}
     found = fit(**few, max_iter=160)
     assert found.objective_ < 1.04 * batches.objective_ < 0.95 * fit(**few, max_iter=4).objective_
     again = fit(**few).codes_
@@ -289,17 +288,17 @@ def test_weights_count() -> None:
 
 
 def test_refusals_and_divergence() -> None:
-    with pytest.raises(InputError, match=r"solver='minibatch' needs storage=Nystroem\(m\) or RandomFeatures\(m\)"):
+    with pytest.raises(InputError, match=r"solver=MiniBatch\(batch_size=256\) needs storage=Nystroem\(m\) or Random"):
         fit(storage="dense")
     with pytest.raises(InputError, match=r"solver='doubly_stochastic' needs storage=Nystroem"):
         fit(storage="dense", solver="doubly_stochastic")
     for share in (0.0, 1.5):
         with pytest.raises(InputError, match="coefficient_share must be"):
-            fit(coefficient_share=share)
+            fit(solver=DoublyStochastic(coefficient_share=share))
     with pytest.raises(InputError, match="use solver='lbfgs', 'minibatch' or 'doubly_stochastic'"):
         fit(solver="adam")
     with pytest.raises(InputError, match="batch_size must be an integer >= 1; got 0"):
-        fit(batch_size=0)
+        fit(solver=MiniBatch(0))
     with pytest.raises(InputError, match="Adam needs a problem that meets HasValueAndGrad|MiniBatch needs a problem"):
         MiniBatch().solve(object(), torch.zeros(1))
 
@@ -308,7 +307,7 @@ def test_refusals_and_divergence() -> None:
 def test_scikit_learn_checks() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = KernelAutoencoder(2, storage=Nystroem(30), solver="minibatch", max_iter=3, batch_size=32)
+        model = KernelAutoencoder(2, storage=Nystroem(30), solver=MiniBatch(32), max_iter=3)
         results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
     bad = {r["check_name"] for r in results if r["status"] != "passed"} - {"check_array_api_input"}
     assert bad <= {"check_sample_weight_equivalence_on_dense_data"}  # to the noise of the batches only

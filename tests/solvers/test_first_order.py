@@ -125,10 +125,10 @@ def test_joint_descent_finds_the_same_optimum(metric: str) -> None:
 
 def test_alternating_with_constant_rate_returns_its_best_round() -> None:
     joint, _ = small()
-    found = Alternating(0.5, 2, 300, 1e-9).solve(joint, start_of(joint))
+    found = Alternating(0.5, 2, 300, 1e-9, "plain").solve(joint, start_of(joint))
     assert found.value == min(row["value"] for row in found.history)
     assert joint.freeze_last(found.point).value_and_grad(found.point)[0] == pytest.approx(found.value, rel=1e-12)
-    late = Alternating(0.5).solve(joint, start_of(joint), Monitor(time_limit=0.0))
+    late = Alternating(0.5, metric="plain").solve(joint, start_of(joint), Monitor(time_limit=0.0))
     assert late.reason is Reason.TIME
 
 

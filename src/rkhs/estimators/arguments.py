@@ -15,8 +15,10 @@ from rkhs.engines import Checkpoint, Engine
 from rkhs.features import Storage
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss
+from rkhs.solvers import Solver
 
 __all__ = [
+    "AutoencoderSolverLike",
     "CheckpointLike",
     "ConstraintLike",
     "Device",
@@ -53,6 +55,11 @@ EngineLike = Engine | Literal["serial", "threads", "dask"] | None
 
 ConstraintLike = CodeSet | Literal["none", "sphere", "ball", "whiten", "soft"]
 """Where codes of an autoencoder are kept."""
+
+AutoencoderSolverLike = (
+    Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"]
+)
+"""How an autoencoder is fitted."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]
 """Where a fit is computed."""

@@ -216,7 +216,8 @@ def path_errors(
 def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
     """Settings of models that are compared; ``rough``: less exact ones."""
     tol = max(settings.tol, _ROUGH_TOL if rough else _TOL)
-    found = replace(settings, candidates=(), weaker=(), tol=tol, steps=ROUGH if rough else settings.steps)
+    solver, steps = settings.solver.within(tol=tol, force=True), ROUGH if rough else settings.steps
+    found = replace(settings, candidates=(), weaker=(), tol=tol, solver=solver, steps=steps)
     return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 

@@ -37,7 +37,7 @@ from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, ker
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.protocols import Monitor, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
-from rkhs.solvers import ADMM, LBFGS, Adam, Alternating, GradientDescent
+from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 
 __all__ = ["Fit", "as_array", "codes_again", "collapse_warnings", "fit_dense"]
@@ -279,7 +279,7 @@ def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: 
     scores = None
     if wanted:
         scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
-    joint = settings.solver in ("gradient_descent", "alternating")
+    joint = isinstance(settings.solver, (GradientDescent, Alternating))
     return _Encoder(factorize(K), None, scores, K if joint else None)
 
 
@@ -310,7 +310,7 @@ def _solve_layers(
         weights,
         _last_layer(settings, U.dtype),
     )
-    if settings.solver in ("lbfgs", "adam"):
+    if encoder.gram is None:
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
         problem = recorded(problem, run.journal, repr(settings.loss))
     rng = settings.generator()
@@ -343,20 +343,14 @@ def _last_layer(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder
 
 def _solve(settings: Settings, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
     """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
-    max_iter, tol, rate = settings.max_iter, settings.tol, settings.learning_rate
-    if settings.solver == "lbfgs":
-        return LBFGS(max_iter, tol).solve(problem, start, monitor)
-    if settings.solver == "adam":
-        return Adam(1e-2 if rate is None else rate, max_iter, tol).solve(problem, start, monitor)
-    assert K is not None
+    if K is None:
+        return settings.solver.solve(problem, start, monitor)
     joint = JointAutoencoder(
         K, problem.target, problem.kernels, problem.widths, problem.reg, problem.operators, problem.weights
     )
     first = joint.pack([_representers(problem, start), *problem.unpack(start)[1:]])
-    if settings.solver == "alternating":
-        solution = Alternating(rate, max_iter=max_iter, tol=tol, metric="rkhs").solve(joint, first, monitor)
-    else:
-        solution = GradientDescent(rate, max_iter, tol, "rkhs").solve(joint, joint.complete(first), monitor)
+    begin = first if isinstance(settings.solver, Alternating) else joint.complete(first)
+    solution = settings.solver.solve(joint, begin, monitor)
     parts = joint.unpack(solution.point)[: len(problem.widths)]
     # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
     root = problem._roots[0]
@@ -437,7 +431,7 @@ def _solve_constrained(
             start = problem.start(_even_scores(K, p, weights))
         else:
             start = problem.start(torch.as_tensor(rng.standard_normal((n, p))).to(K))
-        return LBFGS(settings.max_iter, settings.tol).solve(problem, start, monitor)
+        return settings.solver.solve(problem, start, monitor)
 
     solution = _best_of(settings, run, solve)
     Z = problem.codes(solution.point)

@@ -16,7 +16,6 @@ from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.combinations import BATCHED
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
@@ -27,7 +26,7 @@ from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.protocols import Monitor, Solution
-from rkhs.solvers import LBFGS, MiniBatch
+from rkhs.solvers import DoublyStochastic, MiniBatch
 from rkhs.spaces import BLOCK, Data, FeatureMoments, Source, fit_euclidean, gather_rows, open_source, positive_rows
 
 __all__ = ["fit_landmarks"]
@@ -124,9 +123,10 @@ def _solve(
     settings: Settings, run: Run, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
 ) -> tuple[Solution, Tensor]:
     """Descend on a sample of the rows where there are many, then on all of them; or step from batch to batch."""
-    if settings.solver in BATCHED:
-        return _step(settings, run, source, problem, previous)
-    small, rng, solver = _sampled_problem(source, problem), settings.generator(), LBFGS(settings.max_iter, settings.tol)
+    solver = settings.solver
+    if isinstance(solver, (MiniBatch, DoublyStochastic)):
+        return _step(settings, run, solver, source, problem, previous)
+    small, rng = _sampled_problem(source, problem), settings.generator()
     first, tried = problem if small is None else small, []
     for attempt, V in _starts(settings, source, first, previous, rng):
         first = first.with_safe_ridge(V)
@@ -147,25 +147,27 @@ def _solve(
 
 
 def _step(
-    settings: Settings, run: Run, source: Source, problem: LandmarkAutoencoder, previous: AutoencoderModel | None
+    settings: Settings,
+    run: Run,
+    solver: MiniBatch | DoublyStochastic,
+    source: Source,
+    problem: LandmarkAutoencoder,
+    previous: AutoencoderModel | None,
 ) -> tuple[Solution, Tensor]:
     """Steps on batches of rows; the objective of all rows in the end."""
     small, rng = _sampled_problem(source, problem), settings.generator()
     first = problem if small is None else small
     tried: list[tuple[Solution, Tensor]] = []
-    rate = 3e-2 if settings.learning_rate is None else settings.learning_rate
-    solver = MiniBatch(rate, settings.max_iter)
-    part = settings.coefficient_share if settings.solver == "doubly_stochastic" else 1.0
     engine = problem.data.engine if isinstance(problem.data.engine, Threads) else Serial()
     variances, axes = torch.linalg.eigh(first.moments().covariance)
     scales = variances.clamp_min(1e-2 * float(variances[-1]) + 1e-300).sqrt()
     for attempt, V in _starts(settings, source, first, previous, rng):
         safe = replace(problem, factor=first.with_safe_ridge(V).factor)
-        batches = Batches(problem.data.rows, settings.batch_size, int(rng.randint(2**31)), source.weights)
+        batches = Batches(problem.data.rows, solver.batch_size, int(rng.randint(2**31)), source.weights)
         journal = run.journal if attempt == 0 else None
-        label = f"{run.name}, batches of {settings.batch_size}, start {attempt + 1}/{settings.n_init}"
+        label = f"{run.name}, batches of {solver.batch_size}, start {attempt + 1}/{settings.n_init}"
         monitor = Monitor(verbose=run.verbose, label=label)
-        seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, part=part, journal=journal)
+        seen = MiniBatchAutoencoder(safe, batches, engine, scales, axes, part=solver.share, journal=journal)
         found = solver.solve(seen, seen.point(V), monitor)
         V = seen.parameters(found.point)
         safe = safe.with_safe_ridge(V)

@@ -10,20 +10,22 @@ import numpy as np
 import torch
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
-from rkhs._core.errors import InputError, shown
-from rkhs.augment import Augmentation
+from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
-from rkhs.estimators.combinations import AXES, check_combination
-from rkhs.estimators.training import Training
+from rkhs.estimators.combinations import check_combination, kind_of_solver
+from rkhs.estimators.training import Training, check_noise
 from rkhs.features import Nystroem, Storage
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 from rkhs.models import FINE, rebuilds_rows
+from rkhs.solvers.registry import DESCENTS, as_solver
 
 if TYPE_CHECKING:
+    from rkhs.augment import Augmentation
     from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+    from rkhs.solvers import Solver
 
 __all__ = [
     "FEATURE_REGS",
@@ -100,8 +102,10 @@ class Settings:
         With which codes of new items are refined.
     constraint : Sphere, Ball, Whitened, SoftSphere or None
         Where codes are kept.
-    center, scale, noise, solver, learning_rate, batch_size, coefficient_share, init, n_init, max_iter, tol, refine,
-    code_metric, storage, random_state
+    solver : Solver
+    max_iter, tol : int and float
+        Those of the solver if it has its own.
+    center, scale, noise, init, n_init, refine, code_metric, storage, random_state
         Parameters of :class:`~rkhs.KernelAutoencoder` as they were given.
     """
 
@@ -122,10 +126,7 @@ class Settings:
     scale: bool
     constraint: CodeSet | None
     noise: Augmentation | None
-    solver: str
-    learning_rate: float | None
-    batch_size: int
-    coefficient_share: float
+    solver: Solver
     init: str
     n_init: int
     max_iter: int
@@ -233,7 +234,7 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
     defaults = (
         all(isinstance(given, str) and given == "auto" for given in (estimator.kernel, estimator.decoder_kernel))
         and estimator.output_kernel is None
-        and estimator.solver in ("lbfgs", "adam")
+        and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     )
     at_hand = _at_hand(estimator, storage) and not (sparse and isinstance(storage, Storage))
     return "free" if defaults and _one_plain_layer(estimator) and at_hand else "kernel"
@@ -243,7 +244,7 @@ def _at_hand(estimator: KernelAutoencoder, storage: Storage | str) -> bool:
     """Whether the exact model is asked for, or one in finite features that this machine computes."""
     if isinstance(storage, str):
         return storage == "dense"
-    return _on_this_machine(estimator) and estimator.solver == "lbfgs"
+    return _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
 
 
 def _on_this_machine(estimator: KernelAutoencoder) -> bool:
@@ -280,16 +281,12 @@ def read_settings(
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
     linear_part = resolve_linear_part(estimator, storage, sparse=kernel.row_width is not None)
-    check_choice(estimator.solver, "solver", AXES["solver"])
-    check_count(estimator.batch_size, "batch_size")
-    check_number(estimator.coefficient_share, "coefficient_share", above=0.0, at_most=1.0)
-    if estimator.learning_rate is not None:
-        check_number(estimator.learning_rate, "learning_rate", above=0.0)
     check_count(estimator.n_init, "n_init")
-    check_count(estimator.max_iter, "max_iter")
-    check_number(estimator.tol, "tol", at_least=0.0)
+    max_iter, tol = check_count(estimator.max_iter, "max_iter"), check_number(estimator.tol, "tol", at_least=0.0)
+    solver = as_solver(estimator.solver, DESCENTS, max_iter, tol)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
-    _check_noise(estimator.noise)
+    if estimator.noise is not None:
+        check_noise(estimator.noise)
     output_kernel = _output_kernel(estimator.output_kernel, kernel, own=own)
     features, refined = output_kernel is not None, bool(estimator.refine) and own
     like_vectors = not features or rebuilds_rows(output_kernel)
@@ -305,7 +302,9 @@ def read_settings(
     check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    plain = isinstance(storage, str) and estimator.solver == "lbfgs" and _one_plain_layer(estimator)
+    lbfgs = kind_of_solver(estimator.solver) == "lbfgs"
+    free = isinstance(estimator.constraint, str) and estimator.constraint == "none"
+    plain = isinstance(storage, str) and lbfgs and _one_plain_layer(estimator)
     chosen = linear_part == "free" or (plain and not like_vectors)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
@@ -316,8 +315,11 @@ def read_settings(
         reg=candidates[0] if automatic else _read_reg(estimator.reg, layers, candidates),
         operators=_read_operators(estimator.operators, layers, widths, features),
         loss=_read_loss(estimator),
+        solver=solver,
+        max_iter=getattr(solver, "max_iter", max_iter),
+        tol=getattr(solver, "tol", tol),
         linear_part=linear_part,
-        constraint=_read_constraint(estimator.constraint, widths[0]),
+        constraint=None if free else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,
     )
     return Settings(
@@ -330,19 +332,9 @@ def read_settings(
     )
 
 
-def _check_noise(noise: object) -> None:
-    """Esser et al. (2024), remark 2."""
-    if isinstance(noise, Augmentation):
-        noise.check()
-    elif noise is not None:
-        raise InputError(
-            f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {shown(noise)}"
-        )
-
-
-def _read_constraint(given: Any, width: int) -> CodeSet | None:
+def _read_constraint(given: Any, width: int) -> CodeSet:
     """Esser et al. (2024), definition 3."""
-    constraint = None if isinstance(given, str) and given == "none" else as_constraint(given)
+    constraint = as_constraint(given)
     if isinstance(constraint, Sphere) and width < 2:
         raise InputError(
             "n_components must be >= 2 for constraint='sphere': in one dimension the sphere is {-1, 1} and codes "

@@ -20,8 +20,10 @@ from rkhs.engines import Serial, Threads
 from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Squared, as_loss
+from rkhs.solvers.base import Solver
+from rkhs.solvers.registry import DESCENTS
 
-__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination"]
+__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination", "kind_of_solver"]
 
 FINITE = ("landmarks", "random features")
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
@@ -40,7 +42,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "constraint": ("none", "sphere", "ball", "whiten", "soft"),
     "operators": ("none", "given"),
     "noise": ("none", "given"),
-    "solver": ("lbfgs", "adam", "gradient_descent", "alternating", *BATCHED),
+    "solver": (*DESCENTS, "your own"),
     "reg": ("number", "auto"),
     "preimage": ("ridge", "fixed_point", "nearest"),
     "out_of_sample": ("ridge", "block", "paper"),
@@ -124,7 +126,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule("linear_part: free", "loss: squared", _FREE.format("loss='squared'")),
         _rule("linear_part: free", "constraint: none", _FREE.format("constraint='none'")),
         _rule("linear_part: free", "operators: none", _FREE.format("operators=None")),
-        _rule("linear_part: free", "solver: lbfgs | adam", _FREE.format("solver='lbfgs' or 'adam'")),
+        _rule("linear_part: free", "solver: lbfgs | adam | your own", _FREE.format("solver='lbfgs' or 'adam'")),
         _rule("noise: given", "input: vectors", _VECTORS),
         _rule("noise: given", "outputs: vectors", _VECTORS),
         _rule("constraint: other", "solver: lbfgs"),
@@ -271,10 +273,18 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         or (isinstance(given["operators"], (tuple, list)) and all(A is None for A in given["operators"]))
         else "given"
     ),
+    "solver": lambda given: kind_of_solver(given["solver"]),
     "noise": lambda given: "none" if given["noise"] is None else "given",
     "constraint": lambda given: _CONSTRAINTS.get(type(given["constraint"]), str(given["constraint"])),
     "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
 }
+
+
+def kind_of_solver(given: Solver | str) -> str:
+    """The value of the axis of solvers: an object of the library by the name that it has."""
+    if isinstance(given, str):
+        return given
+    return next((name for name, cls in DESCENTS.items() if isinstance(given, cls)), "your own")
 
 
 def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:

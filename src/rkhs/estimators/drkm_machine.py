@@ -18,34 +18,17 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
 from rkhs.estimators.combinations import check_combination
-from rkhs.features import Storage
 from rkhs.features.base import resolve_thinned
 from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
-from rkhs.solvers import (
-    CayleyAdam,
-    ProjectedGradient,
-    QuadraticPenalty,
-    RiemannianCG,
-    RiemannianLBFGS,
-    Solver,
-    Subspace,
-)
+from rkhs.solvers import Solver
+from rkhs.solvers.registry import STIEFEL_SOLVERS, as_solver
 from rkhs.spaces import HeldItems
 
 if TYPE_CHECKING:
-    pass
+    from rkhs.features import Storage
 
-SOLVERS = (
-    "subspace",
-    "riemannian_lbfgs",
-    "riemannian_cg",
-    "projected_gradient",
-    "cayley_adam",
-    "penalty_lbfgs",
-    "penalty_adam",
-)
 _CHOICES = {
     "constraint": ("joint", "per_layer"),
     "code_scale": ("unit", "sqrt_n"),
@@ -111,7 +94,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         _per_layer(given["multiplier"], "multiplier", len(widths)),
         tuple(as_kernel(kernel) for kernel in kernels),
         Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
-        solver=make_solver(given["solver"], max_iter, tol),
+        solver=as_solver(given["solver"], STIEFEL_SOLVERS, max_iter, tol),
         storage=check_combination("DeepRKM", given),
         **{name: given[name] for name in _TAKEN},
     )
@@ -123,23 +106,6 @@ def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != layers:
         raise InputError(f"{name} must be one positive number, or one for each of the {layers} layers; got {value!r}")
     return tuple(check_number(entry, name, above=0.0) for entry in value)
-
-
-def make_solver(given: str | Solver, max_iter: int, tol: float) -> Solver:
-    """A solver from its name; an object is taken as it is."""
-    if isinstance(given, Solver):
-        return given
-    check_choice(given, "solver", SOLVERS)
-    if given.startswith("penalty_"):
-        return QuadraticPenalty(given.removeprefix("penalty_"), tau=1e-3, max_iter=max_iter, tol=1e-12)
-    makers: dict[str, Any] = {
-        "subspace": Subspace,
-        "riemannian_lbfgs": RiemannianLBFGS,
-        "riemannian_cg": RiemannianCG,
-        "projected_gradient": ProjectedGradient,
-        "cayley_adam": CayleyAdam,
-    }
-    return makers[given](max_iter=max_iter, tol=tol)
 
 
 def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:

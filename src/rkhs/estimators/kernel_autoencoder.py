@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from rkhs.augment import Augmentation
     from rkhs.estimators.arguments import (
+        AutoencoderSolverLike,
         CheckpointLike,
         ConstraintLike,
         Device,
@@ -94,18 +95,13 @@ class KernelAutoencoder(BaseAutoencoder):
     columns : {"raw", "scaled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
         the units of the data back. Tables whose columns have different units need it.
-    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"}, default="lbfgs"
-        ``"lbfgs"`` and ``"adam"`` minimise over the encoder, with the best decoder at each step; ``"gradient_descent"``
-        moves all layers together; ``"alternating"`` is algorithm 1 of the paper. ``"minibatch"`` makes ``max_iter``
-        steps on batches of rows, for landmarks or random features as ``storage``. ``"doubly_stochastic"`` also updates
-        only some of the coefficients at each step.
-    learning_rate : float, default=None
-        Step length of every solver except ``"lbfgs"``. None: ``1e-2`` for ``"adam"``, ``3e-2`` for ``"minibatch"`` and
-        ``"doubly_stochastic"``, and a line search for the others.
-    batch_size : int, default=1024
-        Rows of one step of ``"minibatch"`` and ``"doubly_stochastic"``.
-    coefficient_share : float, default=0.25
-        Share of the encoder's coefficients that one step of ``"doubly_stochastic"`` updates, above 0 and at most 1.
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"} or Solver, \
+            default="lbfgs"
+        ``"lbfgs"`` and ``"adam"`` descend over the encoder with the best decoder at each step, ``"gradient_descent"``
+        and ``"alternating"`` (algorithm 1 of the paper) move all layers, ``"minibatch"`` and ``"doubly_stochastic"``
+        make ``max_iter`` steps on batches of rows, for landmarks or random features as ``storage``. An object of
+        :mod:`rkhs.solvers` has options, such as ``Adam(0.1)`` and ``MiniBatch(batch_size=256)``; a name is one with its
+        defaults. A solver of your own descends as ``"adam"`` does.
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
         Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
         second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
@@ -118,9 +114,9 @@ class KernelAutoencoder(BaseAutoencoder):
     n_init : int, default=1
         Number of starts. The first is ``init``, the others are random, and the lowest objective wins.
     max_iter : int, default=500
-        Largest number of iterations of the solver.
+        Largest number of iterations of a solver that has no limit of its own.
     tol : float, default=1e-4
-        Relative tolerance of the solver.
+        Relative tolerance of a solver that has none of its own.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
     refine : bool, default=True
@@ -279,10 +275,7 @@ class KernelAutoencoder(BaseAutoencoder):
         center: bool = True,
         scale: bool = True,
         columns: Literal["raw", "scaled"] = "raw",
-        solver: Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"] = "lbfgs",
-        learning_rate: float | None = None,
-        batch_size: int = 1024,
-        coefficient_share: float = 0.25,
+        solver: AutoencoderSolverLike = "lbfgs",
         constraint: ConstraintLike = "none",
         noise: Augmentation | None = None,
         init: Literal["kpca", "random"] = "kpca",
@@ -308,9 +301,7 @@ class KernelAutoencoder(BaseAutoencoder):
         self.loss = loss
         self.operators, self.reg = operators, reg
         self.center, self.scale, self.columns = center, scale, columns
-        self.solver, self.learning_rate = solver, learning_rate
-        self.batch_size, self.coefficient_share = batch_size, coefficient_share
-        self.constraint, self.noise = constraint, noise
+        self.solver, self.constraint, self.noise = solver, constraint, noise
         self.init, self.n_init = init, n_init
         self.max_iter, self.tol, self.warm_start = max_iter, tol, warm_start
         self.refine, self.code_metric = refine, code_metric

@@ -21,7 +21,8 @@ from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import covariance_operator, restricted_operator
 from rkhs.problems.dual import DualProblem
 from rkhs.protocols import Monitor
-from rkhs.solvers import ADMM, FISTA, BlockCoordinate, Direct, GapSolver, ProximalGradient
+from rkhs.solvers import GapSolver
+from rkhs.solvers.registry import DUAL_SOLVERS, as_solver
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
     from rkhs.estimators.arguments import OperatorKernelLike
 
 __all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
-
-_SOLVERS: dict[str, type[GapSolver]] = {
-    "admm": ADMM,
-    "fista": FISTA,
-    "block_coordinate": BlockCoordinate,
-    "proximal_gradient": ProximalGradient,
-    "direct": Direct,
-}
 
 
 def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
@@ -192,15 +185,14 @@ class MachineOptions:
 
     def solver_for(self, problem: DualProblem) -> GapSolver:
         """The solver that a name means for a problem."""
-        if isinstance(self.solver, GapSolver):
-            return self.solver
-        name = self.solver
-        if isinstance(self.solver, str) and self.solver == "auto":
-            name = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
-        if not isinstance(name, str) or name not in _SOLVERS:
-            known = ", ".join(repr(word) for word in ("auto", *_SOLVERS))
-            raise InputError(f"solver must be one of {known}, or a solver object; got {self.solver!r}")
-        made = _SOLVERS[name](tol=check_number(self.tol, "tol", at_least=0.0))
-        if self.max_iter is not None:
-            made.set_params(max_iter=check_count(self.max_iter, "max_iter"))
-        return made
+        given = self.solver
+        if isinstance(given, str) and given == "auto":
+            given = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
+        max_iter = None if self.max_iter is None else check_count(self.max_iter, "max_iter")
+        solver = as_solver(given, DUAL_SOLVERS, max_iter, check_number(self.tol, "tol", at_least=0.0))
+        if not isinstance(solver, GapSolver):
+            raise InputError(
+                f"solver must be one of {', '.join(map(repr, ('auto', *DUAL_SOLVERS)))}, or an object that solves dual "
+                f"problems, such as ADMM(); got {given!r}"
+            )
+        return solver

@@ -8,6 +8,7 @@ from typing import Any
 from rkhs.augment import GaussianNoise
 from rkhs.constraints import Ball, SoftSphere, Sphere
 from rkhs.engines import Dask, Threads
+from rkhs.solvers import Adam, Alternating, DoublyStochastic, GradientDescent, MiniBatch, Solver
 
 __all__ = ["renewed"]
 
@@ -30,6 +31,8 @@ def renewed(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if "softness" in given:
         _constraint(given)
         _noise(given)
+    if "learning_rate" in given:
+        _solver(given)
     return given
 
 
@@ -55,3 +58,19 @@ def _noise(given: dict[str, Any]) -> None:
     """``noise_std`` and ``n_copies``."""
     std, copies = given.pop("noise_std"), given.pop("n_copies")
     given["noise"] = None if not std and copies == 1 else GaussianNoise(std, relative=False, copies=copies)
+
+
+def _solver(given: dict[str, Any]) -> None:
+    """``solver``, ``learning_rate``, ``batch_size`` and ``coefficient_share``."""
+    names = ("learning_rate", "batch_size", "coefficient_share")
+    rate, size, share = (given.pop(name) for name in names)
+    name, step = given["solver"], {} if rate is None else {"learning_rate": rate}
+    made: dict[str, Solver] = {
+        "adam": Adam(**step),
+        "gradient_descent": GradientDescent(**step),
+        "alternating": Alternating(**step),
+        "minibatch": MiniBatch(size, **step),
+        "doubly_stochastic": DoublyStochastic(size, coefficient_share=share, **step),
+    }
+    if name in made and (rate, size, share) != (None, 1024, 0.25):
+        given["solver"] = made[name]

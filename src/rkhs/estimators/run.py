@@ -42,6 +42,7 @@ from rkhs.estimators.memory_needs import dense_advice
 from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import as_loss
+from rkhs.solvers.registry import named_solver
 from rkhs.spaces.source import Options
 
 __all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_fingerprint", "open_run", "recorded"]
@@ -61,6 +62,7 @@ _STANDS_FOR: dict[str, Callable[[Any], object]] = {
     "engine": make_engine,
     "kernel": as_kernel,
     "loss": as_loss,
+    "solver": named_solver,
 }
 
 P = TypeVar("P")

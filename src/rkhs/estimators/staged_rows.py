@@ -25,7 +25,7 @@ from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
 from rkhs.protocols import Monitor, Reason, Solution
-from rkhs.solvers import LBFGS, PreimageDescent
+from rkhs.solvers import PreimageDescent
 
 if TYPE_CHECKING:
     from rkhs.features import FeatureMap
@@ -305,7 +305,9 @@ class RowStages:
         steps = min(steps, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
         kept = recorded(problem, self.run.journal, f"stage {size} {reg}")
-        solution = LBFGS(steps, settings.tol).solve(kept, point, Monitor(verbose=self.run.verbose, label=label))
+        solution = settings.solver.within(steps, force=True).solve(
+            kept, point, Monitor(verbose=self.run.verbose, label=label)
+        )
         if solution.reason is Reason.MAX_ITER and steps < settings.max_iter:
             solution = replace(solution, reason=Reason.SCHEDULE)
         codes = problem.factor.codes(solution.point)

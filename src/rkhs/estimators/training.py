@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, to_tensor
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
-__all__ = ["Training", "cut", "normal_weights"]
+__all__ = ["Training", "check_noise", "cut", "normal_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +89,16 @@ class Training:
         weights = None if self.weights is None else self.weights.repeat(copies) / copies
         items = to_tensor(stacked, self.items.dtype, self.items.device)
         return replace(self, items=items, goal=self.goal.repeat(copies, 1), weights=weights)
+
+
+def check_noise(noise: object) -> None:
+    """Refuse noise that is no augmentation, and parameters of it that are out of range."""
+    if isinstance(noise, Augmentation):
+        noise.check()
+    else:
+        raise InputError(
+            f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {shown(noise)}"
+        )
 
 
 def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Any:

@@ -12,7 +12,7 @@ from rkhs.solvers.direct import Direct, leave_one_out_residuals
 from rkhs.solvers.fista import FISTA
 from rkhs.solvers.gradient_descent import GradientDescent
 from rkhs.solvers.lbfgs import LBFGS
-from rkhs.solvers.minibatch import MiniBatch
+from rkhs.solvers.minibatch import DoublyStochastic, MiniBatch
 from rkhs.solvers.penalty import QuadraticPenalty
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient
@@ -29,6 +29,7 @@ __all__ = [
     "BlockCoordinate",
     "CayleyAdam",
     "Direct",
+    "DoublyStochastic",
     "GapSolver",
     "GradientDescent",
     "MiniBatch",

@@ -19,13 +19,13 @@ class Adam(Solver):
 
     Parameters
     ----------
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=1e-2
         Step length.
-    max_iter : int, default=500
-        Largest number of iterations.
-    tol : float, default=1e-6
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 500 alone.
+    tol : float or None, default=None
         Stop when the gradient norm is at most ``tol * max(1, |value|)``, or when ``patience`` iterations in a row
-        lowered the best objective by at most ``tol`` relatively.
+        lowered the best objective by at most ``tol`` relatively. None: that of the estimator; 1e-6 alone.
     beta1, beta2 : float, default=0.9, 0.999
         Decay of the first and second moment, at least 0 and under 1.
     patience : int, default=20
@@ -47,9 +47,9 @@ class Adam(Solver):
 
     def __init__(
         self,
-        learning_rate: float = 1e-3,
-        max_iter: int = 500,
-        tol: float = 1e-6,
+        learning_rate: float = 1e-2,
+        max_iter: int | None = None,
+        tol: float | None = None,
         beta1: float = 0.9,
         beta2: float = 0.999,
         patience: int = 20,

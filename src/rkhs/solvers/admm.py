@@ -32,10 +32,10 @@ class ADMM(GapSolver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap.
-    max_iter : int, default=10000
-        Largest number of iterations.
+    tol : float or None, default=None
+        Relative duality gap. None: that of the estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 10000 alone.
     check_every : int, default=4
         Iterations between two computations of the gaps; each costs half an iteration.
 
@@ -58,7 +58,7 @@ class ADMM(GapSolver):
 
     requires: ClassVar[tuple[type, ...]] = (HasEigenbasis,)
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 10000, check_every: int = 4) -> None:
+    def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 4) -> None:
         super().__init__(tol, max_iter)
         self.check_every = check_every
 

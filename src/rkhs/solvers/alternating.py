@@ -27,13 +27,13 @@ class Alternating(Solver):
         Constant step length; None: backtracking, so that the objective never rises.
     encoder_steps : int, default=1
         Gradient steps a round.
-    max_iter : int, default=500
-        Largest number of rounds.
-    tol : float, default=1e-6
+    max_iter : int or None, default=None
+        Largest number of rounds. None: that of the estimator; 500 alone.
+    tol : float or None, default=None
         Stop when the gradient norm right after an update of the last block is at most ``tol`` times the size of the
         objective. Also stop when each of three rounds in a row changes the objective by at most ``tol * 1e-2`` times
-        its size.
-    metric : {"plain", "rkhs"}, default="plain"
+        its size. None: that of the estimator; 1e-6 alone.
+    metric : {"auto", "plain", "rkhs"}, default="auto"
         Inner product of the gradient; see :class:`GradientDescent`.
 
     Raises
@@ -57,9 +57,9 @@ class Alternating(Solver):
         self,
         learning_rate: float | None = None,
         encoder_steps: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        metric: str = "plain",
+        max_iter: int | None = None,
+        tol: float | None = None,
+        metric: str = "auto",
     ) -> None:
         self.learning_rate = learning_rate
         self.encoder_steps = encoder_steps

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_number
 from rkhs._core.config import Configurable
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.constraints.base import Unconstrained
 from rkhs.protocols import HasValueAndGrad, Monitor, Solution
 
-__all__ = ["Solver", "check_options", "rounding"]
+__all__ = ["Solver", "as_solver", "check_options", "rounding"]
 
 _share = partial(check_number, at_least=0.0, at_most=1.0 - 1e-12)
 _OPTIONS: dict[str, Callable[..., Any]] = {
@@ -30,6 +30,8 @@ _OPTIONS: dict[str, Callable[..., Any]] = {
     "memory": check_count,
     "check_every": check_count,
     "encoder_steps": check_count,
+    "batch_size": check_count,
+    "coefficient_share": partial(check_number, above=0.0, at_most=1.0),
     "max_outer": check_count,
     "n_starts": check_count,
 }
@@ -55,10 +57,20 @@ def check_options(solver: Configurable) -> None:
 
 
 class Solver(Configurable):
-    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep."""
+    """An algorithm for the problems that meet the protocols it names and demand no constraint that it does not keep.
+
+    Parameters named ``max_iter`` and ``tol`` may be None: an estimator then puts its own in their place, and a solver
+    that is used alone takes :attr:`limits`.
+    """
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad,)
     """Protocols that a problem must meet."""
+
+    limits: ClassVar[tuple[int, float]] = (500, 1e-6)
+    """``max_iter`` and ``tol`` where they are None and no estimator says them."""
+
+    max_iter: Any
+    tol: Any
 
     def solve(self, problem: Any, start: Tensor, monitor: Monitor | None = None) -> Solution:
         """Solve the problem from a start point.
@@ -81,8 +93,30 @@ class Solver(Configurable):
         InputError
             Before the first iteration, if the problem does not fit; see :meth:`check`.
         """
-        self.check(problem)
-        return self._solve(problem, start, Monitor() if monitor is None else monitor)
+        ready = self.within(*self.limits)
+        ready.check(problem)
+        return ready._solve(problem, start, Monitor() if monitor is None else monitor)
+
+    def within(self, max_iter: int | None = None, tol: float | None = None, *, force: bool = False) -> Self:
+        """The solver with limits in place of its own that are None.
+
+        Parameters
+        ----------
+        max_iter : int, optional
+        tol : float, optional
+            None: nothing is put there.
+        force : bool, default=False
+            Also in place of those that it has.
+
+        Returns
+        -------
+        Solver
+            The same object where nothing changes.
+        """
+        own, asked = self.get_params(deep=False), {"max_iter": max_iter, "tol": tol}
+        new = {name: limit for name, limit in asked.items() if limit is not None and name in own}
+        new = {name: limit for name, limit in new.items() if force or own[name] is None}
+        return type(self)(**{**own, **new}) if new else self
 
     def keeps(self, constraint: object) -> bool:
         """Whether every answer lies on a set; by default only :class:`rkhs.constraints.Unconstrained` is kept."""
@@ -119,6 +153,43 @@ class Solver(Configurable):
     @abstractmethod
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         """Solve a problem that fits."""
+
+
+def as_solver(
+    solver: Solver | str,
+    names: Mapping[str, Callable[[], Solver]],
+    max_iter: int | None = None,
+    tol: float | None = None,
+) -> Solver:
+    """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own.
+
+    Parameters
+    ----------
+    solver : str or Solver
+    names : mapping of str to callable
+        That the estimator takes, and what they make.
+    max_iter : int, optional
+    tol : float, optional
+        Of the estimator.
+
+    Returns
+    -------
+    Solver
+
+    Raises
+    ------
+    InputError
+        For another name, for what is no solver, and for parameters out of range.
+    """
+    if isinstance(solver, Solver) or (isinstance(solver, str) and solver in names):
+        found = (names[solver]() if isinstance(solver, str) else solver).within(max_iter, tol)
+        check_options(found)
+        return found
+    example = next(iter(names.values()))()
+    raise InputError(
+        f"solver must be one of {', '.join(map(repr, names))}, or an object of rkhs.solvers such as {example!r}; "
+        f"got {shown(solver)}"
+    )
 
 
 def rounding(x: Tensor) -> float:

@@ -90,10 +90,10 @@ class GapSolver(Solver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap.
-    max_iter : int, default=10000
-        Largest number of iterations.
+    tol : float or None, default=None
+        Relative duality gap. None: that of the estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 10000 alone.
 
     References
     ----------
@@ -102,7 +102,9 @@ class GapSolver(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 10000) -> None:
+    limits = (10_000, 1e-6)
+
+    def __init__(self, tol: float | None = None, max_iter: int | None = None) -> None:
         self.tol = tol
         self.max_iter = max_iter
 
@@ -156,6 +158,8 @@ class GapSolver(Solver):
         InputError
             Before the first iteration, if the problem does not fit.
         """
+        if self.max_iter is None or self.tol is None:
+            return self.within(*self.limits).solve_batch(problem, start, monitor)
         self.check(problem)
         follow = Monitor(label=type(self).__name__.lower()) if monitor is None else monitor
         F, n, q, B = problem.shape

@@ -21,10 +21,10 @@ class BlockCoordinate(GapSolver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap.
-    max_iter : int, default=5000
-        Largest number of sweeps.
+    tol : float or None, default=None
+        Relative duality gap. None: that of the estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of sweeps. None: that of the estimator; 5000 alone.
     check_every : int, default=5
         Sweeps between two computations of the gaps.
 
@@ -45,7 +45,9 @@ class BlockCoordinate(GapSolver):
 
     requires: ClassVar[tuple[type, ...]] = (HasEigenbasis,)
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 5000, check_every: int = 5) -> None:
+    limits = (5000, 1e-6)
+
+    def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 5) -> None:
         super().__init__(tol, max_iter)
         self.check_every = check_every
 

@@ -25,10 +25,11 @@ class CayleyAdam(Solver):
     ----------
     learning_rate : float, default=5e-5
         Largest step, the paper's value; ``1 / ||W||`` caps it.
-    max_iter : int, default=20000
-        Largest number of iterations.
-    tol : float, default=1e-8
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 20000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
     beta1, beta2 : float, default=0.9, 0.99
         Decay of the momentum and of the squared gradient norm.
 
@@ -44,11 +45,13 @@ class CayleyAdam(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
 
+    limits = (20_000, 1e-8)
+
     def __init__(
         self,
         learning_rate: float = 5e-5,
-        max_iter: int = 20000,
-        tol: float = 1e-8,
+        max_iter: int | None = None,
+        tol: float | None = None,
         beta1: float = 0.9,
         beta2: float = 0.99,
     ) -> None:

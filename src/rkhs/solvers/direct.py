@@ -21,10 +21,11 @@ class Direct(GapSolver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap at which conjugate gradients stop; the closed form reaches rounding.
-    max_iter : int, default=2000
-        Largest number of conjugate gradient steps.
+    tol : float or None, default=None
+        Relative duality gap at which conjugate gradients stop; the closed form reaches rounding. None: that of the
+        estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of conjugate gradient steps. None: that of the estimator; 2000 alone.
 
     References
     ----------
@@ -43,7 +44,9 @@ class Direct(GapSolver):
 
     requires: ClassVar[tuple[type, ...]] = (HasDualityGap,)
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 2000) -> None:
+    limits = (2000, 1e-6)
+
+    def __init__(self, tol: float | None = None, max_iter: int | None = None) -> None:
         super().__init__(tol, max_iter)
 
     def check(self, problem: Any) -> None:

@@ -18,10 +18,10 @@ class FISTA(GapSolver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap.
-    max_iter : int, default=10000
-        Largest number of iterations.
+    tol : float or None, default=None
+        Relative duality gap. None: that of the estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 10000 alone.
     check_every : int, default=10
         Iterations between two computations of the gaps.
 
@@ -41,7 +41,7 @@ class FISTA(GapSolver):
             [0.]], dtype=torch.float64)
     """
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 10000, check_every: int = 10) -> None:
+    def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 10) -> None:
         super().__init__(tol, max_iter)
         self.check_every = check_every
 

@@ -60,8 +60,9 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
         Meets ``HasValueAndGrad``.
     x : Tensor
         Where.
-    metric : {"plain", "rkhs"}
-        ``"rkhs"``: the natural gradient if the problem has one, or its metric applied to the gradient.
+    metric : {"auto", "plain", "rkhs"}
+        ``"rkhs"``: the natural gradient if the problem has one, or its metric applied to the gradient. ``"auto"``: the
+        same if the problem knows one of them, else ``"plain"``.
 
     Returns
     -------
@@ -76,11 +77,11 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
     ----------
     Absil, Mahony and Sepulchre (2008), section 3.6.
     """
-    check_choice(metric, "metric", ("plain", "rkhs"))
-    if metric == "rkhs" and isinstance(problem, HasNaturalGradient):
+    check_choice(metric, "metric", ("auto", "plain", "rkhs"))
+    if metric != "plain" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
     value, grad = problem.value_and_grad(x)
-    if metric == "plain":
+    if metric == "plain" or (metric == "auto" and not isinstance(problem, HasMetric)):
         return Gradients(value, grad, grad)
     if isinstance(problem, HasMetric):
         precondition = problem.metric(x)
@@ -151,14 +152,15 @@ class GradientDescent(Solver):
     ----------
     learning_rate : float or None, default=None
         Constant step length; None: backtracking, each search beginning at twice the last accepted length.
-    max_iter : int, default=500
-        Largest number of iterations.
-    tol : float, default=1e-6
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 500 alone.
+    tol : float or None, default=None
         Stop when the gradient norm is at most ``tol`` times the size of the objective. Also stop when each of three
-        iterations in a row changes the objective by at most ``tol * 1e-2`` times its size.
-    metric : {"plain", "rkhs"}, default="plain"
-        Inner product of the gradient: of the coefficients, as in the paper, or of the function space, which is a good
-        preconditioner.
+        iterations in a row changes the objective by at most ``tol * 1e-2`` times its size. None: that of the estimator;
+        1e-6 alone.
+    metric : {"auto", "plain", "rkhs"}, default="auto"
+        Inner product of the gradient: ``"plain"`` is that of the coefficients, as in the paper, ``"rkhs"`` that of the
+        function space, which is a good preconditioner. ``"auto"`` is the second where the problem knows it.
 
     Raises
     ------
@@ -171,7 +173,11 @@ class GradientDescent(Solver):
     """
 
     def __init__(
-        self, learning_rate: float | None = None, max_iter: int = 500, tol: float = 1e-6, metric: str = "plain"
+        self,
+        learning_rate: float | None = None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        metric: str = "auto",
     ) -> None:
         self.learning_rate = learning_rate
         self.max_iter = max_iter

@@ -30,11 +30,12 @@ class LBFGS(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=500
-        Largest number of iterations.
-    tol : float, default=1e-6
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 500 alone.
+    tol : float or None, default=None
         Stop when the gradient norm, in the metric, is at most ``tol`` times the size of the objective. Also stop when
-        each of three iterations in a row lowers the objective by at most ``tol`` times its size.
+        each of three iterations in a row lowers the objective by at most ``tol`` times its size. None: that of the
+        estimator; 1e-6 alone.
     memory : int, default=20
         Number of step pairs kept.
 
@@ -43,7 +44,7 @@ class LBFGS(Solver):
     Nocedal and Wright (2006), algorithms 7.4 and 7.5.
     """
 
-    def __init__(self, max_iter: int = 500, tol: float = 1e-6, memory: int = 20) -> None:
+    def __init__(self, max_iter: int | None = None, tol: float | None = None, memory: int = 20) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.memory = memory

@@ -1,8 +1,9 @@
-"""Adam on gradients of batches, with step lengths that fall to zero."""
+"""Adam on gradients of batches, in all coefficients or in some, with step lengths that fall to zero."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
@@ -11,48 +12,28 @@ from torch import Tensor
 from rkhs.protocols import HasBatches, Monitor, Reason, Solution
 from rkhs.solvers.base import Solver
 
-__all__ = ["MiniBatch"]
+__all__ = ["DoublyStochastic", "MiniBatch"]
 
 
-class MiniBatch(Solver):
+class _Batched(Solver):
     """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one.
 
     A problem may give the gradient of some rows of the point only. The others, and their moments, then stay as they
     are, and each row is corrected for the moments that start at zero by its own number of updates: for every row it is
     Adam on the steps that drew it.
-
-    Parameters
-    ----------
-    learning_rate : float, default=1e-2
-        Length of the first steps.
-    max_iter : int, default=500
-        Number of steps.
-    beta1, beta2 : float, default=0.9, 0.999
-        Decay of the first and second moment, at least 0 and under 1.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    The value is that of the last batches; the caller knows the whole objective.
-
-    References
-    ----------
-    Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
     """
 
     requires: ClassVar[tuple[type, ...]] = (HasBatches,)
 
-    def __init__(
-        self, learning_rate: float = 1e-2, max_iter: int = 500, beta1: float = 0.9, beta2: float = 0.999
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.beta1 = beta1
-        self.beta2 = beta2
+    batch_size: int
+    learning_rate: float
+    beta1: float
+    beta2: float
+
+    @property
+    @abstractmethod
+    def share(self) -> float:
+        """Of the coefficients that a step updates, above 0 and at most 1."""
 
     def _solve(self, problem: Any, start: Tensor, monitor: Monitor) -> Solution:
         rate, beta1, beta2, steps = self.learning_rate, self.beta1, self.beta2, self.max_iter
@@ -82,3 +63,103 @@ class MiniBatch(Solver):
             length = rate * 0.5 * (1.0 + math.cos(math.pi * step / steps))
             x[rows] -= length * mean / scale
         return Solution(x, value, reason, step + 1, step + 1, history=monitor.finish())
+
+
+class MiniBatch(_Batched):
+    """Adam on a new batch of rows at every step; the step length falls along a half cosine to zero at the last one.
+
+    Parameters
+    ----------
+    batch_size : int, default=1024
+        Rows of one step.
+    learning_rate : float, default=3e-2
+        Length of the first steps.
+    max_iter : int or None, default=None
+        Number of steps. None: that of the estimator; 500 alone.
+    beta1, beta2 : float, default=0.9, 0.999
+        Decay of the first and second moment, at least 0 and under 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    The value is that of the last batches; the caller knows the whole objective.
+
+    References
+    ----------
+    Kingma and Ba (2015), algorithm 1; Loshchilov and Hutter (2017), equation 5, for the step lengths.
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 1024,
+        learning_rate: float = 3e-2,
+        max_iter: int | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+    ) -> None:
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    @property
+    def share(self) -> float:
+        """All coefficients."""
+        return 1.0
+
+
+class DoublyStochastic(_Batched):
+    """:class:`MiniBatch` that draws, at every step, also the coefficients that it updates.
+
+    Parameters
+    ----------
+    batch_size : int, default=1024
+        Rows of one step.
+    learning_rate : float, default=3e-2
+        Length of the first steps.
+    coefficient_share : float, default=0.25
+        Share of the coefficients that one step updates, above 0 and at most 1.
+    max_iter : int or None, default=None
+        Number of steps. None: that of the estimator; 500 alone.
+    beta1, beta2 : float, default=0.9, 0.999
+        Decay of the first and second moment, at least 0 and under 1.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    The coefficients of one step are a drawn set of rows of the point, with moments of their own.
+
+    References
+    ----------
+    Dai et al. (2014), "Scalable kernel methods via doubly stochastic gradients"; Kingma and Ba (2015), algorithm 1.
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 1024,
+        learning_rate: float = 3e-2,
+        coefficient_share: float = 0.25,
+        max_iter: int | None = None,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+    ) -> None:
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.coefficient_share = coefficient_share
+        self.max_iter = max_iter
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    @property
+    def share(self) -> float:
+        """:attr:`coefficient_share`."""
+        return self.coefficient_share

@@ -34,8 +34,8 @@ class QuadraticPenalty(Solver):
         Gradient norm at which the first problem stops; halved for each next one.
     max_outer : int, default=30
         Largest number of problems.
-    max_iter : int, default=500
-        Largest number of iterations of each problem.
+    max_iter : int or None, default=None
+        Largest number of iterations of each problem. None: that of the estimator; 500 alone.
     learning_rate : float, default=1e-3
         Of Adam.
     tol : float, default=1e-9
@@ -66,7 +66,7 @@ class QuadraticPenalty(Solver):
         growth: float = 8.0,
         tau: float = 0.1,
         max_outer: int = 30,
-        max_iter: int = 500,
+        max_iter: int | None = None,
         learning_rate: float = 1e-3,
         tol: float = 1e-9,
     ) -> None:

@@ -26,10 +26,11 @@ class ProjectedGradient(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=2000
-        Largest number of iterations.
-    tol : float, default=1e-8
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 2000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
     step : float, default=1.0
         First trial step.
     growth : float, default=1.5
@@ -42,7 +43,11 @@ class ProjectedGradient(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
 
-    def __init__(self, max_iter: int = 2000, tol: float = 1e-8, step: float = 1.0, growth: float = 1.5) -> None:
+    limits = (2000, 1e-8)
+
+    def __init__(
+        self, max_iter: int | None = None, tol: float | None = None, step: float = 1.0, growth: float = 1.5
+    ) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.step = step

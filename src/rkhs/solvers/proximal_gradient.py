@@ -20,10 +20,10 @@ class ProximalGradient(GapSolver):
 
     Parameters
     ----------
-    tol : float, default=1e-6
-        Relative duality gap.
-    max_iter : int, default=100000
-        Largest number of iterations.
+    tol : float or None, default=None
+        Relative duality gap. None: that of the estimator; 1e-6 alone.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 100000 alone.
     check_every : int, default=20
         Iterations between two computations of the gaps.
 
@@ -42,7 +42,9 @@ class ProximalGradient(GapSolver):
     tensor([0.5000, 1.0000], dtype=torch.float64)
     """
 
-    def __init__(self, tol: float = 1e-6, max_iter: int = 100000, check_every: int = 20) -> None:
+    limits = (100_000, 1e-6)
+
+    def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 20) -> None:
         super().__init__(tol, max_iter)
         self.check_every = check_every
 

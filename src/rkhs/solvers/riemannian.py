@@ -26,9 +26,6 @@ class _Riemannian(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
 
-    max_iter: int
-    tol: float
-
     def keeps(self, constraint: object) -> bool:
         """Any set: every step is a retraction."""
         return isinstance(constraint, Constraint)
@@ -91,10 +88,11 @@ class RiemannianLBFGS(_Riemannian):
 
     Parameters
     ----------
-    max_iter : int, default=1000
-        Largest number of iterations.
-    tol : float, default=1e-8
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 1000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
     memory : int, default=20
         Number of step pairs kept.
 
@@ -103,7 +101,9 @@ class RiemannianLBFGS(_Riemannian):
     Huang, Gallivan and Absil (2015), algorithm 2; Nocedal and Wright (2006), algorithm 7.4.
     """
 
-    def __init__(self, max_iter: int = 1000, tol: float = 1e-8, memory: int = 20) -> None:
+    limits = (1000, 1e-8)
+
+    def __init__(self, max_iter: int | None = None, tol: float | None = None, memory: int = 20) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.memory = memory
@@ -117,17 +117,20 @@ class RiemannianCG(_Riemannian):
 
     Parameters
     ----------
-    max_iter : int, default=2000
-        Largest number of iterations.
-    tol : float, default=1e-8
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    max_iter : int or None, default=None
+        Largest number of iterations. None: that of the estimator; 2000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
 
     References
     ----------
     Absil, Mahony and Sepulchre (2008), algorithm 13; Edelman, Arias and Smith (1998), section 3.4.
     """
 
-    def __init__(self, max_iter: int = 2000, tol: float = 1e-8) -> None:
+    limits = (2000, 1e-8)
+
+    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
 

@@ -33,10 +33,11 @@ class Subspace(Solver):
 
     Parameters
     ----------
-    max_iter : int, default=1000
-        Largest number of iterations, of all routes together.
-    tol : float, default=1e-8
-        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``.
+    max_iter : int or None, default=None
+        Largest number of iterations, of all routes together. None: that of the estimator; 1000 alone.
+    tol : float or None, default=None
+        Stop when the norm of the Riemannian gradient is at most ``tol * max(1, |value|)``. None: that of the
+        estimator; 1e-8 alone.
 
     References
     ----------
@@ -45,7 +46,9 @@ class Subspace(Solver):
 
     requires: ClassVar[tuple[type, ...]] = (HasValueAndGrad, HasConstraint)
 
-    def __init__(self, max_iter: int = 1000, tol: float = 1e-8) -> None:
+    limits = (1000, 1e-8)
+
+    def __init__(self, max_iter: int | None = None, tol: float | None = None) -> None:
         self.max_iter = max_iter
         self.tol = tol
 

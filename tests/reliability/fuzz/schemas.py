@@ -12,6 +12,7 @@ from rkhs.constraints import SoftSphere, Sphere
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from rkhs.losses import EpsilonInsensitive, Huber, Power, SquaredEpsilonInsensitive
+from rkhs.solvers import LBFGS, Adam, Alternating
 from tests.reliability.fuzz.case import Case
 
 HOSTILE: list[Any] = [
@@ -81,7 +82,14 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "reg": [1e-3, (1e-2, 1e-4), 1e-8],
         "center": [False],
         "scale": [False],
-        "solver": ["adam", "gradient_descent", "alternating"],
+        "solver": [
+            "adam",
+            "gradient_descent",
+            "alternating",
+            Adam(0.1),
+            LBFGS(memory=3),
+            Alternating(metric="plain"),
+        ],
         "constraint": ["sphere", "ball", "whiten", "soft", Sphere(renormalize=True), SoftSphere(0.3)],
         "noise": [GaussianNoise(), GaussianNoise(0.1, relative=False, copies=2)],
         "init": ["random"],
