@@ -16,10 +16,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs._core.errors import InputError
 from rkhs.estimators import DeepRKM, KernelPCA
-from rkhs.estimators.drkm_machine import SOLVERS, layer_value
+from rkhs.estimators.drkm_machine import layer_value
 from rkhs.kernels import Gaussian, Matern, Polynomial
 from rkhs.kernels.base import Kernel
 from rkhs.solvers import ProjectedGradient
+from rkhs.solvers.registry import STIEFEL_SOLVERS
 
 X = load_iris().data[::2]
 NEW = load_iris().data[1::2]
@@ -104,7 +105,7 @@ def test_eta_scale_and_weight():
     assert heavy.layer_values_[0].sum() < a.layer_values_[0].sum()
 
 
-@pytest.mark.parametrize("solver", [*SOLVERS, ProjectedGradient(tol=1e-6)])
+@pytest.mark.parametrize("solver", [*STIEFEL_SOLVERS, ProjectedGradient(tol=1e-6)])
 def test_every_solver_by_name(solver):
     best = DeepRKM((3, 2), kernel=Gaussian(0.3)).fit(X).objective_
     with warnings.catch_warnings():

@@ -98,9 +98,10 @@ class DeepRKM(FittedComponents, KernelEstimator):
         objective does not change (for code kernels that are invariant to rotation). Metrics that compare single axes do
         change.
     max_iter : int, default=1000
-        Largest number of iterations of a solver given by name.
+        Largest number of iterations of a solver that has no limit of its own.
     tol : float, default=1e-6
-        Such a solver stops when the norm of the Riemannian gradient is at most ``tol * max(1, |objective|)``.
+        A solver without a ``tol`` of its own stops when the norm of the Riemannian gradient is at most ``tol * max(1,
+        |objective|)``.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
         How Gram matrices are kept. ``"dense"`` keeps them whole; the others keep features of the items
         (:mod:`rkhs.features`) and compute the exact Gram matrices of codes tile by tile, in ``O(n)`` memory and ``O(n^2

@@ -58,6 +58,9 @@ class KernelAutoencoder(BaseAutoencoder):
     ``f_1, ..., f_L``. The sample weights ``w_i`` sum to one. The targets ``t_i`` are the centred, scaled inputs, or the
     features ``phi(x_i)`` of a kernel. With features, anything that has a kernel can be encoded (K2AE).
 
+    The parameters up to ``verbose`` are the basic ones. Those after it are advanced: their defaults serve nearly all
+    data.
+
     Parameters
     ----------
     n_components : int or tuple of int, default=2
@@ -73,35 +76,44 @@ class KernelAutoencoder(BaseAutoencoder):
     output_kernel : None, "same", str or Kernel, default=None
         What is rebuilt. None: the vectors, rows of a sparse matrix among them (for Gram and object inputs: the features
         of ``kernel``). A kernel: its features ``phi(x)``; ``"same"`` means those of ``kernel``.
+    loss : str or Loss, default="squared"
+        Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
+        object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
+        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``.
+    reg : "auto", float or sequence of float, default=None
+        Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
+        the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
+        where it pays and takes fixed values elsewhere (see Notes).
+    columns : {"raw", "scaled"}, default="raw"
+        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
+        the units of the data back. Tables whose columns have different units need it.
+    refine : bool, default=True
+        Improve the codes of new items by Gauss-Newton steps; the codes of training items do not change. Encoding then
+        costs a few times ``p + 3`` decodings. It applies to two layers without constraint, ``targets`` or operator on
+        the codes; Gram inputs need a constant diagonal.
+    storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
+        ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and
+        need two layers and the squared loss; they read memory maps and files without holding all rows. ``"auto"`` is
+        dense up to 2,000 rows and landmarks beyond, where these have all that the dense model has (see Notes). With
+        ``linear_part="kernel"`` and features codes are not refined.
+    random_state : int, RandomState or None, default=None
+        Seed of the random starts.
+    verbose : int, default=0
+        Above 0: show progress on standard error.
     linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
         and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
         it; if the storage is not dense ``engine`` must not be Dask.
-    loss : str or Loss, default="squared"
-        Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
-        object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
-        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``.
     operators : sequence of (array or None), default=None
         Positive semi-definite matrices ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one for each layer. None
         is the identity. The last one acts on the outputs and needs vectors there.
-    reg : "auto", float or sequence of float, default=None
-        Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
-        the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
-        where it pays and takes fixed values elsewhere (see Notes).
     center, scale : bool, default=True
         Subtract the mean of the targets; divide them by the root of their total variance. ``transform`` and
         ``inverse_transform`` take care of both. The model of the paper has neither.
-    columns : {"raw", "scaled"}, default="raw"
-        ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back. Tables whose columns have different units need it.
-    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"} or Solver, \
-            default="lbfgs"
-        ``"lbfgs"`` and ``"adam"`` descend over the encoder with the best decoder at each step, ``"gradient_descent"``
-        and ``"alternating"`` (algorithm 1 of the paper) move all layers, ``"minibatch"`` and ``"doubly_stochastic"``
-        make ``max_iter`` steps on batches of rows, for landmarks or random features as ``storage``. An object of
-        :mod:`rkhs.solvers` has options, such as ``Adam(0.1)`` and ``MiniBatch(batch_size=256)``; a name is one with its
-        defaults. A solver of your own descends as ``"adam"`` does.
+    code_metric : float, default=0.75
+        Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
+        with 0 they are those inside the model, which mean little. Reconstructions do not change.
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
         Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
         second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
@@ -109,6 +121,13 @@ class KernelAutoencoder(BaseAutoencoder):
     noise : Augmentation, default=None
         Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
         ``GaussianNoise(0.1, copies=5)``. Vectors only.
+    solver : {"lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"} or Solver, \
+            default="lbfgs"
+        ``"lbfgs"`` and ``"adam"`` descend over the encoder with the best decoder at each step, ``"gradient_descent"``
+        and ``"alternating"`` (algorithm 1 of the paper) move all layers, ``"minibatch"`` and ``"doubly_stochastic"``
+        make ``max_iter`` steps on batches of rows, for landmarks or random features as ``storage``. An object of
+        :mod:`rkhs.solvers` has options, such as ``Adam(0.1)`` and ``MiniBatch(batch_size=256)``; a name is one with its
+        defaults. A solver of your own descends as ``"adam"`` does.
     init : {"kpca", "random"}, default="kpca"
         Start from kernel PCA scores, at the best of six scales, or from random codes.
     n_init : int, default=1
@@ -119,18 +138,6 @@ class KernelAutoencoder(BaseAutoencoder):
         Relative tolerance of a solver that has none of its own.
     warm_start : bool, default=False
         Start from the layers of the last fit if the data have the same number of rows.
-    refine : bool, default=True
-        Improve the codes of new items by Gauss-Newton steps; the codes of training items do not change. Encoding then
-        costs a few times ``p + 3`` decodings. It applies to two layers without constraint, ``targets`` or operator on
-        the codes; Gram inputs need a constant diagonal.
-    code_metric : float, default=0.75
-        Metric of the codes, from 0 to 1. With 1, distances between codes are about those between what they decode to;
-        with 0 they are those inside the model, which mean little. Reconstructions do not change.
-    storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
-        ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and
-        need two layers and the squared loss; they read memory maps and files without holding all rows. ``"auto"`` is
-        dense up to 2,000 rows and landmarks beyond, where these have all that the dense model has (see Notes). With
-        ``linear_part="kernel"`` and features codes are not refined.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
         defaults by its name; None: as many threads as torch uses. If the storage is not dense it computes blocks of
@@ -141,14 +148,10 @@ class KernelAutoencoder(BaseAutoencoder):
         file with other content is refused.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
-    random_state : int, RandomState or None, default=None
-        Seed of the random starts.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
         Where the fit is computed.
     dtype : {"float64", "float32"}, default="float64"
         Precision of the computation. Results have the dtype of the training data.
-    verbose : int, default=0
-        Above 0: show progress on standard error.
 
     Attributes
     ----------
@@ -268,31 +271,31 @@ class KernelAutoencoder(BaseAutoencoder):
         kernel: KernelLike = "auto",
         decoder_kernel: KernelLike | tuple[KernelLike, ...] = "auto",
         output_kernel: KernelLike | None = None,
-        linear_part: Literal["auto", "kernel", "free"] = "auto",
         loss: LossLike = "squared",
-        operators: Sequence[ArrayLike | None] | None = None,
         reg: Literal["auto"] | float | Sequence[float] | None = None,
+        columns: Literal["raw", "scaled"] = "raw",
+        refine: bool = True,
+        storage: StorageLike | Literal["auto"] = "auto",
+        random_state: Seed = None,
+        verbose: int = 0,
+        linear_part: Literal["auto", "kernel", "free"] = "auto",
+        operators: Sequence[ArrayLike | None] | None = None,
         center: bool = True,
         scale: bool = True,
-        columns: Literal["raw", "scaled"] = "raw",
-        solver: AutoencoderSolverLike = "lbfgs",
+        code_metric: float = 0.75,
         constraint: ConstraintLike = "none",
         noise: Augmentation | None = None,
+        solver: AutoencoderSolverLike = "lbfgs",
         init: Literal["kpca", "random"] = "kpca",
         n_init: int = 1,
         max_iter: int = 500,
         tol: float = 1e-4,
         warm_start: bool = False,
-        refine: bool = True,
-        code_metric: float = 0.75,
-        storage: StorageLike | Literal["auto"] = "auto",
         engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
         psd: Literal["clip", "raise"] = "clip",
-        random_state: Seed = None,
         device: Device = "cpu",
         dtype: Dtype = "float64",
-        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.kernel, self.decoder_kernel = kernel, decoder_kernel

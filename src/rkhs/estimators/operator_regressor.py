@@ -55,11 +55,13 @@ class OperatorKernelRegressor(DualRegressor):
         Subtract the mean of the outputs and add it back. The machine of the paper does not.
     solver : str or GapSolver, default="auto"
         ``"auto"`` is the closed form for the squared loss, otherwise ``"admm"`` (one kernel) or ``"fista"`` (sums). The
-        others are ``"block_coordinate"`` and ``"proximal_gradient"``, the algorithm of the paper.
+        others are ``"block_coordinate"`` and ``"proximal_gradient"``, the algorithm of the paper, and objects of
+        :mod:`rkhs.solvers` for dual problems, such as ``ADMM(check_every=8)``.
     tol : float, default=1e-6
-        The solver stops when the duality gap is at most ``tol`` times the objective of ``h = 0``.
+        A solver without a ``tol`` of its own stops when the duality gap is at most ``tol`` times the objective of ``h =
+        0``.
     max_iter : int, default=None
-        Largest number of iterations; None: the solver's own.
+        Largest number of iterations of a solver that has no limit of its own; None: the solver's default.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
         linear in n. The latter need the squared loss and one kernel without an operator. ``gap_`` is then zero, and
