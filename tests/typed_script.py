@@ -9,9 +9,14 @@ import numpy as np
 
 import rkhs
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
+from rkhs.augment import GaussianNoise
+from rkhs.constraints import Sphere, Stiefel
+from rkhs.engines import Threads
 from rkhs.estimators import Ranking
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern
 from rkhs.losses import Huber, Loss
+from rkhs.solvers import Adam, MiniBatch
 
 
 def kernels() -> list[Kernel]:
@@ -50,6 +55,20 @@ def back(X: np.ndarray) -> float:
     return model.score(X) + model.objective_
 
 
+def objects(X: np.ndarray) -> np.ndarray:
+    """Options that are objects."""
+    model = KernelAutoencoder(
+        2,
+        storage=Nystroem(10),
+        linear_part="kernel",
+        solver=MiniBatch(batch_size=8),
+        noise=GaussianNoise(0.1, copies=2),
+        engine=Threads(1),
+        max_iter=2,
+    )
+    return model.fit(X).codes_ + KernelAutoencoder(2, constraint=Sphere(renormalize=True), max_iter=2).fit(X).codes_
+
+
 def regression(X: np.ndarray, Y: np.ndarray) -> float:
     """A machine with its certificate."""
     loss: Loss = Huber(0.5)
@@ -62,5 +81,16 @@ def mistakes() -> None:
     rkhs.KernelPAC(2)  # type: ignore[attr-defined]
     rkhs.KernelPCA(n_component=2)  # type: ignore[call-arg]
     rkhs.KernelPCA(2, preimage=3)  # type: ignore[arg-type]
+    rkhs.KernelPCA(2, preimage="rigde")  # type: ignore[arg-type]
+    rkhs.KernelPCA(2, kernel="gausian")  # type: ignore[arg-type]
+    rkhs.DeepRKM(2, out_of_sample="blok")  # type: ignore[arg-type]
+    rkhs.KernelContrastive(2, pairs="neighbours")  # type: ignore[arg-type]
+    rkhs.KernelAutoencoder(2, solver="lbgfs")  # type: ignore[arg-type]
+    rkhs.KernelAutoencoder(2, solver=Adam)  # type: ignore[arg-type]
+    rkhs.KernelAutoencoder(2, constraint=Stiefel())  # type: ignore[arg-type]
+    rkhs.KernelAutoencoder(2, noise=0.1)  # type: ignore[arg-type]
+    rkhs.OperatorKernelRegressor(solver=Adam())  # type: ignore[arg-type]
+    rkhs.FunctionalKernelRegressor(convention="paper")  # type: ignore[arg-type]
+    rkhs.GramTransformer(psd="clipped")  # type: ignore[arg-type]
     wrong: Loss = Gaussian()  # type: ignore[assignment]
     assert wrong

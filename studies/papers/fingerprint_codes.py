@@ -117,10 +117,12 @@ def run_cell(cell: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[
         ).fit(train)
         errors, chosen = {name: network.reconstruction_error(test)}, network.learning_rate_
     else:
-        kernels = (Gaussian("median"), Gaussian(0.5)) if "Gaussian" in name else ("auto", "auto")
+        kernels: dict[str, Any] = {}
+        if "Gaussian" in name:
+            kernels = {"kernel": Gaussian("median"), "decoder_kernel": Gaussian(0.5)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = KernelAutoencoder(p, kernel=kernels[0], decoder_kernel=kernels[1], random_state=0).fit(train)
+            model = KernelAutoencoder(p, **kernels, random_state=0).fit(train)
         errors = {f"{name}, refined": model.reconstruction_error(test)}
         errors[name] = model.set_params(refine=False).reconstruction_error(test)
     return {"errors": {key: np.round(values, 3).tolist() for key, values in errors.items()}, "chosen": chosen}

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from rkhs.estimators.arguments import Device
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.losses import Huber, Loss, Squared, SquaredEpsilonInsensitive
@@ -111,7 +112,7 @@ class _Task:
     candidates: np.ndarray
     truth: np.ndarray
 
-    def fit(self, loss: Loss, reg: float, device: str) -> InputOutputKernelRegressor:
+    def fit(self, loss: Loss, reg: float, device: Device) -> InputOutputKernelRegressor:
         model = InputOutputKernelRegressor(
             "precomputed", output_kernel="precomputed", loss=loss, reg=reg, tol=1e-4, device=device
         )
@@ -148,7 +149,7 @@ def _settings(name: str, kappa_scale: float) -> list[Loss]:
     return [SquaredEpsilonInsensitive(epsilon) for epsilon in EPSILONS]
 
 
-def _choose(task: _Task, regs: Sequence[float], device: str) -> dict[tuple[str, float], tuple[float, float]]:
+def _choose(task: _Task, regs: Sequence[float], device: Device) -> dict[tuple[str, float], tuple[float, float]]:
     """Best mean reciprocal rank on the held-out fifth and its parameter (a share for Huber), by loss and reg."""
     best: dict[tuple[str, float], tuple[float, float]] = {}
     for reg in regs:
@@ -169,7 +170,7 @@ def _row(ranks: np.ndarray) -> dict[str, Any]:
     return {**top, "reciprocal rank": float((1.0 / ranks).mean()), "ranks": ranks.tolist()}
 
 
-def study(data: Spectra, *, regs: Sequence[float] = REGS, device: str = "cpu") -> dict[str, dict[str, Any]]:
+def study(data: Spectra, *, regs: Sequence[float] = REGS, device: Device = "cpu") -> dict[str, dict[str, Any]]:
     """Accuracies of the machines at 1e-6, 1e-4 and the selected reg, of the search, and of chance.
 
     Parameters

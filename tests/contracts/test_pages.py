@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rkhs import estimators
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "user"
 
@@ -19,3 +22,21 @@ def test_the_page_runs_and_checks_its_class(page: str, tmp_path: Path, monkeypat
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(block, names)
+
+
+def test_the_page_of_options_puts_every_parameter_in_one_group() -> None:
+    table = (PAGES / "options.md").read_text().split("## Basic and advanced parameters")[1]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, flags=re.MULTILINE))
+    wide = {name: cls for name in estimators.__all__ if len(parameters(cls := getattr(estimators, name))) > 15}
+    assert set(rows) == set(wide)
+    for name, cls in wide.items():
+        basic, advanced = (re.findall(r"`(\w+)`", cell) for cell in rows[name].split(" | "))
+        assert sorted([*basic, *advanced]) == sorted(parameters(cls)), name
+        assert basic
+        if name == "KernelAutoencoder":  # its documentation has the same order
+            assert parameters(cls)[: len(basic)] == basic
+
+
+def parameters(value: Any) -> list[str]:
+    """Of the constructor of an estimator; none of anything else."""
+    return list(inspect.signature(value).parameters) if hasattr(value, "fit") else []

@@ -10,29 +10,73 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rkhs._core.arrays import Items
+from rkhs.augment import Augmentation
 from rkhs.constraints.sphere import CodeSet
 from rkhs.engines import Checkpoint, Engine
 from rkhs.features import Storage
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss
-from rkhs.solvers import Solver
+from rkhs.solvers import GapSolver, Solver
 
 __all__ = [
+    "AugmentLike",
     "AutoencoderSolverLike",
     "CheckpointLike",
+    "Columns",
     "ConstraintLike",
     "Device",
     "Dtype",
     "EngineLike",
     "Items",
     "KernelLike",
+    "KernelName",
     "LossLike",
+    "MachineSolverLike",
     "OperatorKernelLike",
+    "Psd",
     "Seed",
+    "StiefelSolverLike",
     "StorageLike",
 ]
 
-KernelLike = str | Kernel | Callable[..., float]
+KernelName = Literal[
+    "gaussian",
+    "rbf",
+    "laplacian",
+    "matern",
+    "linear",
+    "cosine",
+    "polynomial",
+    "poly",
+    "arccosine",
+    "ntk",
+    "tanimoto",
+    "minmax",
+    "mean_embedding",
+    "mixed_table",
+    "functional_gaussian",
+    "functional_laplacian",
+    "weisfeiler_lehman",
+    "wl",
+    "shortest_path",
+    "sp",
+    "random_walk",
+    "rw",
+    "spectrum",
+    "mismatch",
+    "gappy",
+    "shift_invariant",
+    "sink",
+    "global_alignment",
+    "gak",
+    "dynamic_time_warping",
+    "dtw",
+    "molecule_tanimoto",
+    "precomputed",
+]
+"""Of a kernel."""
+
+KernelLike = KernelName | Kernel | Callable[..., float]
 """A name, a kernel, or a function of two items."""
 
 OperatorKernelLike = KernelLike | OperatorKernel | Sequence[tuple[KernelLike, ArrayLike | None]]
@@ -60,6 +104,36 @@ AutoencoderSolverLike = (
     Solver | Literal["lbfgs", "adam", "gradient_descent", "alternating", "minibatch", "doubly_stochastic"]
 )
 """How an autoencoder is fitted."""
+
+StiefelSolverLike = (
+    Solver
+    | Literal[
+        "subspace",
+        "riemannian_lbfgs",
+        "riemannian_cg",
+        "projected_gradient",
+        "cayley_adam",
+        "penalty_lbfgs",
+        "penalty_adam",
+    ]
+)
+"""How a deep machine is fitted."""
+
+MachineSolverLike = GapSolver | Literal["auto", "direct", "admm", "fista", "block_coordinate", "proximal_gradient"]
+"""How an operator-valued machine is fitted."""
+
+AugmentLike = (
+    Augmentation
+    | Callable[..., object]
+    | Literal["gaussian_noise", "jitter", "random_crop", "random_shift", "random_flip", "time_warp", "bit_dropout"]
+)
+"""A random change of items."""
+
+Columns = Literal["raw", "scaled"]
+"""Units of the columns."""
+
+Psd = Literal["clip", "raise"]
+"""What becomes of negative eigenvalues."""
 
 Device = Literal["cpu", "auto", "cuda", "mps"]
 """Where a fit is computed."""

@@ -134,7 +134,7 @@ class PairBuilder:
             found.append(_smallest(D, count))
         return torch.cat(found).cpu().numpy()
 
-    def views(self, augment: str | Augmentation | Callable[..., np.ndarray], n_views: int) -> np.ndarray:
+    def views(self, augment: str | Augmentation | Callable[..., object], n_views: int) -> np.ndarray:
         """Rows of augmented views of every item, shape (n, n_views)."""
         if self.domain == "gram":
             raise InputError("pairs='augment' needs items, not a Gram matrix; use pairs='neighbors' or fit(positives=)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -27,9 +27,17 @@ from rkhs.spaces import HeldItems
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import Items, KernelLike, Seed
-    from rkhs.features import Storage
-    from rkhs.solvers import Solver
+    from rkhs.estimators.arguments import (
+        Columns,
+        Device,
+        Dtype,
+        Items,
+        KernelLike,
+        Psd,
+        Seed,
+        StiefelSolverLike,
+        StorageLike,
+    )
 
     pass
 
@@ -194,26 +202,26 @@ class DeepRKM(FittedComponents, KernelEstimator):
         kernel: KernelLike = "gaussian",
         decoder_kernel: KernelLike | tuple[KernelLike, ...] = "gaussian",
         eta: float | tuple[float, ...] = 1.0,
-        columns: str = "raw",
+        columns: Columns = "raw",
         center: bool = True,
-        code_scale: str = "sqrt_n",
-        constraint: str = "joint",
-        out_of_sample: str = "ridge",
-        ridge: float | str = "loo",
+        code_scale: Literal["unit", "sqrt_n"] = "sqrt_n",
+        constraint: Literal["joint", "per_layer"] = "joint",
+        out_of_sample: Literal["ridge", "block", "paper"] = "ridge",
+        ridge: float | Literal["loo"] = "loo",
         multiplier: float | tuple[float, ...] = 1.0,
-        preimage: str = "ridge",
-        bandwidths: str = "fixed",
-        solver: str | Solver = "subspace",
-        init: str = "kpca",
+        preimage: Literal["ridge", "fixed_point"] = "ridge",
+        bandwidths: Literal["fixed", "joint"] = "fixed",
+        solver: StiefelSolverLike = "subspace",
+        init: Literal["kpca", "random"] = "kpca",
         n_init: int = 1,
         canonical: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-6,
-        storage: str | Storage = "dense",
-        psd: str = "clip",
+        storage: StorageLike = "dense",
+        psd: Psd = "clip",
         random_state: Seed = None,
-        device: str = "cpu",
-        dtype: str = "float64",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

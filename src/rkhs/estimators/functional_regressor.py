@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import KernelLike
+    from rkhs.estimators.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike, Psd
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
-    from rkhs.losses import Loss
-    from rkhs.solvers import GapSolver
 
 __all__ = ["FunctionalKernelRegressor"]
 
@@ -133,23 +131,23 @@ class FunctionalKernelRegressor(DualRegressor):
 
     def __init__(
         self,
-        kernel: KernelLike = "auto",
+        kernel: KernelLike | Literal["auto"] = "auto",
         *,
         input_times: ArrayLike | None = None,
         output_times: ArrayLike | None = None,
-        basis: str | Kernel = "fourier",
+        basis: Kernel | Literal["fourier", "cosine_sine", "empirical"] = "fourier",
         n_basis: int | None = None,
-        loss: str | Loss = "huber",
+        loss: LossLike = "huber",
         reg: float | Literal["auto"] = "auto",
         trim: float | None = 3.0,
         center: bool = True,
-        convention: str = "orthonormal",
-        solver: str | GapSolver = "auto",
+        convention: Literal["orthonormal", "reference"] = "orthonormal",
+        solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: str = "clip",
-        device: str = "cpu",
-        dtype: str = "float64",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel

@@ -14,7 +14,7 @@ from rkhs.models import GramModel
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
-    from rkhs.estimators.arguments import KernelLike
+    from rkhs.estimators.arguments import Device, Dtype, KernelLike, Psd
 
 __all__ = ["GramTransformer"]
 
@@ -76,7 +76,7 @@ class GramTransformer(FittedKernel, KernelEstimator):
     _model_class = GramModel
 
     def __init__(
-        self, kernel: KernelLike = "gaussian", *, psd: str = "clip", device: str = "cpu", dtype: str = "float64"
+        self, kernel: KernelLike = "gaussian", *, psd: Psd = "clip", device: Device = "cpu", dtype: Dtype = "float64"
     ) -> None:
         self.kernel = kernel
         self.psd = psd

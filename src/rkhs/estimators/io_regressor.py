@@ -28,9 +28,16 @@ from rkhs.outputs import RKHS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import Items, KernelLike, OperatorKernelLike
-    from rkhs.losses import Loss
-    from rkhs.solvers import GapSolver
+    from rkhs.estimators.arguments import (
+        Device,
+        Dtype,
+        Items,
+        KernelLike,
+        LossLike,
+        MachineSolverLike,
+        OperatorKernelLike,
+        Psd,
+    )
 
 __all__ = ["InputOutputKernelRegressor"]
 
@@ -129,17 +136,17 @@ class InputOutputKernelRegressor(KernelMachine):
         kernel: OperatorKernelLike = "gaussian",
         *,
         output_kernel: KernelLike = "linear",
-        operator: str | None = None,
-        loss: str | Loss = "squared",
+        operator: Literal["covariance"] | None = None,
+        loss: LossLike = "squared",
         reg: float | Literal["auto"] = "auto",
         center: bool = True,
         decoding: Literal["auto", "candidates", "labels", "cardinality"] = "auto",
-        solver: str | GapSolver = "auto",
+        solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: str = "clip",
-        device: str = "cpu",
-        dtype: str = "float64",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel

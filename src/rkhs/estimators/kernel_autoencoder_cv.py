@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.arguments import Device, Dtype, Items, KernelLike, LossLike, Seed
+    from rkhs.estimators.arguments import Columns, Device, Dtype, Items, KernelLike, LossLike, Psd, Seed
 
 __all__ = ["KernelAutoencoderCV"]
 
@@ -119,9 +119,9 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         self,
         n_components: int | Sequence[int] = 2,
         *,
-        kernel: KernelLike = "auto",
-        decoder_kernel: KernelLike | tuple[KernelLike, ...] = "auto",
-        output_kernel: KernelLike | None = None,
+        kernel: KernelLike | Literal["auto"] = "auto",
+        decoder_kernel: KernelLike | tuple[KernelLike, ...] | Literal["auto"] = "auto",
+        output_kernel: KernelLike | Literal["same"] | None = None,
         linear_part: Literal["auto", "kernel", "free"] = "auto",
         kernels: Sequence[KernelLike] | None = None,
         decoder_kernels: Sequence[KernelLike | tuple[KernelLike, ...]] | None = None,
@@ -129,13 +129,13 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         cv: int | Sequence[tuple[ArrayLike, ArrayLike]] | BaseCrossValidator = 5,
         center: bool = True,
         scale: bool = True,
-        columns: Literal["raw", "scaled"] = "raw",
+        columns: Columns = "raw",
         loss: LossLike = "squared",
         refine: bool = True,
         code_metric: float = 0.75,
         max_iter: int = 500,
         tol: float = 1e-4,
-        psd: Literal["clip", "raise"] = "clip",
+        psd: Psd = "clip",
         random_state: Seed = None,
         device: Device = "cpu",
         dtype: Dtype = "float64",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,13 +20,9 @@ from rkhs.models import ContrastiveModel
 from rkhs.spaces import HeldItems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
-    from rkhs.augment import Augmentation
-    from rkhs.estimators.arguments import KernelLike, Seed
-    from rkhs.features import Storage
+    from rkhs.estimators.arguments import AugmentLike, Columns, Device, Dtype, KernelLike, Psd, Seed, StorageLike
     from rkhs.problems.pairs import Pairs
 
 __all__ = ["KernelContrastive"]
@@ -164,22 +160,22 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         n_components: int = 2,
         *,
         kernel: KernelLike = "gaussian",
-        columns: str = "raw",
-        loss: str = "simple",
-        pairs: str = "neighbors",
+        columns: Columns = "raw",
+        loss: Literal["simple", "spectral"] = "simple",
+        pairs: Literal["neighbors", "augment", "class"] = "neighbors",
         n_neighbors: int = 5,
-        augment: str | Augmentation | Callable[..., np.ndarray] | None = None,
+        augment: AugmentLike | None = None,
         n_views: int = 1,
-        negatives: str = "pool",
-        reg: float | str = "auto",
+        negatives: Literal["pool", "given", "permutation"] = "pool",
+        reg: float | Literal["auto"] = "auto",
         strict: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-7,
-        storage: str | Storage = "dense",
-        psd: str = "clip",
+        storage: StorageLike = "dense",
+        psd: Psd = "clip",
         random_state: Seed = None,
-        device: str = "cpu",
-        dtype: str = "float64",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components

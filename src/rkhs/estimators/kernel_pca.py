@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -34,8 +34,19 @@ from rkhs.spaces import Components, Space, WholeSpace, open_source
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.engines import Engine
-    from rkhs.estimators.arguments import CheckpointLike, Items, KernelLike, Seed
+    from rkhs.estimators.arguments import (
+        CheckpointLike,
+        Columns,
+        Device,
+        Dtype,
+        EngineLike,
+        Items,
+        KernelLike,
+        LossLike,
+        Psd,
+        Seed,
+        StorageLike,
+    )
 
 __all__ = ["KernelPCA"]
 
@@ -181,20 +192,20 @@ class KernelPCA(FittedComponents, PreimageMixin):
         n_components: int | float | None = 2,
         *,
         kernel: KernelLike = "gaussian",
-        columns: str = "raw",
+        columns: Columns = "raw",
         center: bool = True,
-        loss: str | Loss = "squared",
-        preimage: str = "ridge",
-        decoder_kernel: KernelLike = "auto",
-        reg: float | str = 1e-5,
+        loss: LossLike = "squared",
+        preimage: Literal["ridge", "fixed_point", "nearest"] = "ridge",
+        decoder_kernel: KernelLike | Literal["auto"] = "auto",
+        reg: float | Literal["auto"] = 1e-5,
         n_init: int = 1,
         random_state: Seed = None,
-        storage: str | Storage = "dense",
-        engine: str | Engine | None = None,
+        storage: StorageLike | Literal["blocked"] = "dense",
+        engine: EngineLike = None,
         checkpoint: CheckpointLike = None,
-        psd: str = "clip",
-        device: str = "cpu",
-        dtype: str = "float64",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel

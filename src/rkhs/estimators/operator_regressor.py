@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.combinations import check_combination
@@ -18,11 +18,18 @@ from rkhs.outputs import Euclidean
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.estimators.arguments import (
+        Columns,
+        Device,
+        Dtype,
+        LossLike,
+        MachineSolverLike,
+        OperatorKernelLike,
+        Psd,
+        StorageLike,
+    )
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
-    from rkhs.losses import Loss
-    from rkhs.solvers import GapSolver
 
 __all__ = ["OperatorKernelRegressor"]
 
@@ -137,18 +144,18 @@ class OperatorKernelRegressor(DualRegressor):
         self,
         kernel: OperatorKernelLike = "gaussian",
         *,
-        operator: ArrayLike | None = None,
-        loss: str | Loss = "squared",
+        operator: ArrayLike | Literal["covariance"] | None = None,
+        loss: LossLike = "squared",
         reg: float = 1e-3,
-        columns: str = "raw",
+        columns: Columns = "raw",
         center: bool = True,
-        solver: str | GapSolver = "auto",
+        solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        storage: str | Storage = "dense",
-        psd: str = "clip",
-        device: str = "cpu",
-        dtype: str = "float64",
+        storage: StorageLike = "dense",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.estimators.arguments import Columns, Device, Dtype, LossLike, MachineSolverLike, OperatorKernelLike, Psd
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
-    from rkhs.solvers import GapSolver
 
 __all__ = ["OperatorKernelRegressorCV"]
 
@@ -126,22 +125,22 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self,
         kernel: OperatorKernelLike = "gaussian",
         *,
-        operator: ArrayLike | None = None,
-        loss: str | Loss = "squared",
+        operator: ArrayLike | Literal["covariance"] | None = None,
+        loss: LossLike = "squared",
         regs: Sequence[float] | np.ndarray | None = None,
         epsilons: Sequence[float] | None = None,
         kappas: Sequence[float] | None = None,
         gammas: Sequence[float | str] | None = None,
         cv: int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = 5,
-        criterion: str = "squared",
-        columns: str = "raw",
+        criterion: Literal["squared", "norm"] = "squared",
+        columns: Columns = "raw",
         center: bool = True,
-        solver: str | GapSolver = "auto",
+        solver: MachineSolverLike = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
-        psd: str = "clip",
-        device: str = "cpu",
-        dtype: str = "float64",
+        psd: Psd = "clip",
+        device: Device = "cpu",
+        dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -332,9 +332,9 @@ def filled(train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
     asked = not (isinstance(kernel, str) and kernel == "auto")
-    chosen = kernel if asked else _KERNELS.get(kind, "auto")
-    of_pca = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
-    same = "same" if kind == "fingerprints" else None
+    chosen: Any = kernel if asked else _KERNELS.get(kind, "auto")
+    of_pca: Any = "gaussian" if isinstance(chosen, str) and chosen == "auto" else chosen
+    same: Literal["same"] | None = "same" if kind == "fingerprints" else None
 
     def raw(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
         if kind == "mixed":
