@@ -83,7 +83,7 @@ def mistakes() -> None:
     rkhs.KernelPCA(2, preimage=3)  # type: ignore[arg-type]
     rkhs.KernelPCA(2, preimage="rigde")  # type: ignore[arg-type]
     rkhs.KernelPCA(2, kernel="gausian")  # type: ignore[arg-type]
-    rkhs.DeepRKM(2, out_of_sample="blok")  # type: ignore[arg-type]
+    rkhs.DeepRKM(2, out_of_sample="rigde")  # type: ignore[arg-type]
     rkhs.KernelContrastive(2, pairs="neighbours")  # type: ignore[arg-type]
     rkhs.KernelAutoencoder(2, solver="lbgfs")  # type: ignore[arg-type]
     rkhs.KernelAutoencoder(2, solver=Adam)  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ import numbers
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
@@ -24,7 +24,6 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
-from rkhs.constraints import as_constraint
 from rkhs.engines import (
     Block,
     Checkpoint,
@@ -39,10 +38,8 @@ from rkhs.engines import (
     thread_limit,
 )
 from rkhs.estimators.memory_needs import dense_advice
+from rkhs.estimators.names import check_nested
 from rkhs.features import Storage
-from rkhs.kernels.registry import as_kernel
-from rkhs.losses import as_loss
-from rkhs.solvers.registry import named_solver
 from rkhs.spaces.source import Options
 
 __all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_fingerprint", "open_run", "recorded"]
@@ -55,15 +52,6 @@ _LISTS = (
     *("cv", "decoder_kernel", "decoder_kernels", "epsilons", "eta", "gammas", "input_times", "kappas", "kernels"),
     *("multiplier", "n_components", "operator", "operators", "output_times", "reg", "regs"),
 )
-
-# What names stand for.
-_STANDS_FOR: dict[str, Callable[[Any], object]] = {
-    "constraint": as_constraint,
-    "engine": make_engine,
-    "kernel": as_kernel,
-    "loss": as_loss,
-    "solver": named_solver,
-}
 
 P = TypeVar("P")
 
@@ -159,33 +147,6 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_seed(value)
         elif name == "checkpoint" and not (value is None or isinstance(value, (str, os.PathLike, Checkpoint))):
             raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(value)}")
-
-
-def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
-    """Refuse ``solver__tol`` where ``solver`` is a name: only objects have parameters of their own.
-
-    Parameters
-    ----------
-    asked : iterable of str
-        Names of parameters, also nested ones.
-    parameters : mapping
-        Of the estimator, by their names.
-
-    Raises
-    ------
-    InputError
-        Naming the object that the name stands for.
-    """
-    for key in asked:
-        name, nested, _ = key.partition("__")
-        if not nested or name not in parameters or hasattr(parameters[name], "get_params"):
-            continue
-        given, example = parameters[name], ""
-        with suppress(InputError, KeyError):  # what is no name stands for no object
-            example = f" (for {given!r}: {_STANDS_FOR[name](given)!r})"
-        raise InputError(
-            f"{key} is a parameter of an object; got {name}={shown(given)}: give {name} an object{example}"
-        )
 
 
 def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float) -> None:
