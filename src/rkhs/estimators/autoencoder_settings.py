@@ -206,7 +206,7 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
         return "dense"
     rows = as_rows(X) if streamed else X
     shape = getattr(rows, "shape", None)
-    n = int(shape[0]) if shape else len(rows) if shape is None and hasattr(type(rows), "__len__") else 0
+    n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
     blocks = not _on_this_machine(estimator) or (streamed and not isinstance(X, np.memmap))
     found = Nystroem(LANDMARKS)
     if blocks or n < MANY_ROWS:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_number, check_operator
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs._core.ownership import own
 from rkhs.estimators.given_matrices import on_rows_of
 from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
@@ -188,11 +188,12 @@ class MachineOptions:
         given = self.solver
         if isinstance(given, str) and given == "auto":
             given = "direct" if problem.quadratic else "admm" if problem.separable else "fista"
-        max_iter = None if self.max_iter is None else check_count(self.max_iter, "max_iter")
-        solver = as_solver(given, DUAL_SOLVERS, max_iter, check_number(self.tol, "tol", at_least=0.0))
-        if not isinstance(solver, GapSolver):
+        if not isinstance(given, GapSolver) and not (isinstance(given, str) and given in DUAL_SOLVERS):
             raise InputError(
                 f"solver must be one of {', '.join(map(repr, ('auto', *DUAL_SOLVERS)))}, or an object that solves dual "
-                f"problems, such as ADMM(); got {given!r}"
+                f"problems, such as ADMM(); got {shown(given)}"
             )
+        max_iter = None if self.max_iter is None else check_count(self.max_iter, "max_iter")
+        solver = as_solver(given, DUAL_SOLVERS, max_iter, check_number(self.tol, "tol", at_least=0.0))
+        assert isinstance(solver, GapSolver)
         return solver
