@@ -295,6 +295,8 @@ def plain_codes(constraint: str) -> dict[str, Any]:
             {"solver": "doubly_stochastic", "learning_rate": None, "batch_size": 1024, "coefficient_share": 0.5},
             {"solver": DoublyStochastic(coefficient_share=0.5)},
         ),
+        ({"solver": "adam", "learning_rate": 0.1}, {"solver": Adam(0.1)}),
+        ({"n_jobs": 2, "engine": None}, {"engine": Threads(2)}),
         (plain_codes("none"), {"constraint": "none", "noise": None}),
         (plain_codes("soft"), {"constraint": "soft", "noise": None}),
         ({**plain_codes("soft"), "softness": 0.5}, {"constraint": SoftSphere(0.5), "noise": None}),

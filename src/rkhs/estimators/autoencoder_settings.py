@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import check_combination, kind_of_solver
-from rkhs.estimators.training import Training, check_noise
+from rkhs.estimators.training import Training, read_noise
 from rkhs.features import Nystroem, Storage
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
@@ -285,8 +285,6 @@ def read_settings(
     max_iter, tol = check_count(estimator.max_iter, "max_iter"), check_number(estimator.tol, "tol", at_least=0.0)
     solver = as_solver(estimator.solver, DESCENTS, max_iter, tol)
     check_number(estimator.code_metric, "code_metric", at_least=0.0, at_most=1.0)
-    if estimator.noise is not None:
-        check_noise(estimator.noise)
     output_kernel = _output_kernel(estimator.output_kernel, kernel, own=own)
     features, refined = output_kernel is not None, bool(estimator.refine) and own
     like_vectors = not features or rebuilds_rows(output_kernel)
@@ -319,6 +317,7 @@ def read_settings(
         max_iter=getattr(solver, "max_iter", max_iter),
         tol=getattr(solver, "tol", tol),
         linear_part=linear_part,
+        noise=None if estimator.noise is None else read_noise(estimator.noise),
         constraint=None if free else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,
     )

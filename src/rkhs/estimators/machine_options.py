@@ -14,8 +14,7 @@ from rkhs._core.checks import check_count, check_number, check_operator
 from rkhs._core.errors import InputError, shown
 from rkhs._core.ownership import own
 from rkhs.estimators.given_matrices import on_rows_of
-from rkhs.kernels.operator_valued import OperatorKernel, OperatorSum, Separable
-from rkhs.kernels.registry import as_kernel
+from rkhs.kernels import OperatorKernel, OperatorSum, Separable, as_kernel
 from rkhs.losses import Loss
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import covariance_operator, restricted_operator

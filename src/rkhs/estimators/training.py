@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
-__all__ = ["Training", "check_noise", "cut", "normal_weights"]
+__all__ = ["Training", "cut", "normal_weights", "read_noise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +91,14 @@ class Training:
         return replace(self, items=items, goal=self.goal.repeat(copies, 1), weights=weights)
 
 
-def check_noise(noise: object) -> None:
-    """Refuse noise that is no augmentation, and parameters of it that are out of range."""
-    if isinstance(noise, Augmentation):
-        noise.check()
-    else:
+def read_noise(noise: object) -> Augmentation:
+    """What items are made noisy with, checked."""
+    if not isinstance(noise, Augmentation):
         raise InputError(
             f"noise must be None or an object of rkhs.augment, such as GaussianNoise(0.1, copies=5); got {shown(noise)}"
         )
+    noise.check()
+    return noise
 
 
 def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Any:
