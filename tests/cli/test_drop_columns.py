@@ -196,3 +196,22 @@ def test_a_model_of_a_mixed_table_is_described_in_short(folder: Path, capsys: py
     assert "2 of numbers, 1 of texts" in page
     assert "array(" not in page
     assert "It is no fault of the fit" in page  # two numbers do not rebuild noise
+
+
+def test_rows_that_were_left_out_count_among_the_candidates(folder: Path) -> None:
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    smiles = ["CCO", "no molecule", "CCN", "CCCC", "nor this", "c1ccccc1", "CC(=O)O", "CCOC"]
+    lines = [f"m{i},{text},{i}.5" for i, text in enumerate(smiles)]
+    Path("m.csv").write_text("\n".join(["id,smiles,value", *lines]) + "\n")
+    flags = ["--smiles", "smiles", "--skip-bad-smiles", "--index-column", "id"]
+    assert main(["fit", "m.csv", *flags, "-o", "m.rkhs", "--codes", "z.csv", "--set", "reg=1e-4"]) == 0
+    for more in ([], ["--candidates", "m.csv", *flags], ["--candidates", "m.csv", *flags, "--chunk-rows", "2"]):
+        assert main(["decode", "m.rkhs", "z.csv", "--n-best", "3", *more, "-o", "near.csv"]) == 0
+        found = list(csv.DictReader(Path("near.csv").read_text().splitlines()))
+        assert len(found) == 18
+        for row in found:
+            assert row["name"] == f"m{row['candidate']}"
+            assert row["smiles"] == smiles[int(row["candidate"])]
+            assert not more or row["value"] == f"{row['candidate']}.5"
+        if more:
+            assert list(found[0])[-3:] == ["id", "row.smiles", "value"]

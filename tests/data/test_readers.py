@@ -1,12 +1,13 @@
 """Reading text tables and Gram matrices: numbers, names, and every file that is not right refused by name."""
 
 import builtins
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rkhs._core.errors import InputError
-from rkhs.data import read_table
+from rkhs.data import read_chunks, read_mixed, read_table
 
 X = np.array([[1.5, -2.0, 3e-7], [0.1, 1e300, 4.0]])
 NEEDS_TABLES = "parquet needs pandas and pyarrow (extra `tables`)"
@@ -136,7 +137,7 @@ def test_a_long_file_is_read_block_by_block_without_loss(write):
         ),
         ("a,b,c\n1,x,y\n", {}, "text in column 'b' .*, column 'c' "),
         ("a,b\n1,1_000\n", {}, "text in column 'b'"),
-        ("a;b\n1;2\n", {}, r"text in column 'a;b'.*delimiter="),
+        ("a b\n1;2\n", {}, r"text in column 'a b'.*delimiter="),
         ('a,b\n1,"2,5"\n', {}, "text in column 'b' .*'2,5'"),
         ("class,a\nx,1\nx,2\n", {}, "row names, which must differ; got 'x' more than once in column 'class'"),
         ("a,b\n1,2\noops,4\n", {}, "all numbers or all names; got both, 'oops' in row 2 \\(line 3\\) of column 'a'"),
@@ -221,3 +222,37 @@ def test_a_cross_gram_need_not_be_square(write):
 def test_gram_matrices_that_are_not_right_are_refused(write, content, message):
     with pytest.raises(InputError, match=message):
         read_table(write(content), gram=True)
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_the_character_between_cells_is_found_where_no_comma_splits(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"a{mark}b\n1{mark}2\n\n".rstrip("\n") + f"\n3{mark}4\n")
+    found = read_table(path)
+    assert found.column_names == ("a", "b")
+    np.testing.assert_array_equal(found.X, [[1.0, 2.0], [3.0, 4.0]])
+    assert read_mixed(path).X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert [len(part.X) for part in read_chunks(path, rows=1)] == [1, 1]
+    tsv = tmp_path / "a.tsv"
+    tsv.write_text(path.read_text().replace(mark, ","))
+    np.testing.assert_array_equal(read_table(tsv).X, found.X)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "first"),
+    [
+        ("a;b,c\n1,2\n", ("a;b", "c"), [1.0, 2.0]),  # a comma splits
+        ("a\n1\n", ("a",), [1.0]),  # nothing splits
+        ("a;b\n1\n2\n", ("a;b",), [1.0]),  # not all lines
+    ],
+)
+def test_commas_stay_where_they_split_or_nothing_else_does(
+    text: str, names: tuple[str, ...], first: list[float], tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    found = read_table(tmp_path / "a.csv")
+    assert found.column_names == names
+    assert found.X[0].tolist() == first
+    (tmp_path / "b.csv").write_text("a;b|c\n1;2|3\n")
+    with pytest.raises(InputError, match=r"text in column 'a;b\|c'"):  # two characters split: no guess
+        read_table(tmp_path / "b.csv")

@@ -209,7 +209,8 @@ def read_values(X: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(as_numpy(X, name))
     except ValueError as error:
-        raise InputError(f"{name} must be an array; got what NumPy cannot read: {error}") from None
+        texts = "; texts need kernel='mixed_table', or leave them out" if "string to float" in str(error) else ""
+        raise InputError(f"{name} must be an array; got what NumPy cannot read: {error}{texts}") from None
 
 
 def give_back(result: np.ndarray, like: Any) -> Any:

@@ -211,6 +211,16 @@ def _cross_validated(codes: np.ndarray, y: np.ndarray, groups: np.ndarray, seed:
     return _Score(accuracy, counting_error(accuracy, len(np.unique(groups))), folds)
 
 
+def _small_training_parts(folds: int) -> list[str]:
+    """What few parts mean for the accuracy."""
+    if folds >= _FOLDS:
+        return []
+    share = (folds - 1) / folds
+    return [
+        f"It was measured with {share:.0%} of the known rows, for a class has {folds} only; the model has them all."
+    ]
+
+
 def _summary(facts: dict[str, Any]) -> list[str]:
     name, counts = facts["predicts"], facts["classes"]
     shown = ", ".join(f"{label} ({count})" for label, count in counts.items())
@@ -222,5 +232,6 @@ def _summary(facts: dict[str, Any]) -> list[str]:
         f"cross-validated accuracy: {facts['accuracy']:.3f} +- {facts['standard error']:.3f} (standard error; "
         f"{facts['folds']} parts, {_REPEATS} times; the most common class alone: "
         f"{facts['accuracy of the most common class']:.3f})",
+        *_small_training_parts(facts["folds"]),
         f"Codes were made from all rows, without {name}. The accuracy is for rows like those whose {name} is known.",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,13 +110,13 @@ def run(args: argparse.Namespace) -> int:
     check_count(args.chunk_rows, "--chunk-rows")
     with user_errors():
         if args.candidates is None:
-            names, texts = _training_names(model, known)
+            names, texts, lost = *_training_names(model, known), known.get("skipped_rows") or []
             ranking = model.decode(codes.X, None, n_best=n_best, **options)
         else:
-            ranking, names, texts = _stream(args, model, file.notes, codes.X, n_best, options)
+            ranking, names, texts, lost = _stream(args, model, file.notes, codes.X, n_best, options)
     columns = {"name": names, "smiles" if known.get("kind") == "molecules" else "text": texts}
-    cells = _cells(args, known, ranking.indices.ravel().tolist())
-    _write_ranking(args.output, ranking, codes.row_names, columns, cells)
+    places = _places(ranking.indices.ravel().tolist(), lost)
+    _write_ranking(args.output, ranking, codes.row_names, columns, places, _cells(args, known, places.values()))
     print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
     return 0
 
@@ -135,14 +136,16 @@ def _stream(
     codes: Any,
     n_best: int,
     options: dict[str, Any],
-) -> tuple[Any, Names, Names]:
-    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept."""
+) -> tuple[Any, Names, Names, list[int]]:
+    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept. Last: rows left out."""
     from rkhs.estimators import BestCandidates
 
     best = BestCandidates(n_best)
     kept: dict[int, tuple[str, str]] = {}
+    lost: list[int] = []
     for data in chunks_for_model(args, args.candidates, model, notes, args.chunk_rows):
         start = best.seen
+        lost += [bad.row for bad in data.skipped]
         numbers = best.add(model, codes, data.items, **options).tolist()
         written = data.X.tolist() if data.kind in ("sequences", "texts") else data.smiles
         names, texts = data.row_names or ("",) * len(data.X), written or ("",) * len(data.X)
@@ -150,7 +153,13 @@ def _stream(
         kept = {j: new.get(j) or kept[j] for j in numbers}
     columns = [{j: pair[i] for j, pair in kept.items()} for i in (0, 1)]
     named, spelled = (column if any(column.values()) else None for column in columns)
-    return best.ranking, named, spelled
+    return best.ranking, named, spelled, lost
+
+
+def _places(numbers: Iterable[int], lost: Sequence[int]) -> dict[int, int]:
+    """Rows of the file, from 0, of items that are counted without the rows that were left out (these count from 1)."""
+    kept_before = [row - 1 - i for i, row in enumerate(sorted(lost))]
+    return {j: j + bisect_right(kept_before, j) for j in numbers}
 
 
 def _training_names(model: KernelEstimator, known: dict[str, Any]) -> tuple[Names, Names]:
@@ -178,22 +187,24 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    from rkhs.data.text import open_text
+    from rkhs.data.text import found_delimiter, open_text
 
     tabular = args.candidates is not None and args.candidates.lower().endswith((".csv", ".tsv"))
-    if not tabular or known.get("kind") not in ("vectors", "table"):
+    if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}
+    usual, encoding = "\t" if args.candidates.lower().endswith(".tsv") else ",", args.encoding or "utf-8"
     opened = open_text(
         Path(args.candidates),
-        delimiter=args.delimiter or ("\t" if args.candidates.lower().endswith(".tsv") else ","),
+        delimiter=args.delimiter or found_delimiter(Path(args.candidates), usual, encoding),
         header=(True if known.get("column_names") else None) if args.header is None else args.header == "yes",
-        encoding=args.encoding or "utf-8",
+        encoding=encoding,
     )
     if opened.names is None:
         return [], {}
     wanted = set(numbers)
     found = {row.number - 1: row.cells for row in opened.rows if row.number - 1 in wanted}
-    return [f"row.{name}" if name in _OWN else name for name in opened.names], found
+    own = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
+    return [f"row.{name}" if name in own else name for name in opened.names], found
 
 
 def _write_ranking(
@@ -201,6 +212,7 @@ def _write_ranking(
     ranking: Any,
     rows: Sequence[str] | None,
     columns: dict[str, Names],
+    in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
 ) -> None:
     """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
@@ -214,7 +226,7 @@ def _write_ranking(
             zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
         ):
             for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
-                found = [column[j] for column in known.values()]
+                row, found = in_file[j], [column[j] for column in known.values()]
                 handle.write(
-                    csv_line([i if rows is None else rows[i], place, j, *found, distance, *cells[1].get(j, ())])
+                    csv_line([i if rows is None else rows[i], place, row, *found, distance, *cells[1].get(row, ())])
                 )

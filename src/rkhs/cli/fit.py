@@ -348,6 +348,8 @@ def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
     text = f"{type(estimator).__name__}: {data.n_samples} {what}, codes of {estimator.codes_.shape[1]} components"
     if hasattr(estimator, "objective_"):
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"
+        if getattr(estimator, "held_out_error_", None) is not None:
+            text += f", new rows lose about {estimator.held_out_error_:.1%} of the variance"
     elif hasattr(estimator, "explained_variance_ratio_"):
         text += f", {estimator.explained_variance_ratio_.sum():.1%} of the variance"
     storage = getattr(estimator, "storage_", "dense")

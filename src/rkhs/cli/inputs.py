@@ -284,6 +284,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "row_names": None if data.row_names is None else list(data.row_names),
         "column_names": None if data.column_names is None else list(data.column_names),
         "index_column": data.row_title,
+        "skipped_rows": [bad.row for bad in data.skipped],
     }
     return {"input": notes | kind_notes(data, args)}
 

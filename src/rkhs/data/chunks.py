@@ -65,7 +65,7 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     if extension == ".smi":
         yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
     elif extension in (".csv", ".tsv"):
-        opened = _open(file, extension, settings, *_named(settings))
+        opened = _open(file, settings, *_named(settings))
         if settings.smiles_column is not None:
             yield from _molecules(_smiles_cells(opened, count, settings), str(file), settings)
         else:

@@ -42,7 +42,7 @@ def read_mixed(
     header : bool, default=None
         Whether the first row holds column names; None: yes.
     delimiter : str, default=None
-        One character; None is a comma in ``.csv`` and a tabulator in ``.tsv``.
+        One character; None as in :func:`read_table`.
     encoding : str, default="utf-8"
     kinds : sequence of {"number", "text"}, default=None
         What each column holds; None: numbers if every known cell is one.
@@ -75,7 +75,7 @@ def read_mixed(
         drop_columns=_listed(drop_columns, "drop_columns"),
     )
     _check_options(options, extension)
-    opened = _open(file, extension, options)
+    opened = _open(file, options)
     index = None if index_column is None else locate(index_column, opened.names, opened.width, "index_column")
     wanted = locate_all(options.columns, opened.names, opened.width)
     dropped = locate_all(options.drop_columns, opened.names, opened.width, "drop_columns") or []

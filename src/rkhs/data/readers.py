@@ -19,7 +19,7 @@ from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import parquet_titles, read_parquet_numbers, read_parquet_text
 from rkhs.data.sequences import read_fasta, sequence_dataset
-from rkhs.data.text import TextFile, open_text, read_numbers, read_text_columns
+from rkhs.data.text import TextFile, found_delimiter, open_text, read_numbers, read_text_columns
 
 __all__ = ["EXTENSIONS", "read_table"]
 
@@ -102,7 +102,8 @@ def read_table(
         Whether the first row of a text file holds column names. None: yes if it is all text, no if it is all numbers;
         a mixture, or equally spaced numbers (which may name a grid), is refused with the request to say it.
     delimiter : str, default=None
-        One character between cells; None is a comma in ``.csv`` and a tabulator in ``.tsv``.
+        One character between cells; None is a comma in ``.csv`` and a tabulator in ``.tsv``. Where this splits none of
+        the first lines, it is another of ``,``, ``;``, ``|`` and the tabulator, if that splits all of them alike.
     encoding : str, default="utf-8"
         Of a text file.
     on_error : {"raise", "skip"}, default="raise"
@@ -223,18 +224,18 @@ def _listed(columns: Any, name: str = "columns") -> Any:
     return list(columns)
 
 
-def _open(file: Path, extension: str, options: _Options, *columns: Any) -> TextFile:
+def _open(file: Path, options: _Options, *columns: Any) -> TextFile:
     """A text file as a table. Columns asked for by name imply names, so a first row of mixed cells is no riddle."""
     named = any(isinstance(column, str) for column in columns)
     header = True if options.header is None and named else options.header
-    return open_text(file, delimiter=_delimiter(options, extension), header=header, encoding=options.encoding)
+    return open_text(file, delimiter=_delimiter(options, file), header=header, encoding=options.encoding)
 
 
-def _delimiter(options: _Options, extension: str) -> str:
+def _delimiter(options: _Options, file: Path) -> str:
     """The character between the cells; every reader of a table asks here."""
     mark = options.delimiter
     if mark is None:
-        return "\t" if extension == ".tsv" else ","
+        return found_delimiter(file, "\t" if file.suffix.lower() == ".tsv" else ",", options.encoding)
     if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
         raise InputError(f"`delimiter` must be one character; got {shown(mark)}; for example ';'")
     return mark
@@ -278,7 +279,7 @@ def read_texts(
     """Texts of a column of a table, and the names of its rows."""
     if extension == ".parquet":
         return read_parquet_text(file, column=column, index_column=options.index_column, argument=argument)
-    opened = _open(file, extension, options, column)
+    opened = _open(file, options, column)
     return read_text_columns(opened, column=column, index_column=options.index_column, argument=argument)
 
 
@@ -304,7 +305,7 @@ def column_titles(path: str | os.PathLike[str], *, delimiter: str | None = None,
         return parquet_titles(file)
     options = _Options(header=True, delimiter=delimiter, encoding=encoding)
     try:
-        return list(_open(file, extension, options).names or ())
+        return list(_open(file, options).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []
 
@@ -317,13 +318,13 @@ def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
         return read_npz(file, key=options.key, **chosen)
     if extension == ".parquet":
         return read_parquet_numbers(file, index_column=options.index_column, **chosen)
-    opened = _open(file, extension, options, *_named(options))
+    opened = _open(file, options, *_named(options))
     fast = partial(
         numbers_of_large_file,
         file,
         header=opened.names is not None,
         width=opened.width,
-        delimiter=_delimiter(options, extension),
+        delimiter=_delimiter(options, file),
         encoding=options.encoding,
     )
     return read_numbers(replace(opened, whole=fast), index_column=options.index_column, **chosen)

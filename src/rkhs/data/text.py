@@ -20,12 +20,13 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data.dataset import Table, check_unique_names, column_label, listed, locate, locate_all
 
-__all__ = ["TextFile", "open_text", "read_numbers", "read_text_columns"]
+__all__ = ["TextFile", "found_delimiter", "open_text", "read_numbers", "read_text_columns"]
 
 MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
+_LOOKED_AT = 2**16  # characters that say which character is between the cells
 _BLOCK = 8192  # rows turned into one array at a time, so that the Python floats of a long file are never all alive
 
 
@@ -126,6 +127,43 @@ def unescape_formula(cell: str) -> str:
 def _begins_formula(text: str) -> bool:
     plain = text.lstrip("'")
     return plain.startswith(("=", "+", "-", "@", "\t", "\r")) and number_in(plain) is None
+
+
+def found_delimiter(path: Path, usual: str, encoding: str) -> str:
+    """The character between the cells: the usual one of the suffix, or another that splits the first lines alike.
+
+    Another one is taken only where the usual one splits none of these lines, and where one alone splits all of them,
+    the first too, into the same number of cells.
+
+    Parameters
+    ----------
+    path : Path
+    usual : str
+    encoding : str
+
+    Returns
+    -------
+    str
+    """
+    try:
+        with open(path, encoding=text_encoding(encoding), newline="") as handle:
+            head = handle.read(_LOOKED_AT)
+    except (LookupError, UnicodeError, OSError):  # the reader of the file says what is wrong
+        return usual
+    lines = [line for line in head.splitlines()[: -1 if len(head) == _LOOKED_AT else None] if line.strip()]
+    widths = {mark: _widths(lines, mark) for mark in (usual, ",", ";", "\t", "|")}
+    if widths.pop(usual) != {1} or len(lines) < 2:
+        return usual
+    others = [mark for mark, found in widths.items() if len(found) == 1 and found != {1}]
+    return others[0] if len(others) == 1 else usual
+
+
+def _widths(lines: list[str], mark: str) -> set[int]:
+    """How many cells the lines have; none where they cannot be split."""
+    try:
+        return {len(cells) for cells in csv.reader(lines, delimiter=mark, strict=True)}
+    except csv.Error:
+        return set()
 
 
 def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str) -> TextFile:

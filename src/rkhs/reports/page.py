@@ -149,7 +149,7 @@ def summary(content: Content) -> list[str]:
         where = "" if content.rebuilt.space == "input" else " of the features"
         said.append(
             f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
-            "100 % is perfect. 0 % is as bad as the mean item."
+            "100 % is perfect. 0 % is as bad as the mean item. New items are rebuilt less well than those of the fit."
         )
     if expected:
         said.append(expected)
