@@ -16,7 +16,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.engines import Threads, as_rows
-from rkhs.estimators import autoencoder_streams, staged_rows
+from rkhs.estimators import autoencoder_rows, autoencoder_streams, staged_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from tests.reliability.cluster_kills import digest
@@ -109,6 +109,15 @@ def test_regularisers_are_chosen_on_rows_that_follow() -> None:
     assert share(many, NEW) < share(model, NEW)
     few = KernelAutoencoder(2, storage=Nystroem(40)).fit(X[:10])
     assert few.candidates_ is None
+
+
+def test_candidates_are_compared_with_fewer_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
+    monkeypatch.setattr(autoencoder_rows, "_FEW_ANCHORS", 15)
+    few = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
+    assert len(few.support_) == len(many.support_) == 120
+    assert np.nanmin(few.candidate_errors_) > 1.05 * np.nanmin(many.candidate_errors_)
+    assert share(few, NEW) < 1.5 * share(many, NEW)
 
 
 def test_weights_are_relative_and_their_sum_is_the_number_of_rows() -> None:

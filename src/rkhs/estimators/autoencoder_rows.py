@@ -45,6 +45,7 @@ __all__ = ["fit_rows"]
 _FEWEST = 15  # rows below which nothing is compared
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 1000  # rows from which weaker candidates are compared too
+_FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
 _STEPS = 10  # iterations from one candidate to the next
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
@@ -100,7 +101,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
         problem = stages.problem(len(previous), reg)
         return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), [], Compared()
     part = min(n - min(n // 5, _HELD), _COMPARED)
-    stage, error, compared = _path(stages, rngs, part)
+    stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), rngs, part)
     rest = [size for size in sizes if size > part]
     while len(rest) > 1:
         stage = stages.move(stage, rest[0], stage.reg)

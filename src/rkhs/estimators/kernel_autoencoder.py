@@ -236,7 +236,8 @@ class KernelAutoencoder(BaseAutoencoder):
     many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
     codes of the others are found with it, and the last decoder is that of all rows. Of rows that are read from a file a
     random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values of ``reg`` are compared on
-    at most 2,000 rows by the 500 that follow, weaker ones on later stages. The computation is in float64.
+    at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later stages. The computation is
+    in float64.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,

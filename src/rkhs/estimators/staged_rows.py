@@ -223,12 +223,15 @@ class RowStages:
     rows : StagedRows
     run : Run
     engine : Engine
+    most : int, optional
+        Anchors of the decoder at most; None: as many as the storage says.
     """
 
     settings: Settings
     rows: StagedRows
     run: Run
     engine: Engine
+    most: int | None = None
 
     @property
     def p(self) -> int:
@@ -243,7 +246,8 @@ class RowStages:
     @property
     def anchors(self) -> int:
         """Number of anchors of the decoder."""
-        return self.settings.feature_storage.m
+        m = self.settings.feature_storage.m
+        return m if self.most is None else min(m, self.most)
 
     def problem(self, size: int, reg: tuple[float, float]) -> AnchoredAutoencoder:
         """The objective on the first rows."""
