@@ -19,7 +19,7 @@ MOST = 32_768  # rows that the encoder of a fit in stages is fitted to
 MORE = 3  # times as many anchors in its end
 _MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # of the largest dense fit; landmarks that are offered
 _MEASURED = {
-    "KernelAutoencoder": "0.84 to 1.03 of the error of dense storage at 2,000 rows",
+    "KernelAutoencoder": "0.84 to 1.04 of the error of dense storage at 2,000 rows",
     "KernelPCA": "0.99 of the error of dense storage at 5,000 rows",
 }
 
