@@ -141,7 +141,8 @@ def _encoder(graph: Graph, model: KernelEstimator) -> str:
         codes = graph.node("Add", codes, graph.node("Sub", linear, part.offset @ part.coefficients))
     for layer in fitted.layers[: fitted.narrowest]:
         codes = _layer(graph, layer, codes)
-    return codes if fitted.code_map is None else graph.node("MatMul", codes, fitted.code_map)
+    shown = codes if fitted.code_map is None else graph.node("MatMul", codes, fitted.code_map)
+    return shown if fitted.resting is None else graph.node("Mul", shown, np.isnan(fitted.resting).astype(np.float64))
 
 
 def _layer(graph: Graph, layer: Layer, codes: str) -> str:
@@ -166,6 +167,10 @@ def _decoder(graph: Graph, model: KernelEstimator) -> str:
         U = graph.node("MatMul", rows, np.asarray(model.decoder_coef_))
     else:
         fitted = model.model_
+        if fitted.resting is not None:
+            live = np.isnan(fitted.resting)
+            U = graph.node("Mul", U, live.astype(np.float64))
+            U = graph.node("Add", U, np.where(live, 0.0, fitted.resting))
         if fitted.code_map is not None:
             U = graph.node("MatMul", U, np.linalg.inv(fitted.code_map))
         for layer in fitted.layers[fitted.narrowest :]:

@@ -2,8 +2,9 @@
 
 Counted are functions and methods that are called at least once, the second time that a model is fitted. What Python
 makes functions of in some versions only (comprehensions, lambdas) is left out, and so is the search for free memory,
-which depends on the machine. The limits may only go down (they rose once, when refined codes were given a search):
-towards 25 files and 200 functions of a fit, 12 and 60 of ``transform``.
+which depends on the machine. The limits may only go down (they rose twice, when refined codes were given a search, and
+by three functions when components that carry nothing were looked for): towards 25 files and 200 functions of a fit, 12
+and 60 of ``transform``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def called(act: Callable[[], Any]) -> set[tuple[str, int]]:
 
 @pytest.mark.parametrize(
     ("kind", "fit", "transform"),
-    [(KernelAutoencoder, (50, 319), (25, 110)), (KernelPCA, (32, 146), (16, 43))],
+    [(KernelAutoencoder, (50, 322), (25, 110)), (KernelPCA, (32, 146), (16, 43))],
     ids=["KernelAutoencoder", "KernelPCA"],
 )
 def test_a_default_fit_runs_through_few_files_and_functions(

@@ -26,7 +26,7 @@ from rkhs.features import WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
+from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map, resting_axes
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.decoder import Decoder, optimal_decoder
@@ -45,6 +45,7 @@ __all__ = ["Fit", "as_array", "codes_again", "collapse_warnings", "fit_dense"]
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
+_NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,34 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
     if overfit is not None and isinstance(settings.loss, Squared):
         warned.append(OverfitWarning(f"{run.name}: {overfit}"))
-    return Fit(replace(model, compared=compared), found.solution, found.codes[0], largest, tuple(warned))
+    model = replace(model, compared=compared)
+    if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
+        model, said = _rested(model, U, weights, compared.held_out)
+        warned += said
+    return Fit(model, found.solution, found.codes[0], largest, tuple(warned))
+
+
+def _rested(
+    model: AutoencoderModel, U: Tensor, weights: Tensor | None, held_out: float
+) -> tuple[AutoencoderModel, list[Warning]]:
+    """The model with components that carry nothing at rest, and what to say of them; errors are shares of variance."""
+    w = U.new_full((len(U),), 1.0 / len(U)) if weights is None else weights
+    total = float(w @ (U * U).sum(1))
+    resting = resting_axes(
+        to_tensor(model.codes, U.dtype, U.device),
+        weights,
+        lambda rows, Z: float(
+            w[rows] @ ((model.decode(model.read(Z)) - U[rows]) ** 2).sum(1) / (w[rows].sum() * total)
+        ),
+        _NOTHING * held_out,
+    )
+    if resting is None:
+        return model, []
+    model = replace(model, resting=as_array(resting))
+    codes = model.shown(model.read(to_tensor(model.codes, U.dtype, U.device)))
+    numbers = torch.nonzero(~torch.isnan(resting))[:, 0].tolist()
+    said = f"components {numbers} of the codes carry nothing and are zero for all items: n_components can be lower"
+    return replace(model, codes=codes.cpu().numpy()), [CollapseWarning(said)]
 
 
 def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: int) -> list[Tensor] | None:

@@ -208,7 +208,7 @@ class KernelAutoencoder(BaseAutoencoder):
     ConvergenceWarning
         The solver stopped early.
     CollapseWarning
-        The codes carry nothing.
+        The codes carry nothing, or some of their components do.
     ColumnWarning
         One column holds nearly all the variance of the data.
     OverfitWarning

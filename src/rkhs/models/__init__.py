@@ -1,7 +1,7 @@
 """Fitted things as values: frozen objects of arrays that encode, decode, rank and measure, and know no scikit-learn."""
 
 from rkhs.models.autoencoder import AutoencoderModel, Compared, rebuilds_rows
-from rkhs.models.code_metric import code_map
+from rkhs.models.code_metric import code_map, resting_axes
 from rkhs.models.components import ComponentsModel, RobustFacts
 from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
@@ -38,4 +38,5 @@ __all__ = [
     "left_out_facts",
     "path_values",
     "rebuilds_rows",
+    "resting_axes",
 ]

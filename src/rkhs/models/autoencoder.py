@@ -96,6 +96,9 @@ class AutoencoderModel:
         Of the training items; sum to one.
     compared : Compared
         Regularisers.
+    resting : ndarray of shape (p,), optional
+        Of components that carry nothing, the mean of the training codes: they are decoded there, and users see zero.
+        NaN for the others. None: all carry something.
 
     References
     ----------
@@ -117,6 +120,7 @@ class AutoencoderModel:
     saturated: np.ndarray = field(default_factory=lambda: np.arange(0))
     row_weights: np.ndarray | None = None
     compared: Compared = field(default_factory=Compared)
+    resting: np.ndarray | None = None
 
     @property
     def map(self) -> FeatureMap:
@@ -177,6 +181,8 @@ class AutoencoderModel:
         found = [codes if onto is None else onto.project(codes)]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
+        if self.resting is not None:
+            found[self.narrowest] = self.read(self.shown(found[self.narrowest]))
         return found if refine is None else [refined_codes(self, items, raw, found[0], refine)]
 
     def decode(self, Z: Tensor) -> Tensor:
@@ -187,11 +193,25 @@ class AutoencoderModel:
 
     def shown(self, Z: Tensor) -> Tensor:
         """Codes of the narrowest layer as users see them."""
-        return Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
+        shown = Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
+        if self.resting is None:
+            return shown
+        return torch.where(torch.isnan(tensor_like(self.resting, Z)), shown, 0.0)
 
     def read(self, Z: Tensor) -> Tensor:
         """Codes that a user gives as the layers have them."""
+        if self.resting is not None:
+            means = tensor_like(self.resting, Z)
+            Z = torch.where(torch.isnan(means), Z, means)
         return Z if self.code_map is None else torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)
+
+    def moves(self, like: Tensor) -> Tensor:
+        """Orthogonal projection, shape (p, p), on the changes of codes that leave the components at rest."""
+        assert self.resting is not None
+        dead = torch.from_numpy(~np.isnan(self.resting)).to(like.device)
+        M = torch.eye(len(dead)).to(like) if self.code_map is None else tensor_like(self.code_map, like)
+        Q = torch.linalg.qr(M[:, dead])[0]
+        return torch.eye(len(dead)).to(like) - Q @ Q.mT
 
     @property
     def refinable(self) -> bool:
@@ -280,6 +300,7 @@ class AutoencoderModel:
             "bottleneck_": self.narrowest,
             "codes_": self.codes,
             "code_map_": self.code_map,
+            "resting_": self.resting,
             "linear_coef_": None if linear is None else linear.coefficients,
             "linear_directions_": None if linear is None else linear.directions,
             "linear_offset_": None if linear is None else linear.offset,
@@ -351,4 +372,5 @@ class AutoencoderModel:
                 state.pop("held_out_error_", None),
                 state.pop("at_edge_", None),
             ),
+            state.pop("resting_", None),
         )

@@ -8,16 +8,19 @@ for ``s = 0``, those of what is decoded for ``s = 1``, and the geometric mean of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import principal_axes
 from rkhs.kernels.base import Kernel
 
-__all__ = ["code_map"]
+__all__ = ["code_map", "resting_axes"]
 
 _ITEMS = 200  # that the mean of the metric is taken over, evenly spaced: it has p (p + 1) / 2 entries
 _ENTRIES = 2**22  # of a Jacobian at once
+_MEASURED = 500  # items that errors without a component are measured on, evenly spaced
 _FLOOR = 1e-8  # of the eigenvalues, in units of the largest: directions that decode to nothing keep their codes
 
 
@@ -76,3 +79,44 @@ def code_map(
     stretched = values.clamp_min(floor) ** (power / 2.0)
     M = (vectors * stretched) @ vectors.mT
     return M @ principal_axes(codes @ M, weights) if kernel.rotation_invariant else M
+
+
+def resting_axes(
+    codes: Tensor, weights: Tensor | None, error_of: Callable[[Tensor, Tensor], float], allowed: float
+) -> Tensor | None:
+    """Components that carry nothing, found by what they cost.
+
+    Components are set to their mean, that of least cost first, as long as the error of the training items rises by no
+    more than ``allowed``; one stays at least. A small spread says nothing: the decoder may magnify it.
+
+    Parameters
+    ----------
+    codes : Tensor of shape (n, p)
+        Of the training items, as users see them.
+    weights : Tensor of shape (n,), optional
+    error_of : callable
+        Mean squared error of items with given row numbers at given codes.
+    allowed : float
+
+    Returns
+    -------
+    Tensor of shape (p,), or None
+        Their means, NaN for the others; None if there are no such components.
+
+    References
+    ----------
+    Our own; ``docs/design.md``, idea 13.
+    """
+    n, p = codes.shape
+    rows = torch.linspace(0, n - 1, min(_MEASURED, n), dtype=torch.float64).round().long()
+    Z, mean = codes[rows], codes.mean(0) if weights is None else weights @ codes
+    least, found = error_of(rows, Z), torch.full_like(mean, torch.nan)
+
+    order = sorted(range(p), key=lambda j: error_of(rows, torch.where(torch.arange(p, device=Z.device) == j, mean, Z)))
+    for count in range(1, p):
+        tried = found.clone()
+        tried[order[count - 1]] = mean[order[count - 1]]
+        if not error_of(rows, torch.where(torch.isnan(tried), Z, tried)) - least <= allowed:
+            break
+        found = tried
+    return None if bool(torch.isnan(found).all()) else found

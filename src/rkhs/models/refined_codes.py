@@ -83,6 +83,7 @@ def refined_codes(model: AutoencoderModel, items: Any, raw: Tensor, codes: Tenso
         (power / model.reg[0]).sqrt(),
         model.pricing.total,
         None if layer.linear is None else tensor_like(layer.linear, raw),
+        None if model.resting is None else model.moves(raw),
     )
     return problem.codes(solver.solve(problem, problem.nearest(tensor_like(model.anchors_decoded, raw))))
 

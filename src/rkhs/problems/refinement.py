@@ -50,6 +50,8 @@ class CodeRefinement:
         Number of training items, or the sum of their weights.
     linear : Tensor of shape (p + 1, r), optional
         Linear part of the decoder, which then says ``k(z, supports) coefficients + [z, 1] linear``.
+    moves : Tensor of shape (p, p), optional
+        Orthogonal projection that changes of codes go through; None: all changes.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class CodeRefinement:
     radius: Tensor
     n: float
     linear: Tensor | None = None
+    moves: Tensor | None = None
 
     @cached_property
     def _radial(self) -> Radial | None:
@@ -109,6 +112,7 @@ class CodeRefinement:
         cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
         least, chosen = cost.min(1)
         U = (self.supports[chosen] - self.start) / self.radius[:, None]
+        U = U if self.moves is None else U @ self.moves
         zero = torch.zeros_like(U)
         return torch.where((least < self.values(zero))[:, None] & torch.isfinite(U).all(1, keepdim=True), U, zero)
 
@@ -125,6 +129,7 @@ class CodeRefinement:
             K, slopes = self._radial.gram_and_slopes(codes, self.supports)
         R = self.goal - self._decoded(codes, K)
         pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
+        pulled = pulled if self.moves is None else pulled @ self.moves
         values = (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
@@ -136,6 +141,7 @@ class CodeRefinement:
         for part in torch.arange(len(U), device=U.device).split(rows):
             problem = self.rows(part)
             J = problem._jacobian(problem.codes(U[part]), None if slopes is None else slopes[part])
+            J = J if self.moves is None else self.moves @ J
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
