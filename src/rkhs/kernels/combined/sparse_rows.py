@@ -100,6 +100,8 @@ class SparseRows(Kernel):
         """Rows of a sparse matrix, of an array of shape (n, width), or items that are such rows, as items."""
         assert self._checked is self.base
         if not is_sparse(X):
+            if getattr(X, "dtype", None) == np.dtype(object) and X.ndim == 1:  # a column of items
+                X = X.tolist()
             if isinstance(X, (list, tuple)) and X and all(_is_item(one, self.row_width) for one in X):
                 return list(X)
             X = scipy.sparse.csr_array(read_matrix(X, "SparseRows").cpu().numpy())
