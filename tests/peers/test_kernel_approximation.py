@@ -22,7 +22,6 @@ OFFSETS = "our Fourier features are pairs of cosine and sine without random offs
 DIFFERENCES = {
     "test_rbf_sampler_fitted_attributes_dtype": Difference(OFFSETS, AttributeError),
     "test_rbf_sampler_dtype_equivalence": Difference(OFFSETS, AttributeError),
-    "test_input_validation": Difference("our transformers read dense arrays", TypeError),
     "test_nystroem_approximation": Difference(
         "additive_chi2 is minus a distance, not positive semi-definite: zero on every landmark", InputError
     ),

@@ -102,7 +102,7 @@ _PEERS = (
 )
 _DATA = ("data/test_bad_files.py", "test_hostile_files.py")
 _OUTPUTS = ("cli/test_outputs.py", "core/test_safe_writing.py")
-_SAME = ("engines/test_plan.py", "estimators/test_long_fits.py", "engines/test_cluster.py")
+_SAME = ("engines/test_block_sums.py", "estimators/test_long_fits.py", "engines/test_cluster.py")
 _GUARD = ("-m", "studies.bench.memory_guard")
 
 SCRIPTS = (
