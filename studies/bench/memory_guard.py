@@ -14,6 +14,7 @@ import resource
 import subprocess
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def child(n: int, kind: str, gib: float, seconds: float) -> None:
 
     from rkhs import KernelAutoencoder, KernelPCA
     from rkhs._core.errors import InputError
+    from rkhs.estimators.run import Run
     from rkhs.features import Nystroem, RandomFeatures
     from rkhs.kernels import Gaussian
 
@@ -48,10 +50,17 @@ def child(n: int, kind: str, gib: float, seconds: float) -> None:
     model(storage).fit(X[:300])  # what the first fit of a process takes anyway
     limit = int(gib * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    before, asked = peak_bytes(), model(storage)
+    before, asked, runs = peak_bytes(), model(storage), []
+    announce = Run.announce
+
+    def noted(run: Run, *arguments: Any) -> None:  # the estimator says it after the fit, which may be stopped
+        runs.append(run)
+        announce(run, *arguments)
+
+    Run.announce = noted
 
     def tell(**more: object) -> None:
-        print(json.dumps({"announced": asked.announced_bytes_, "peak": peak_bytes() - before, **more}), flush=True)
+        print(json.dumps({"announced": runs[-1].announced_bytes, "peak": peak_bytes() - before, **more}), flush=True)
 
     def stop() -> None:
         tell(stopped=seconds)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 import torch
 from sklearn.exceptions import DataConversionWarning
 
@@ -247,6 +248,9 @@ def _frozen(value: Any) -> Any:
     if hasattr(value, "iloc") or hasattr(value, "to_arrow"):  # pandas and polars
         index = list(value.index) if hasattr(value, "iloc") else None
         return index, [str(name) for name in getattr(value, "columns", ())], repr(value.to_numpy().tolist())
+    if scipy.sparse.issparse(value):  # scipy writes down in the matrix what it found of the order of its entries
+        entries = value.tocoo()
+        return value.format, value.shape, [_frozen(part) for part in (*entries.coords, entries.data)]
     if hasattr(value, "adjacency") and hasattr(value, "nodes"):  # networkx keeps views in the graph
         return type(value).__name__, list(value.nodes(data=True)), list(value.edges(data=True))
     if hasattr(value, "get_params"):  # a model changes in fit
