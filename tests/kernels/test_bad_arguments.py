@@ -121,6 +121,7 @@ CASES: list[tuple[Any, Any, str]] = [
     (FromFunction(3), ["a"], "FromFunction.function must be a function of two items; got 3"),
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
     (FromFunction(max), "abc", "X must be a list of objects, one an item; got a str. Wrap one object in a list"),
+    (Centered(Linear(), means=np.ones(2)), X, "Centered.means must have one number for each of the 3 training items in support; got 2. Leave both out: resolve writes them down"),
     (FromFunction(max, differentiable=np.ones(2)), X, "FromFunction.differentiable must be True or False; got array([1., 1.])"),
     (FromFunction(lambda x, y: math.nan), ["a"], FUNCTION + "return finite numbers; got nan for items 0 and 0"),
     (FromFunction(lambda x, y: "a"), ["a"], FUNCTION + "return a number for two items; got 'a' for items 0 and 0. Use vectorized=True for a function of two lists"),

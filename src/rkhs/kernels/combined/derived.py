@@ -292,7 +292,13 @@ class Centered(_Derived):
     def _means(self, X: Any) -> Tensor:
         """``m(x)`` of each item, shape (n,)."""
         rows = self.base._gram(X, None if self.domain == "gram" else self._support(X))
-        return rows @ self._known(rows)[0]
+        w = self._known(rows)[0]
+        if rows.shape[1] != len(w):
+            raise InputError(
+                f"Centered.means must have one number for each of the {rows.shape[1]} training items in support; got "
+                f"{len(w)}. Leave both out: resolve writes them down"
+            )
+        return rows @ w
 
     def _need(self) -> None:
         if self.means is None:
