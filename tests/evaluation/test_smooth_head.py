@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -115,3 +116,11 @@ def test_a_tie_goes_to_the_first_class_whatever_rounding_says(classes: int, monk
     scores = rounding[:, 0] if classes == 2 else np.hstack([np.zeros((3, 1)), rounding, np.full((3, 1), -1.0)])
     monkeypatch.setattr(SmoothClassifier, "decision_function", lambda self, rows: scores)
     assert model.predict(X[:3]).tolist() == [0, 0, 1]
+
+
+def test_targets_beyond_every_sum_are_refused_without_a_warning() -> None:
+    X, y = np.arange(6.0)[:, None], np.full(6, 1.7e308)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="y must hold values of modulus under"):
+            SmoothRegressor().fit(X, y)

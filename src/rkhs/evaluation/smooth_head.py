@@ -220,11 +220,11 @@ def _fit_ridge(model: SmoothRegressor | SmoothClassifier, X: np.ndarray, Y: np.n
     """Store the chosen setting and its coefficients on ``model``; give its leave-one-out predictions (n, q)."""
     gammas, regs = _grid(model.gammas, "gammas"), _grid(model.regs, "regs")
     n = len(X)
-    model._mean = Y.mean(0)
-    centred = Y - model._mean
     for name, values in (("X", X), ("y", Y)):
         if float(np.abs(values).max()) > _LARGEST:
             raise InputError(f"{name} must hold values of modulus under {_LARGEST:.0e}; rescale the data")
+    model._mean = Y.mean(0)
+    centred = Y - model._mean
     distances = cdist(X, X)
     model._unit = float(np.median(distances[np.triu_indices(n, 1)])) or float(distances.max()) or 1.0
     best, left_out = np.inf, Y
