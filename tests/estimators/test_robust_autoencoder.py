@@ -127,3 +127,20 @@ def test_what_does_not_fit_is_refused(params: dict[str, Any], match: str) -> Non
         warnings.simplefilter("error")
         with pytest.raises(InputError, match=match):
             KernelAutoencoder(**params).fit(curve(10))
+
+
+def test_a_decoder_that_is_not_finite_is_refused() -> None:
+    X = np.array(
+        [
+            [-6.190075613513955e101, -2.2956838587336794e102, -2.5606991044030767e100, 3.0505131189902345e100],
+            [-6.475113777628393e101, 1.8392604100924326e101, 6.081258162128513e95, -6.952498783247284e99],
+            [8.094320096012929e98, 2.860800564234637e99, 4.817535452536333e99, 2.630211497314117e99],
+            [3.579177986950983e97, -3.596842173989385e100, -3.2463892948711275e99, -4.790616542463714e96],
+        ]
+    )
+    model = KernelAutoencoder(2, kernel="linear", loss=SquaredEpsilonInsensitive(), max_iter=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(InputError, match="coefficients that are not finite; rescale the data"):
+            model.fit(X)
+        assert np.isfinite(model.fit(X * 1e-100).decoder_coef_).all()

@@ -215,6 +215,8 @@ def _model(
 ) -> AutoencoderModel:
     """The model of layers that were solved."""
     decoder, codes, weights, linear = found.decoder, found.codes, training.weights, None
+    if not bool(torch.isfinite(decoder.coefficients).all()):
+        raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
     if encoder.coordinates is not None and found.linear is not None and isinstance(encoder.factor, LinearFactor):
         linear = LinearPart.along(encoder.coordinates, found.linear, encoder.factor.mixed)
     first, *others = (as_array(c) for c in found.encoder_coefs)
