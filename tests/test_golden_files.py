@@ -63,8 +63,12 @@ def test_models_say_what_they_said(path: Path) -> None:
     assert known["answers"]
     kept = np.full(len(known["answers"].get("transform", items)), True)
     before = np.array(known["answers"].get("reconstruction_error", []))
-    if model.get_params().get("refine", False) and len(before):  # refined codes may be searched better than they were
-        kept = model.reconstruction_error(items) > before - 1e-4 * before.max()
+    if model.get_params().get("refine", False) and len(before):
+        # Refined codes may be found better than they were. Their cost is the error and what the encoder pays, so the
+        # error alone may also rise by a little.
+        change = (model.reconstruction_error(items) - before) / before.max()
+        assert change.max() <= 1e-3
+        kept = np.abs(change) <= 1e-4
         assert kept.mean() >= 0.5
     for method, said in known["answers"].items():
         expected = np.array(said)

@@ -22,7 +22,7 @@ from rkhs.kernels import Gaussian, Spectrum
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
-from rkhs.solvers.preimage import PreimageDescent
+from rkhs.solvers import RowNewton
 
 
 def rows(n: int = 30, seed: int = 0) -> np.ndarray:
@@ -65,7 +65,7 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
             refined = CodeRefinement(
                 kernel, Z[kept], decoder.coefficients, T[i : i + 1], code, radius, size, decoder.linear
             )
-            code = refined.codes(PreimageDescent(200, 1e-10).solve(refined, torch.zeros_like(code)))
+            code = refined.codes(RowNewton(200, 1e-10).solve(refined, torch.zeros_like(code)))
         said = kernel._gram(code, Z[kept]) @ decoder.coefficients
         if decoder.linear is not None:
             said = said + torch.cat([code, code.new_ones(1, 1)], 1) @ decoder.linear

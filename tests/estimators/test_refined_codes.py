@@ -17,7 +17,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern
 from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement, power_function
-from rkhs.solvers import PreimageDescent
+from rkhs.solvers import RowNewton
 
 
 def table(seed: int, n: int = 40, d: int = 5) -> np.ndarray:
@@ -49,10 +49,10 @@ def test_gradient_by_finite_differences(seed: int, kernel: Kernel) -> None:
 
 def test_every_row_is_a_problem_of_its_own() -> None:
     p = problem(2)
-    together = PreimageDescent(50, 1e-9).solve(p, torch.zeros(6, 2, dtype=torch.float64))
+    together = RowNewton(50, 1e-9).solve(p, torch.zeros(6, 2, dtype=torch.float64))
     for i in range(6):
         index = torch.tensor([i])
-        alone = PreimageDescent(50, 1e-9).solve(p.rows(index), torch.zeros(1, 2, dtype=torch.float64))
+        alone = RowNewton(50, 1e-9).solve(p.rows(index), torch.zeros(1, 2, dtype=torch.float64))
         torch.testing.assert_close(together[index], alone, rtol=1e-4, atol=1e-4)
 
 
@@ -141,7 +141,7 @@ def left_out(seed: int, kernel: Kernel) -> LeftOutRefinement:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_left_out_gradients_and_slopes_by_finite_differences(seed: int, kernel: Kernel) -> None:
     p = left_out(seed, kernel)
-    assert (p.state(torch.zeros(7, 2, dtype=torch.float64))[2] is None) == (kernel is KERNELS[0])
+    assert (p._state(torch.zeros(7, 2, dtype=torch.float64))[2] is None) == (kernel is KERNELS[0])
     U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(7, 2))) for i in range(2))
     values, grads = p.values_and_grads(U)
     torch.testing.assert_close(values, p.values(U))
@@ -151,7 +151,7 @@ def test_left_out_gradients_and_slopes_by_finite_differences(seed: int, kernel: 
     Z = p.codes(U)
     ahead, behind = (p._decoded(z, p.kernel._gram(z, p.supports)) for z in (Z + step * D, Z - step * D))
     moved = (ahead - behind) / (2.0 * step)
-    torch.testing.assert_close((p._jacobian(Z, p.state(U)[2]) * D[:, :, None]).sum(1), moved, rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close((p._jacobian(Z, p._state(U)[2]) * D[:, :, None]).sum(1), moved, rtol=1e-6, atol=1e-7)
     some = torch.tensor([4, 1])
     torch.testing.assert_close(p.rows(some).values(U[some]), p.values(U)[some])
 

@@ -126,11 +126,8 @@ class TooFar:
     def values(self, Y: torch.Tensor) -> torch.Tensor:
         return ((Y - self.goal) ** 2 * SCALES).sum(1)
 
-    def state(self, Y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.values(Y), 2.0 * (Y - self.goal) * SCALES
-
-    def fixed_point(self, Y: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        return Y + self.factors[:, None] * (self.goal - Y)
+    def state(self, Y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        return self.values(Y), 2.0 * (Y - self.goal) * SCALES, Y + self.factors[:, None] * (self.goal - Y)
 
 
 def test_a_step_that_went_too_far_is_shortened_before_the_gradient_is_asked() -> None:

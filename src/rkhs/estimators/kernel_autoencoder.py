@@ -90,8 +90,8 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
         the units of the data back. Tables whose columns have different units need it.
     refine : bool, default=True
-        Improve the codes of new items by Gauss-Newton steps; the codes of training items do not change. Encoding then
-        costs a few times ``p + 3`` decodings. It applies to two layers without constraint, ``targets`` or operator on
+        Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
+        costs some ``p + 20`` decodings. It applies to two layers without constraint, ``targets`` or operator on
         the codes; Gram inputs need a constant diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and

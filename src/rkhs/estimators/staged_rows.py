@@ -25,7 +25,7 @@ from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
 from rkhs.protocols import Monitor, Reason, Solution
-from rkhs.solvers import PreimageDescent
+from rkhs.solvers import RowNewton
 
 if TYPE_CHECKING:
     from rkhs.features import FeatureMap
@@ -333,7 +333,7 @@ class RowStages:
         problem = CodeRefinement(
             self.kernel, layer.anchors, layer.coefficients, self.rows.goal(rows), start, radius, count, layer.linear
         )
-        return problem.codes(PreimageDescent(*_REFINING).solve(problem, problem.nearest()))
+        return problem.codes(RowNewton(*_REFINING).solve(problem, problem.nearest()))
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""

@@ -20,7 +20,7 @@ from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
-from rkhs.solvers.preimage import PreimageDescent
+from rkhs.solvers.row_newton import RowNewton
 from rkhs.spaces.source import Options
 
 __all__ = ["left_out_facts"]
@@ -124,7 +124,7 @@ def _decoder_facts(
         if refine is None:
             errors = problem.errors(torch.zeros_like(left_out))
         else:
-            errors = problem.errors(PreimageDescent(*refine).solve(problem, problem.nearest(fitted)))
+            errors = problem.errors(RowNewton(*refine).solve(problem, problem.nearest(fitted)))
         facts["leave_one_out_error"] = float(w @ errors) / total
     return facts, errors
 

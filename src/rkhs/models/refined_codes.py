@@ -16,14 +16,14 @@ from torch import Tensor
 
 from rkhs._core.arrays import row_index, tensor_like
 from rkhs.problems.refinement import CodeRefinement, power_function
-from rkhs.solvers.preimage import PreimageDescent
+from rkhs.solvers.row_newton import RowNewton
 
 if TYPE_CHECKING:
     from rkhs.models.autoencoder import AutoencoderModel
 
 __all__ = ["FINE", "ROUGH", "Pricing", "refined_codes"]
 
-FINE = (10, 1e-4)  # Gauss-Newton steps and their tolerance: four do nearly all
+FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
 _TILE = 2048  # rows whose codes are refined at once where there are anchors
 
@@ -59,7 +59,7 @@ class Pricing:
 
 def refined_codes(model: AutoencoderModel, items: Any, raw: Tensor, codes: Tensor, steps: tuple[int, float]) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
-    solver = PreimageDescent(*steps)
+    solver = RowNewton(*steps)
     if not model.map.whole:
         return _refined_on_anchors(model, items, codes, solver)
     diag = model.new_diagonal(items, raw)
@@ -88,7 +88,7 @@ def refined_codes(model: AutoencoderModel, items: Any, raw: Tensor, codes: Tenso
     return problem.codes(solver.solve(problem, problem.nearest(tensor_like(model.anchors_decoded, raw))))
 
 
-def _refined_on_anchors(model: AutoencoderModel, items: Tensor, codes: Tensor, solver: PreimageDescent) -> Tensor:
+def _refined_on_anchors(model: AutoencoderModel, items: Tensor, codes: Tensor, solver: RowNewton) -> Tensor:
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
     layer = model.layers[0]
     kernel, anchors, coefficients = layer.kernel, *(tensor_like(a, codes) for a in (layer.anchors, layer.coefficients))

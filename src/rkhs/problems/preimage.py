@@ -73,10 +73,6 @@ class Preimage:
         grads = (total * (Y - center) - pulled).mul_(4.0 * self.kernel._gamma)
         return 1.0 - 2.0 * total[:, 0], grads, jump
 
-    def fixed_point(self, Y: Tensor, state: tuple[Tensor, Tensor, Tensor | None]) -> Tensor | None:
-        """The step that :meth:`state` found along the way; without one the solver descends along gradients."""
-        return state[2]
-
     def nearest(self) -> Tensor:
         """Row numbers of the best points of ``X`` itself, shape (m,): the first of those that rounding makes equal."""
         diag = self.kernel._diag(self.X)

@@ -97,7 +97,7 @@ class CodeRefinement:
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
-        return self.state(U)[:2]
+        return self._state(U)[:2]
 
     def nearest(self, decoded: Tensor | None = None) -> Tensor:
         """Steps to start from, shape (m, p): to the support of least objective, where that is below the encoder's code.
@@ -120,8 +120,8 @@ class CodeRefinement:
         """Squared distance of each item to what each support decodes to, shape (m, n)."""
         return squared_distances(self.goal, decoded)
 
-    def state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Objective and gradient of each row, and the slopes of a radial kernel, which the step needs too."""
+    def _state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Objective and gradient of each row, and the slopes of a radial kernel, which the curvature needs too."""
         codes = self.codes(U)
         if self._radial is None:
             K, slopes = self.kernel._gram(codes, self.supports), None
@@ -133,20 +133,21 @@ class CodeRefinement:
         values = (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
-    def fixed_point(self, U: Tensor, state: tuple[Tensor, Tensor, Tensor | None]) -> Tensor:
-        """Gauss-Newton step of each row: O(m n p r + m p^2 r)."""
-        _, grads, slopes = state
+    def with_curvature(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Objective, gradient and inverse of the Gauss-Newton matrix of each row: O(m n p r + m p^2 r)."""
+        found: list[tuple[Tensor, Tensor, Tensor]] = []
         rows = max(1, _ENTRIES // max(1, self.goal.shape[1] * U.shape[1]))
-        steps = []
         for part in torch.arange(len(U), device=U.device).split(rows):
             problem = self.rows(part)
-            J = problem._jacobian(problem.codes(U[part]), None if slopes is None else slopes[part])
+            values, grads, slopes = problem._state(U[part])
+            J = problem._jacobian(problem.codes(U[part]), slopes)
             J = J if self.moves is None else self.moves @ J
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
-            steps.append(torch.linalg.solve(H, grads[part]))
-        return U - torch.cat(steps)
+            found.append((values, grads, torch.cholesky_inverse(torch.linalg.cholesky_ex(H)[0])))
+        values, grads, inverse = (torch.cat(parts) for parts in zip(*found, strict=True))
+        return values, grads, inverse
 
     def _decoded(self, codes: Tensor, K: Tensor) -> Tensor:
         said = K @ self.coefficients

@@ -18,6 +18,7 @@ from rkhs.solvers.preimage import PreimageDescent
 from rkhs.solvers.projected import ProjectedGradient
 from rkhs.solvers.proximal_gradient import ProximalGradient
 from rkhs.solvers.riemannian import RiemannianCG, RiemannianLBFGS
+from rkhs.solvers.row_newton import RowNewton
 from rkhs.solvers.subspace import Subspace
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "QuadraticPenalty",
     "RiemannianCG",
     "RiemannianLBFGS",
+    "RowNewton",
     "Solver",
     "Subspace",
     "leave_one_out_residuals",

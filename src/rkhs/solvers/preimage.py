@@ -17,12 +17,11 @@ State = tuple["Tensor | None", ...]
 
 
 class PreimageDescent(Configurable):
-    """Monotone descent on one small problem a row: pre-images, or refined codes.
+    """Monotone descent on one small problem a row: pre-images.
 
     Where the problem offers a fixed-point step and the step, or a quarter or a sixteenth of it, lowers ``r``, it is
     taken; otherwise a gradient step with backtracking, so that ``r`` never rises and a vanishing denominator does no
-    harm. The state of a problem at a point are values, gradients and whatever its fixed-point step needs of them:
-    tensors with a row each, or None.
+    harm. The state of a problem at a point are values, gradients and the point its fixed-point step leads to, or None.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class PreimageDescent(Configurable):
     @staticmethod
     def _step(problem: Any, Y: Tensor, state: State, lengths: Tensor) -> tuple[Tensor, State, Tensor]:
         """One step of every row, with the state after it: a step that is accepted is evaluated once."""
-        values, jump = state[0], problem.fixed_point(Y, state)
+        values, _, jump = state
         assert values is not None
         left = torch.arange(len(Y), device=Y.device)
         new, lost = Y, left
