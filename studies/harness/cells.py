@@ -65,7 +65,7 @@ def run_cells(
     missing = [cell for cell in plan if cell_key(cell) not in done]
     known = [done[cell_key(cell)]["seconds"] for cell in plan if cell_key(cell) in done]
     each = sum(known) / len(known) if known else seconds
-    left = f"the others take about {len(missing) * each / 60:.1f} min"
+    left = f"the others take about {_span(len(missing) * each)}"
     print(f"{len(plan)} cells, {len(known)} of them done; {left}", flush=True)
     if missing and path is None:
         print("nothing is kept if the run stops; --cells FILE keeps what is done, and goes on from it", flush=True)
@@ -78,7 +78,14 @@ def run_cells(
         begun = time.perf_counter()
         result = work(cell)
         file.add(cell_key(cell), {**result, "seconds": round(time.perf_counter() - begun, 3)})
-        minutes_left = (time.perf_counter() - started) / (i + 1) * (len(missing) - i - 1) / 60
+        left = _span((time.perf_counter() - started) / (i + 1) * (len(missing) - i - 1))
         settings = ", ".join(f"{name} {value}" for name, value in cell.items())
-        print(f"  {len(known) + i + 1} of {len(plan)} done, some {minutes_left:.1f} min left ({settings})", flush=True)
+        print(f"  {len(known) + i + 1} of {len(plan)} done, some {left} left ({settings})", flush=True)
     return [{**cell, **done[cell_key(cell)]} for cell in plan if cell_key(cell) in done]
+
+
+def _span(seconds: float) -> str:
+    """A time in the unit that people would take."""
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400.0 else f"{seconds / 3600:.1f} h"

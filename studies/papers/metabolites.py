@@ -263,8 +263,10 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         f"{len(data.test)} test spectra, {data.candidates.shape[1]} candidates each"
     )
     rows = study(data, regs=regs, device=options.device)
+    heads = " | ".join(f"top-{k}" for k in LEVELS)
+    print(f"  {'method, reg':24s} {heads}: % of test spectra with the true molecule among the first; what was chosen")
     for name, row in rows.items():
-        top = " | ".join(f"{100 * row[f'top-{k}']:.1f}" for k in LEVELS)
+        top = " | ".join(f"{100 * row[f'top-{k}']:{len(f'top-{k}')}.1f}" for k in LEVELS)
         detail = f"   reg {row['reg']:.0e}, parameter {row['parameter']:.3g}, " if "reg" in row else ""
         detail += f"supports {row['supports']:.0%}" if "reg" in row else ""
         print(f"  {name:24s} {top}{detail}")

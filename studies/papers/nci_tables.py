@@ -60,7 +60,7 @@ def cells(
         Table 3 is Table 1 and the other 49 lines; figure 8 shows the first 8 lines at the dimensions that Table 1
         lacks.
     reduced : bool, default=False
-        400 molecules, 3 lines, 2 splits, 10 trees.
+        400 molecules, 2 lines (1 of table 3), 2 splits, 10 trees.
     trees, n_splits : int
     molecules : int, optional
         Another number of them.
@@ -253,7 +253,11 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS, help="in this order (default: all)")
-    parser.add_argument("--reduced", action="store_true", help="400 molecules, 3 lines, 2 splits, 10 trees: minutes")
+    parser.add_argument(
+        "--reduced",
+        action="store_true",
+        help="400 molecules, 1 or 2 lines, 2 splits, 10 trees: seconds to minutes",
+    )
     parser.add_argument("--trees", type=int, default=100, help="of every forest (100)")
     parser.add_argument("--splits", type=int, default=10, help="random 90/10 splits (10)")
     parser.add_argument("--molecules", type=int, help="another number of molecules of each set")

@@ -39,10 +39,30 @@ def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureF
     np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("scaled", ["yes", "no"])
+def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], scaled: str
+) -> None:
+    flags = ["--n-components", "2", "--robust", "--scale-columns", scaled, "-o", "m.rkhs"]
+    assert main(["fit", "rows.npy", *flags]) == 0
+    limit = float(capsys.readouterr().out.partition("rkhs evaluate --errors is above ")[2].split()[0])
+    new = X + 0.01
+    np.save("new.npy", new)
+    assert main(["evaluate", "m.rkhs", "new.npy", "--errors", "e.npy"]) == 0
+    columns = "scaled" if scaled == "yes" else "raw"
+    found = fit_robust(KernelAutoencoder(2, columns=columns), X)
+    np.testing.assert_allclose(np.sqrt(np.load("e.npy")[:, 0] / limit), found.score_items(new), rtol=1e-5)
+
+
 def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("good.npy", np.delete(X, [3, 10, 41, 50], axis=0))
     assert main(["fit", "good.npy", "--n-components", "2", "--robust", "-o", "m.rkhs", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["robust"] == "robust: no row looks wrong"
+    said = json.loads(capsys.readouterr().out)
+    found = fit_robust(KernelAutoencoder(2), np.load("good.npy"))
+    first, second, *_ = np.argsort(-found.outlier_score)
+    begin = "robust: no row looks wrong, which a score above 1 would say; the largest scores: row "
+    assert said["robust"].startswith(f"{begin}{first + 1} ({found.outlier_score[first]:.2f}), row {second + 1} (")
+    assert said["largest error of a good row"] == pytest.approx(found.threshold**2)
     good = KernelAutoencoder(2).fit(np.load("good.npy"))
     np.testing.assert_allclose(rkhs.load("m.rkhs").codes_, good.codes_, rtol=1e-12)
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, load, save
-from rkhs._core.errors import OverfitWarning
+from rkhs._core.errors import InputError, OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators import autoencoder_settings
 from rkhs.features import Nystroem
@@ -76,6 +76,22 @@ def test_leave_one_out_is_what_refits_give(linear_part: str, weighted: bool, ref
     assert found.training_error == pytest.approx(w @ ((T - fitted) ** 2).sum(1).numpy() / total, rel=1e-6)
     assert 2.0 < found.degrees_of_freedom < 30.0
     assert found.in_sample_defect < 1e-8
+
+
+@pytest.mark.parametrize("refine", [True, False])
+def test_some_items_are_left_out_as_all_are(refine: bool) -> None:
+    model = KernelAutoencoder(2, reg=(1e-3, 1e-3), refine=refine).fit(rows())
+    every, some = model._left_out()[1], model._left_out(at_most=7)[1]
+    assert every is not None
+    assert some is not None
+    assert len(every) == 30
+    torch.testing.assert_close(some, every[[0, 4, 8, 12, 17, 21, 25]], rtol=1e-9, atol=1e-12)
+    assert diagnose(model, at_most=30) == diagnose(model)
+    assert diagnose(model, at_most=29).leave_one_out_error == pytest.approx(
+        diagnose(model).leave_one_out_error, rel=0.2
+    )
+    with pytest.raises(InputError, match="at_most must be an integer >= 1; got 0"):
+        diagnose(model, at_most=0)
 
 
 def test_estimate_and_truth_agree_on_real_rows() -> None:

@@ -272,5 +272,7 @@ def test_whitening_is_linear_and_has_its_adjoint(X: np.ndarray) -> None:
 
 def test_values_that_overflow_are_named_before_landmarks_are_drawn() -> None:
     X = torch.full((9, 2), 1e100, dtype=torch.float64)
-    with pytest.raises(InputError, match=r"^Polynomial\(.*\) gives values that are not finite on these data"):
+    with pytest.raises(
+        InputError, match=r"^the kernel Polynomial\(.*\) gives values that are not finite on these data"
+    ):
         sample_landmarks(Polynomial(3, scale=1.0), X, 3, sampling="kmeans++", random_state=0)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 
-from rkhs import KernelPCA, save
+from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, save
 from rkhs.errors import InputError
-from rkhs.kernels import FromSklearn
+from rkhs.features import Nystroem
+from rkhs.kernels import FromSklearn, VectorKernel
 from rkhs.testing import check_kernel
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "user" / "add_a_kernel.md"
@@ -57,3 +59,29 @@ def test_the_page_and_the_check_promise_no_model_file(names: dict[str, Any]) -> 
     assert not [promise for promise in check_kernel(kernel, X) if "file" in promise]
     with pytest.raises(InputError, match=r"objects of rkhs only; got .*ChiSquared.*pickle.*precomputed"):
         save(KernelPCA(2, kernel=kernel).fit(X), "own.rkhs")
+
+
+class Cosine(VectorKernel):
+    """Without a value for rows of zeros."""
+
+    def _gram(self, X: torch.Tensor, Y: torch.Tensor | None = None) -> torch.Tensor:
+        A, B = (Z / Z.norm(dim=1, keepdim=True) for Z in (X, X if Y is None else Y))
+        return A @ B.mT
+
+    def _diag(self, X: torch.Tensor) -> torch.Tensor:
+        return X.new_ones(len(X))
+
+
+@pytest.mark.parametrize("model", [KernelPCA(2), KernelAutoencoder(2), OperatorKernelRegressor()])
+def test_an_item_without_a_value_is_named(model: Any) -> None:
+    X = np.random.default_rng(3).normal(size=(40, 3))
+    model = clone(model).set_params(kernel=Cosine())
+    given = (X, X) if isinstance(model, OperatorKernelRegressor) else (X,)
+    ask = getattr(model.fit(*given), "transform", None) or model.predict
+    X[3] = 0.0
+    with pytest.raises(InputError, match=r"first in row 3 \(from 0\).* or its kernel gives no number for it"):
+        ask(X)
+    with pytest.raises(InputError, match=r"Cosine\(\) gives values that are not finite .*most with item 3 \("):
+        clone(model).fit(*given)
+    with pytest.raises(InputError, match=r"Cosine\(\) gives values that are not finite on these data; rescale"):
+        KernelAutoencoder(2, kernel=Cosine(), storage=Nystroem(10)).fit(X)

@@ -103,6 +103,13 @@ def test_reconstructions_of_images_curves_and_tables(autoencoder: KernelAutoenco
     )
 
 
+def test_frames_stay_frames_on_their_way_to_the_model() -> None:
+    pandas = pytest.importorskip("pandas", reason="frames need the extra `tables`")
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    drawn = plots.ReconstructionDisplay.from_estimator(KernelPCA(2).fit(frame), frame)  # a warning is an error here
+    np.testing.assert_array_equal(drawn.originals, X[np.linspace(0, 39, 8).round().astype(int)])
+
+
 def test_traversals_hold_the_other_codes_at_their_means(autoencoder: KernelAutoencoder) -> None:
     display = plots.TraversalDisplay.from_estimator(autoencoder, n_steps=3, quantiles=(0.0, 1.0))
     Z = autoencoder.codes_.mean(0) * np.ones((1, 2))

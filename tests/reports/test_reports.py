@@ -14,6 +14,7 @@ import pytest
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, make_report
 from rkhs._core.errors import InputError
 from rkhs.data import Dataset, SkippedRow
+from rkhs.reports import findings
 from rkhs.reports.audit import audit, target_sentence
 from rkhs.reports.items import read_items
 from rkhs.reports.pictures import drawing, image_sheet
@@ -116,6 +117,15 @@ def test_a_chosen_regulariser_has_its_curve_and_new_items_their_error() -> None:
     assert f"Expect new items to lose about {100 * expected:.1f} % of the variance." in html
     assert '<section id="selection">' in html
     assert 'class="mark chosen"' in html
+
+
+def test_a_diagnosis_of_many_items_leaves_some_out_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = KernelAutoencoder(1, reg=(1e-2, 1e-2)).fit(X)
+    assert "items, evenly spaced" not in make_report(model, X).html
+    monkeypatch.setattr(findings, "_LEFT_OUT", 10)
+    html = make_report(model, X).html
+    share = findings.percent(diagnose(model, at_most=10).leave_one_out_error)
+    assert f"loses {share} (leave-one-out estimate of 10 of the 40 items, evenly spaced)" in html
 
 
 def test_a_model_that_rebuilds_nothing_says_so() -> None:

@@ -23,9 +23,9 @@ def test_a_stopped_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str
     first = run_cells(PLAN, work, path=path, minutes=0.0, seconds=30.0)
     assert [(row["name"], row["split"], row["score"]) for row in first] == [("a", 0, 0.0)]
     out = capsys.readouterr().out
-    assert "6 cells, 0 of them done; the others take about 3.0 min" in out
+    assert "6 cells, 0 of them done; the others take about 3 min" in out
     assert "5 cells are left: run the command again" in out
-    assert "1 of 6 done, some 0.0 min left (name a, split 0)" in out
+    assert "1 of 6 done, some 0 s left (name a, split 0)" in out
     assert "--cells" not in out  # a file is there
     path.write_text(path.read_text() + '{"key": "cut sho')
     rows = run_cells(PLAN, work, path=path)

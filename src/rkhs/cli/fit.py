@@ -14,7 +14,14 @@ from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.parser import nearest
 from rkhs.cli.regression import LOSSES, fit_predictor
-from rkhs.cli.robust import add_robust_options, fit_robustly, plan_scores, robust_sentence, write_scores
+from rkhs.cli.robust import (
+    add_robust_options,
+    fit_robustly,
+    plan_scores,
+    robust_sentence,
+    threshold_sentence,
+    write_scores,
+)
 from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
@@ -182,7 +189,7 @@ def run(args: argparse.Namespace) -> int:
     with user_errors():
         if args.robust:
             estimator, codes, found = fit_robustly(estimator, data)
-            said = [robust_sentence(found, data)]
+            said = [robust_sentence(found, data), threshold_sentence(found)]
         else:
             codes = estimator.fit(find_rows(args, args.input, data) if args.engine == "dask" else data.items).codes_
     seconds = time.perf_counter() - started
@@ -191,7 +198,8 @@ def run(args: argparse.Namespace) -> int:
         with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
             write_scores(args.scores, found, data)
     if args.json:
-        print_json(_facts(args, estimator, data, seconds) | ({"robust": said[0]} if said else {}))
+        robust = {"robust": said[0], "largest error of a good row": found.threshold**2} if said else {}
+        print_json(_facts(args, estimator, data, seconds) | robust)
     elif not args.quiet:
         print("\n".join([_summary(estimator, data, seconds), *said, *column_sentences(estimator, data)]))
         written = {"model": args.output, "codes": args.codes, "scores": args.scores}

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
-__all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "write_scores"]
+__all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "threshold_sentence", "write_scores"]
 
-_SHOWN = 20
+_SHOWN, _LARGEST = 20, 5
 
 
 def add_robust_options(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def fit_robustly(estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, R
 
 
 def robust_sentence(found: RobustFit, data: Dataset) -> str:
-    """Which rows look wrong, the worst first.
+    """Which rows look wrong, the worst first; where none does, which come nearest to it.
 
     Parameters
     ----------
@@ -100,16 +100,32 @@ def robust_sentence(found: RobustFit, data: Dataset) -> str:
     """
     import numpy as np
 
-    far = np.flatnonzero(found.outlier_score > 1.0)
+    score, names = found.outlier_score, data.row_names or data.smiles
+    far = np.flatnonzero(score > 1.0)
+    worst = np.argsort(-score, kind="stable")[: min(len(far), _SHOWN) or _LARGEST].tolist()
+    each = [f"row {i + 1}" if names is None else names[i] for i in worst]
     if not len(far):
-        return "robust: no row looks wrong"
-    worst = far[np.argsort(-found.outlier_score[far], kind="stable")][:_SHOWN].tolist()
-    names = data.row_names or data.smiles
-    named = ", ".join(f"row {i + 1}" if names is None else names[i] for i in worst)
+        largest = ", ".join(f"{name} ({score[i]:.2f})" for name, i in zip(each, worst, strict=True))
+        return f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}"
+    named = ", ".join(each)
     more = f" and {len(far) - len(worst)} more" if len(far) > len(worst) else ""
     done = "were left out of the fit" if not found.inliers.all() else "stayed in the fit, because they change it little"
     counted = "" if names is not None else " (rows count from 1)"
-    return f"robust: {len(far)} of {len(found.outlier_score)} rows look wrong and {done}: {named}{more}{counted}"
+    return f"robust: {len(far)} of {len(score)} rows look wrong and {done}: {named}{more}{counted}"
+
+
+def threshold_sentence(found: RobustFit) -> str:
+    """From which error on a new row looks wrong.
+
+    Parameters
+    ----------
+    found : RobustFit
+
+    Returns
+    -------
+    str
+    """
+    return f"robust: a new row looks wrong if its error by rkhs evaluate --errors is above {found.threshold**2:.6g}"
 
 
 def write_scores(path: str, found: RobustFit, data: Dataset) -> None:

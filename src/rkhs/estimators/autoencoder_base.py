@@ -290,13 +290,20 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
             items = self._read_beside(given, name, kept.shape[1])
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
 
-    def _left_out(self, gram: Tensor | None = None) -> tuple[dict[str, Any], Tensor | None]:
+    def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
         """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items.
 
         Errors are in units of the scaled targets. ``gram`` is the Gram matrix of the items; None: what is known of it.
+        ``at_most`` items are left out; None: each in turn.
         """
-        refine = self._steps if self._refines else None
-        return left_out_facts(self.model_, self._options, gram, plain=self.operators is None, refine=refine)
+        return left_out_facts(
+            self.model_,
+            self._options,
+            gram,
+            plain=self.operators is None,
+            refine=self._steps if self._refines else None,
+            at_most=at_most,
+        )
 
     @property
     def _goal_domain(self) -> str:

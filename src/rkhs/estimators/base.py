@@ -394,9 +394,11 @@ class KernelEstimator(BaseEstimator):
     def _finite(self, result: Tensor, dtype: Any = np.float64) -> np.ndarray:
         array = result.detach().cpu().numpy().astype(dtype, copy=False)
         if not np.isfinite(array).all():
+            row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
             raise InputError(
-                f"the result does not fit into {array.dtype}: these items lie too far from the training data of "
-                f"{type(self).__name__}; rescale the data"
+                f"the result does not fit into {array.dtype}, first in row {row} (from 0): that item lies too far from "
+                f"the training data of {type(self).__name__}, or its kernel gives no number for it; rescale the data, "
+                "or leave that item out"
             )
         return array
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
-from rkhs.kernels.base import Kernel
+from rkhs.kernels.base import Kernel, not_finite
 
 __all__ = ["leverage_scores", "sample_landmarks"]
 
@@ -165,7 +165,7 @@ def _spread(kernel: Kernel, items: Any, m: int, rng: np.random.RandomState) -> n
     n = len(items)
     diag = kernel._diag(items).to(torch.float64).numpy()
     if not np.isfinite(diag).all():
-        raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
+        raise not_finite(kernel, torch.from_numpy(diag)[:, None], whole=False)
     chosen = [int(rng.randint(n))]
     nearest = np.full(n, np.inf)
     while len(chosen) < m:

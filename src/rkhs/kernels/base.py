@@ -19,7 +19,7 @@ from rkhs._core.linalg import Outer
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 
-__all__ = ["Composite", "Kernel", "VectorKernel"]
+__all__ = ["Composite", "Kernel", "VectorKernel", "not_finite"]
 
 # What is made of kernels by modules that import this one: each enters its function here, so that no import goes up.
 MADE_OF_KERNELS: dict[str, Callable[..., Any]] = {}
@@ -36,6 +36,28 @@ def _in_range(kernel: Kernel) -> Iterator[None]:
         raise InputError(
             f"{kernel!r} has a number that single precision cannot hold; pass data in double precision, or rescale them"
         ) from error
+
+
+def not_finite(kernel: Kernel, values: Tensor, *, whole: bool = True) -> InputError:
+    """What is said of values of a kernel that are not finite, or whose sum is not; the worst item is named.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    values : Tensor of shape (n, m)
+    whole : bool, default=True
+        Whether the rows are all items in their order, so that their numbers mean something.
+
+    Returns
+    -------
+    InputError
+    """
+    bad = (~torch.isfinite(values)).sum(1)
+    where = f", most with item {int(bad.argmax())} (from 0)" if whole and bool(bad.any()) else ""
+    return InputError(
+        f"the kernel {kernel!r} gives values that are not finite on these data{where}; rescale the data, or leave out "
+        "items that the kernel cannot compare, such as rows of zeros"
+    )
 
 
 class Kernel(Configurable):
@@ -113,7 +135,7 @@ class Kernel(Configurable):
         with _in_range(kernel):
             K = kernel._gram(A, B)
         if not bool(torch.isfinite(K.sum())):
-            raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
+            raise not_finite(kernel, K)
         return K if as_tensor else K.cpu().numpy()
 
     def diag(self, X: Any) -> Any:
@@ -123,7 +145,7 @@ class Kernel(Configurable):
         with _in_range(kernel):
             d = kernel._diag(A)
         if not bool(torch.isfinite(d).all()):
-            raise InputError(f"{kernel!r} gives values that are not finite on these data; rescale them")
+            raise not_finite(kernel, d[:, None])
         return d if isinstance(X, Tensor) else d.cpu().numpy()
 
     def read(self, X: Any) -> Any:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import cholesky, divisor
+from rkhs.features.base import thinned
 from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
@@ -33,6 +34,7 @@ def left_out_facts(
     *,
     plain: bool,
     refine: tuple[int, float] | None,
+    at_most: int | None = None,
 ) -> tuple[dict[str, Any], Tensor | None]:
     """What is known of a model and its training items.
 
@@ -47,13 +49,15 @@ def left_out_facts(
         Whether there are no operators.
     refine : tuple of (int, float), or None
         Steps and tolerance with which codes of new items are refined; None: they are not.
+    at_most : int, optional
+        Leave out at most so many items, evenly spaced; None: all of them.
 
     Returns
     -------
     facts : dict
         By the name of the diagnostic.
-    errors : Tensor of shape (n,) or None
-        Squared leave-one-out errors of the training items, in units of the scaled targets.
+    errors : Tensor of shape (n,) or (at_most,), or None
+        Squared leave-one-out errors of the items that were left out, in units of the scaled targets.
     """
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z) if gram is None else gram
@@ -77,7 +81,8 @@ def left_out_facts(
         power = 1.0 / _inverse(K1, torch.finfo(K1.dtype).eps ** (2 / 3) * float(K1.diagonal().mean())).diagonal()
         left_out = Z - a * power[:, None]
         power = K1.diagonal() if model.pricing.kind == "diagonal" else power
-    more, errors = _decoder_facts(model, Z, left_out, power, refine)
+    some = None if at_most is None or len(Z) <= at_most else thinned(torch.arange(len(Z), device=Z.device), at_most)
+    more, errors = _decoder_facts(model, Z, left_out, power, refine, some)
     return facts | more, errors
 
 
@@ -87,6 +92,7 @@ def _decoder_facts(
     left_out: Tensor | None,
     power: Tensor | None,
     refine: tuple[int, float] | None,
+    some: Tensor | None,
 ) -> tuple[dict[str, Any], Tensor | None]:
     """Degrees of freedom, training error and leave-one-out error of the last layer; see the head of this file."""
     layer, reg, n = model.last, model.reg[-1], len(Z)
@@ -121,11 +127,11 @@ def _decoder_facts(
         problem = LeftOutRefinement(
             layer.kernel, Z, Phi, T, left_out, radius, model.pricing.total, b, own=P, steps=steps, own_linear=moved
         )
-        if refine is None:
-            errors = problem.errors(torch.zeros_like(left_out))
-        else:
-            errors = problem.errors(RowNewton(*refine).solve(problem, problem.nearest(fitted)))
-        facts["leave_one_out_error"] = float(w @ errors) / total
+        U = torch.zeros_like(left_out) if refine is None else problem.nearest(fitted)
+        if some is not None:
+            problem, U, T, w = problem.rows(some), U[some], T[some], w[some]
+        errors = problem.errors(U if refine is None else RowNewton(*refine).solve(problem, U))
+        facts["leave_one_out_error"] = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
     return facts, errors
 
 

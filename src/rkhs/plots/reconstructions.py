@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
@@ -97,8 +98,9 @@ class ReconstructionDisplay(Display):
         """
         items = matrix(X, "X")
         count = min(check_count(n_items, "n_items"), len(items))
-        chosen = items[np.linspace(0, len(items) - 1, count).round().astype(int)]
-        rebuilt = np.asarray(model.inverse_transform(model.transform(chosen)))
+        rows = np.linspace(0, len(items) - 1, count).round().astype(int)
+        chosen = items[rows]
+        rebuilt = np.asarray(model.inverse_transform(model.transform(_safe_indexing(X, rows))))  # frames stay frames
         if rebuilt.shape != chosen.shape:
             raise InputError(
                 f"model must rebuild vectors; {type(model).__name__} gives weights on its training items. Use decode"
@@ -140,8 +142,8 @@ class ReconstructionDisplay(Display):
         both = np.concatenate([self.originals, self.rebuilt])
         low, high = float(both.min()), float(both.max())
         for panel, old, new in zip(panels[0], self.originals, self.rebuilt, strict=True):
-            panel.plot(self.times, old, color="#888888", linewidth=2.2, label="original")
-            panel.plot(self.times, new, color=COLORS[1], linewidth=1.0, label="rebuilt")
+            panel.plot(self.times, old, color="#aaaaaa", linewidth=0.8, label="original")
+            panel.plot(self.times, new, color=COLORS[1], linewidth=1.2, label="rebuilt")
             panel.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         handles, names = panels[0, 0].get_legend_handles_labels()
         self.figure_.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize="small")

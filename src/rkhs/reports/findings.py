@@ -22,6 +22,7 @@ __all__ = ["Rebuilt", "diagnosis", "percent", "rebuild", "selection", "settings"
 
 _MUCH = 0.3  # share of the variance; a loss beyond it is explained
 _MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+_LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +128,13 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
             ["No diagnosis was made: it takes minutes beyond 5000 training items. Call rkhs.diagnose(model)."],
         )
     try:
-        found = diagnose(model)
+        found = diagnose(model, at_most=_LEFT_OUT)
     except (AttributeError, RkhsError) as error:
         return [], "", [f"No diagnosis was made ({error})."]
+    drawn = f" of {_LEFT_OUT} of the {n} items, evenly spaced" if n > _LEFT_OUT else ""
     said = [
         (found.training_error, "Training items lose {} of the variance when they are rebuilt."),
-        (found.leave_one_out_error, "An item that is left out of the fit loses {} (leave-one-out estimate)."),
+        (found.leave_one_out_error, f"An item that is left out of the fit loses {{}} (leave-one-out estimate{drawn})."),
         (found.held_out_error, "Held-out items lost {} when the regulariser was chosen."),
         (found.effective_rank, "{:.1f} components count (effective rank of the codes)."),
         (found.degrees_of_freedom, f"The decoder has {{:.0f}} degrees of freedom for {n} items."),

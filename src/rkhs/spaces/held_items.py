@@ -10,10 +10,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_seed
-from rkhs._core.errors import InputError
 from rkhs.features import FeatureMap, Storage, WholeMap
 from rkhs.features.base import check_room, pick, resolve_thinned, sample_rows
 from rkhs.kernels import Kernel
+from rkhs.kernels.base import not_finite
 from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
 from rkhs.spaces.whole import training_gram
@@ -94,5 +94,5 @@ def item_features(kernel: Kernel, features: FeatureMap, items: Any) -> Tensor:
     """Features of all items, shape (n, r)."""
     F = torch.cat([features.features(items[i : i + BLOCK]) for i in range(0, len(items), BLOCK)])
     if not bool(torch.isfinite(F.sum())):
-        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
+        raise not_finite(kernel, F)
     return F

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError, RoundingWarning
 from rkhs.features.base import thinned
-from rkhs.kernels.base import Kernel
+from rkhs.kernels.base import Kernel, not_finite
 
 __all__ = ["check_digits", "check_row_digits", "refuse_identical", "warn_of_rounding"]
 
@@ -114,7 +114,10 @@ def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> No
     """The same on a part of the rows, where no Gram matrix of all is formed; kernels on vectors only."""
     if kernel.domain == "vectors":
         part = thinned(items, _ROWS)
-        check_digits(kernel, kernel._gram(part), part, squared=squared)
+        K = kernel._gram(part)
+        if not bool(torch.isfinite(K).all()):
+            raise not_finite(kernel, K, whole=False)
+        check_digits(kernel, K, part, squared=squared)
 
 
 def refuse_identical(values: Tensor, *, factored: bool) -> None:

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, fix_signs
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.grams import Gram
-from rkhs.kernels.base import Kernel
+from rkhs.kernels.base import Kernel, not_finite
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
 from rkhs.spaces.rounding import check_digits
@@ -46,7 +46,7 @@ def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Ten
     """
     K = kernel._gram(items).to(**options)  # objects give float64
     if not bool(torch.isfinite(K.sum())):
-        raise InputError(f"the kernel {kernel!r} gives values that are not finite on these data; rescale the data")
+        raise not_finite(kernel, K)
     largest = float(K.diagonal().abs().max())
     if 0.0 < largest < 1e-150 * (1.0 if K.dtype == torch.float64 else 1e130):  # its inverse would overflow
         raise InputError(

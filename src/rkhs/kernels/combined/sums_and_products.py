@@ -115,7 +115,11 @@ class Sum(_Many):
         return torch.stack([term._cross_pullback(X, Y, S) for term in self._passes]).sum(0)
 
     def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
-        return torch.stack([term._jacobian(X, Y, C) for term in self._passes]).sum(0)
+        first, *rest = self._passes
+        J = first._jacobian(X, Y, C)
+        for term in rest:
+            J += term._jacobian(X, Y, C)
+        return J
 
     def _pair_pullback(self, X: Tensor, Y: Tensor, S: Tensor, K: Tensor | None) -> tuple[Tensor, Tensor]:
         parts = [term._pair_pullback(X, Y, S.clone(), None) for term in self._passes]

@@ -70,6 +70,10 @@ class DotProduct(VectorKernel):
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return (self._slope(X @ Y.mT) * S) @ Y
 
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        slopes = self._slope(X @ Y.mT)
+        return torch.stack([slopes @ (column[:, None] * C) for column in Y.mT], 1)
+
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return 2.0 * (self._slope((X * X).sum(1)) * s)[:, None] * X
 
@@ -176,6 +180,10 @@ class Linear(DotProduct):
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         return (S @ self._shift(Y, self.offset)).mul_(self._scale)
+
+    def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
+        slope = (self._shift(Y, self.offset).mT @ C).mul_(self._scale)  # the same everywhere
+        return slope.repeat(len(X), 1, 1)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return self._shift(X, self.offset) * (2.0 * self._scale * s)[:, None]
