@@ -67,6 +67,14 @@ def test_a_path_is_its_members(solver, lower_bounds):
         assert -1e-14 <= float(path.values[0, b]) - lower <= 2e-6 * float(problem.null_value()[0, b])
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_gap_that_is_no_number_ends_its_problem(solver):
+    K, Y = data(1)
+    found = solver(tol=1e-6).solve_batch(dual_problem([(K, None)], 1e200 * Y, Huber(0.3), [0.1]))
+    assert not bool(found.converged.any())
+    assert int(found.n_iter.max()) < 100
+
+
 def test_small_chunks_give_the_same_answers(monkeypatch):
     K, Y = data(2)
     regs = np.logspace(-3, -1, 40)

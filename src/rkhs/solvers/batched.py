@@ -58,7 +58,8 @@ class Ledger:
         values, gaps = problem.check(W)
         at = self.columns
         limits, solved = self.limits[:, at], self.solved[:, at]
-        new = (gaps <= limits) & ~solved
+        lost = gaps.isnan() | limits.isinf()  # sums that overflowed: more iterations find no number
+        new = ((gaps <= limits) | lost) & ~solved
         worst = float((torch.where(solved, 0.0, gaps) / limits.clamp_min(torch.finfo(gaps.dtype).tiny)).max())
         open_ = ~(solved | new).all(0)
         self.stopped = monitor.row(iteration, float(values.mean()), worst, open=int(open_.sum()))
@@ -184,7 +185,7 @@ class GapSolver(Solver):
             for name in ("points", "values", "gaps", "n_iter"):
                 getattr(ledger, name)[folds, columns] = getattr(piece, name)
             stopped = stopped or piece.stopped
-        converged = ledger.gaps <= ledger.limits
+        converged = (ledger.gaps <= ledger.limits) & ledger.gaps.isfinite()
         reason = Reason.GAP if bool(converged.all()) else Reason.TIME if stopped else Reason.MAX_ITER
         return BatchSolution(
             ledger.points, ledger.values, ledger.gaps, ledger.n_iter, converged, reason, follow.finish()
