@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 import rkhs.plots as plots  # noqa: E402
+from rkhs.plots.display import colour_ends  # noqa: E402
 
 X = np.random.default_rng(0).normal(size=(40, 6))
 NEW = np.random.default_rng(1).normal(size=(5, 6))
@@ -179,3 +180,15 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
 def test_what_cannot_be_drawn_is_said(wrong: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         wrong()
+
+
+def test_few_far_numbers_do_not_take_all_colours() -> None:
+    near = np.linspace(0.0, 1.0, 101)
+    assert colour_ends(near) == (0.0, 1.0, "neither")
+    low, high, beyond = colour_ends(np.append(near, [1e6, np.nan]))
+    assert (low, beyond) == (0.0, "max")
+    assert 1.0 < high < 2.0
+    assert colour_ends(np.append(near, [-50.0, 50.0]))[2] == "both"
+    assert colour_ends(np.append(-near, -9.0))[2] == "min"
+    assert colour_ends(np.append(np.zeros(200), 5.0)) == (0.0, 5.0, "neither")  # no spread to measure distances by
+    assert colour_ends(np.array([np.nan])) == (0.0, 1.0, "neither")

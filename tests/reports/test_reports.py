@@ -17,6 +17,7 @@ from rkhs.data import Dataset, SkippedRow
 from rkhs.reports import findings
 from rkhs.reports.audit import audit, target_sentence
 from rkhs.reports.items import read_items
+from rkhs.reports.map_data import colours
 from rkhs.reports.pictures import drawing, image_sheet
 
 RNG = np.random.default_rng(0)
@@ -227,3 +228,12 @@ def test_what_is_no_model_and_no_page_is_refused(tmp_path: Any) -> None:
         make_report(MODEL, X[:1])
     with pytest.raises(InputError, match=r"must end in \.html"):
         make_report(MODEL, X).save(tmp_path / "page.txt")
+
+
+def test_far_numbers_are_told_in_the_legend_and_leave_the_colours_to_the_others() -> None:
+    values = np.append(np.linspace(0.0, 1.0, 50) + 0.001, [1e5, np.nan])
+    groups, legend = colours(("load", values), len(values))
+    assert legend[-1][1].startswith("above ")
+    assert not legend[0][1].startswith("below ")
+    assert len(set(groups[:50])) >= 3
+    assert groups[50:] == ["r4", "none"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, missing_extra
-from rkhs.plots.display import Display, matrix, new_axes
+from rkhs.plots.display import Display, colour_ends, matrix, new_axes
 from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, code_map, groups_of
 
 if TYPE_CHECKING:
@@ -164,13 +164,14 @@ class CodeMapDisplay(Display):
     def _space(self, ax: Any) -> None:
         if not hasattr(ax, "set_zlabel"):
             raise InputError("ax must be three-dimensional for three components: subplot_kw={'projection': '3d'}")
+        low, high, beyond = colour_ends(np.zeros(0) if self.values is None else self.values)
         for i, (name, rows) in enumerate(groups_of(self.labels, len(self.codes))):
             look: dict[str, Any] = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
             if self.values is not None:
-                look = {"c": self.values[rows], "vmin": np.nanmin(self.values), "vmax": np.nanmax(self.values)}
+                look = {"c": self.values[rows], "vmin": low, "vmax": high}
             points = ax.scatter(*self.codes[rows].T, s=14, label=name or None, **look)
         if self.values is not None:
-            ax.figure.colorbar(points, ax=ax, label=self.value_name or "", shrink=0.7, pad=0.1)
+            ax.figure.colorbar(points, ax=ax, label=self.value_name or "", extend=beyond, shrink=0.7, pad=0.1)
         if self.new_codes is not None:
             ax.scatter(*self.new_codes.T, **_NEW)
         if self.labels is not None or self.new_codes is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Display", "matrix", "new_axes", "new_grid", "vector"]
+__all__ = ["Display", "colour_ends", "matrix", "new_axes", "new_grid", "vector"]
 
 
 class Display(ABC):
@@ -55,6 +55,33 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on axes."""
+
+
+def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
+    """Numbers at the ends of a scale of colours, so that few far numbers do not take all of it.
+
+    The scale ends at the smallest and the largest number, but not more than half of the distance between the 2 % and
+    the 98 % quantile beyond these quantiles.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        NaN where there is no number.
+
+    Returns
+    -------
+    low, high : float
+    beyond : {"neither", "min", "max", "both"}
+        The ends that numbers lie beyond, as matplotlib's ``extend`` has it.
+    """
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return 0.0, 1.0, "neither"
+    least, most = float(known.min()), float(known.max())
+    first, last = (float(q) for q in np.quantile(known, (0.02, 0.98)))
+    reach = 0.5 * (last - first) if last > first else np.inf
+    low, high = max(least, first - reach), min(most, last + reach)
+    return low, high, {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > least, high < most]
 
 
 def new_axes(projection: str | None = None) -> Axes:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import atomic_path
-from rkhs.plots.display import new_axes
+from rkhs.plots.display import colour_ends, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,16 +197,16 @@ def _draw(
     }
     scale = None
     if numbers is not None:
-        finite = numbers[np.isfinite(numbers)]
+        low, high, beyond = colour_ends(numbers)
         colormap = colormaps["viridis"].with_extremes(bad="#BBBBBB")
-        scale = ScalarMappable(Normalize(float(finite.min()), float(finite.max())), colormap)
+        scale = ScalarMappable(Normalize(low, high), colormap)
     for i, (name, rows) in enumerate(groups):
         color = COLORS[i % len(COLORS)] if scale is None or numbers is None else scale.to_rgba(_masked(numbers[rows]))
         marker = MARKERS[i % len(MARKERS)]
         ax.scatter(points[rows, 0], points[rows, 1], c=color, marker=marker, label=name or None, **style)
     if scale is not None:
         figure: Any = ax.figure  # a Figure or a SubFigure: both draw colour bars
-        figure.colorbar(scale, ax=ax, label=value_name or "")
+        figure.colorbar(scale, ax=ax, label=value_name or "", extend=beyond)
 
 
 def _masked(numbers: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rkhs.plots.display import colour_ends
 from rkhs.reports.audit import class_name, is_class
 from rkhs.reports.items import Items
 from rkhs.reports.pictures import drawing, image_sheet
@@ -58,13 +59,17 @@ def _floats(values: np.ndarray) -> str:
 def _field(name: str, values: np.ndarray) -> dict[str, Any]:
     """A column as numbers, as classes with their places, or as texts if there are too many classes."""
     if values.dtype.kind == "f" and not is_class(values):
-        return {"name": name, "numbers": _floats(values)}
+        return {"name": name, "numbers": _floats(values), "ends": _ends(values)}
     texts = [class_name(value) for value in values.tolist()]
     classes = sorted({text for text in texts if text}, key=_natural)
     if len(classes) > _CLASSES:
         return {"name": name, "texts": texts}
     place = {text: i for i, text in enumerate(classes)}
     return {"name": name, "classes": classes, "of": [place.get(text, -1) for text in texts]}
+
+
+def _ends(values: np.ndarray) -> list[float]:
+    return [float(f"{end:.6g}") for end in colour_ends(values)[:2]]
 
 
 def _natural(text: str) -> tuple[int, float, str]:
@@ -113,9 +118,13 @@ def colours(target: tuple[str, np.ndarray] | None, n: int) -> tuple[list[str], l
         return ["c0"] * n, []
     values = target[1]
     known = np.isfinite(values)
-    low, high = float(values[known].min()), float(values[known].max())
-    share = np.where(known, (values - low) / max(high - low, 1e-300), 0.0)
+    low, high, beyond = colour_ends(values)
+    share = np.where(known, (values - low) / max(high - low, 1e-300), 0.0).clip(0.0, 1.0)
     steps = np.minimum((share * _STEPS).astype(int), _STEPS - 1)
     width = (high - low) / _STEPS
     legend = [(f"r{i}", f"{low + i * width:.3g} to {low + (i + 1) * width:.3g}") for i in range(_STEPS)]
+    if beyond in ("min", "both"):
+        legend[0] = ("r0", f"below {low + width:.3g}")
+    if beyond in ("max", "both"):
+        legend[-1] = (legend[-1][0], f"above {high - width:.3g}")
     return [f"r{step}" if ok else "none" for step, ok in zip(steps, known, strict=True)], legend
