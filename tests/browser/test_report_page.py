@@ -185,3 +185,23 @@ def test_images_and_structures_are_drawn(browser: Browser, tmp_path: Path) -> No
         assert len(pictures) == {"images.html": 24, "molecules.html": 6}[name]
         assert min(pictures) > 0
         assert not browser.complaints, name
+
+
+def test_a_telephone_has_room_for_structures_and_their_texts(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="needs the extra chem")
+    from rkhs.data import morgan_fingerprints
+
+    long = [*SMILES, "C" * 60, "CC1CCCCC1" * 8]
+    bits = morgan_fingerprints(long).bits
+    make_report(KernelPCA(2).fit(bits), bits, smiles=long).save(tmp_path / "molecules.html")
+    browser.open(tmp_path / "molecules.html", width=390)
+    widths = browser.run(
+        "[...document.querySelectorAll('#rebuilt td code')].map((c) => c.getBoundingClientRect().right)"
+    )
+    assert len(widths) == 8
+    assert max(widths) <= 390
+    narrow = browser.run(
+        "[...document.querySelectorAll('#rebuilt td code')].map((c) => c.getBoundingClientRect().width)"
+    )
+    assert min(narrow) >= 100
+    assert browser.run("document.documentElement.scrollWidth") <= 390

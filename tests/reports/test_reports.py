@@ -110,6 +110,16 @@ def test_the_steps_are_said() -> None:
     assert said == ["codes of 20 items", "reconstructions", "diagnosis"]
 
 
+def test_tiny_shares_are_not_written_as_zeros() -> None:
+    assert [findings.percent(share) for share in (0.0, 1e-9, -1e-9, 2e-6, 0.25)] == [
+        "0.0 %",
+        "less than 0.0001 %",
+        "less than 0.0001 %",
+        "0.00020 %",
+        "25.0 %",
+    ]
+
+
 def test_a_chosen_regulariser_has_its_curve_and_new_items_their_error() -> None:
     model = KernelAutoencoder(1, reg="auto", max_iter=50, tol=1e-2).fit(X[:30])
     html = make_report(model, X[:30]).html

@@ -157,6 +157,8 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
 
 def percent(share: float) -> str:
     """A share in percent, with two digits of what is missing to 0 or 100."""
+    if 0.0 < abs(share) < 1e-6:
+        return "less than 0.0001 %"
     least = min(abs(share), abs(1.0 - share))
     digits = 1 if least == 0.0 else int(np.clip(-np.floor(np.log10(least)) - 1, 1, 6))
     return f"{100.0 * share:.{digits}f} %"

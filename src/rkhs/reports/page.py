@@ -206,7 +206,7 @@ def _extra_head(items: Items, found: Rebuilt) -> list[str]:
         return ["original", "rebuilt"]
     assert items.numbers is not None
     if items.kind == "curves" or items.numbers.shape[1] >= 100:
-        return ["original (wide line) and rebuilt (thin line)"]
+        return ["original (grey) and rebuilt (colour)"]
     return ["largest differences: original → rebuilt"]
 
 
