@@ -251,6 +251,31 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
     assert not {"torch", "sklearn", "scipy", "numpy"} & set(done.stdout.split())
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit no.csv -o m.rkhs",
+        "fit no.csv -o m.rkhs --predict 1",
+        "map no.csv -o m.png",
+        "report no.csv",
+        "predict no.csv no.csv",
+        "transform no.csv no.csv -o z.csv",
+        "decode no.csv no.csv -o z.csv",
+        "evaluate no.csv no.csv",
+        "export no.csv -o m.onnx",
+    ],
+)
+def test_a_missing_file_is_said_before_anything_heavy_is_imported(folder: Path, line: str) -> None:
+    code = "import sys\ntry: from rkhs.__main__ import main; print(main(sys.argv[1:]))\nfinally: print(*sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *line.split()], capture_output=True, text=True, env=env, check=False
+    )
+    assert done.stdout.startswith("2\n")
+    assert "must name a file or folder that exists; got 'no.csv'" in done.stderr
+    assert not {"torch", "sklearn", "scipy"} & set(done.stdout.split())
+
+
 def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
     with program("fit", "train.csv", "-o", "m.rkhs") as fit:
         out, err = fit.communicate(timeout=200)

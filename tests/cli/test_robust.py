@@ -89,3 +89,11 @@ def test_rows_without_names_come_back_under_positions(folder: Path) -> None:
     assert main(["fit", "rows.npy", "--n-components", "2", "-o", "m.rkhs", "--codes", "z.csv", "--quiet"]) == 0
     assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
     assert Path("back.csv").read_text().startswith("column0,column1,column2,column3\n")
+
+
+def test_errors_keep_the_title_of_the_names(folder: Path) -> None:
+    lines = [f"R{i:02d}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(X)]
+    Path("named.csv").write_text("\n".join(["recording,a,b,c,d", *lines]))
+    assert main(["fit", "named.csv", "--n-components", "2", "-o", "m.rkhs", "--quiet"]) == 0
+    assert main(["evaluate", "m.rkhs", "named.csv", "--errors", "e.csv"]) == 0
+    assert Path("e.csv").read_text().splitlines()[0] == "recording,error0"

@@ -80,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If model, codes or candidates cannot be used.
     """
+    outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes
 
-    outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})

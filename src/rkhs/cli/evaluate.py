@@ -90,12 +90,13 @@ def run(args: argparse.Namespace) -> int:
     if args.mixed or args.drop_columns is not None:
         flag = "--mixed" if args.mixed else "--drop-columns"
         raise InputError(f"{flag} is for --few-labels; a model knows its columns; leave it out")
+    against = [("--against", path) for path in args.against]
+    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input), *against)
     from rkhs.data import write_codes
     from rkhs.evaluation import reconstruction
 
-    against = [("--against", path) for path in args.against]
-    Outputs(("MODEL", args.model), ("INPUT", args.input), *against).add("--errors", args.errors, TABLES)
-    rows, errors, names = [], [], None
+    outputs.add("--errors", args.errors, TABLES)
+    rows, errors, names, title = [], [], None, None
     for path in [args.model, *args.against]:
         file = read_model_file(args, None if path == args.model else path)
         data = read_for_model(args, args.input, file.estimator, file.notes)
@@ -105,14 +106,14 @@ def run(args: argparse.Namespace) -> int:
         with user_errors():
             measured = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
             top = _top(args, file.estimator, data.items)
-        names = data.row_names
+        names, title = data.row_names, data.row_title
         errors.append(measured.errors)
         rows.append(_row(path, file.estimator, measured) | top)
     if args.errors is not None:
         plain = args.errors.lower().endswith(".npy")
         columns = None if plain else [f"error{i}" for i in range(len(errors))]
         table = np.stack(errors, axis=1)
-        write_codes(args.errors, table, row_names=None if plain else names, column_names=columns)
+        write_codes(args.errors, table, row_names=None if plain else names, column_names=columns, row_title=title)
     if args.json:
         print_json({"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors})
     else:

@@ -50,9 +50,10 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If the model has no translation.
     """
+    outputs = Outputs(("MODEL", args.model))
     from rkhs.export import to_onnx
 
-    Outputs(("MODEL", args.model)).add("-o", args.output, (".onnx",))
+    outputs.add("-o", args.output, (".onnx",))
     model = read_model_file(args).estimator
     if args.plain and "refine" in model.get_params():
         model.set_params(refine=False)

@@ -26,10 +26,23 @@ class Outputs:
     ----------
     *inputs : (str, str or None)
         What the command reads: the name by which the user knows it, and the path.
+
+    Raises
+    ------
+    InputError
+        If there is no file or folder of the name of an input. Torch would take seconds to be imported before that.
     """
 
     def __init__(self, *inputs: tuple[str, str | None]) -> None:
         self._inputs = [(name, path) for name, path in inputs if path is not None]
+        for name, path in self._inputs:
+            if not os.path.lexists(path):
+                from rkhs._core.errors import InputError
+
+                raise InputError(
+                    f"{name} must name a file or folder that exists; got {path!r}, which does not; check folder and "
+                    "spelling"
+                )
         self._planned: dict[str, str] = {}
         self._bytes: dict[str, int] = {}
 

@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If model or input cannot be used.
     """
+    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     from rkhs.data import write_codes
 
-    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     classes = classifier_of(file.estimator, file.notes)

@@ -56,6 +56,7 @@ def fit_predictor(args: argparse.Namespace) -> int:
     """
     from rkhs.cli.classification import fit_classifier, names_classes
 
+    Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into
     return fit_classifier(args) if names_classes(args) else _fit_regressor(args)
 
 

@@ -85,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
         If a file, the model or the target cannot be used, or the page could not be written: before the fit wherever
         that can be known.
     """
+    outputs = Outputs(("FILE", args.model), ("DATA", args.input))
     from rkhs._core.checks import check_count
     from rkhs.reports import make_report
 
     check_count(args.at_most, "--at-most", at_least=2)
-    outputs = Outputs(("FILE", args.model), ("DATA", args.input))
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
     model, data, target = _fitted(args) if args.input is None else _loaded(args)

@@ -66,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If model or input cannot be used.
     """
+    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes
     from rkhs.estimators import encode_to_parquet
@@ -73,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
     folder = args.output.endswith(("/", os.sep))
     if args.engine is not None and not folder:
         raise InputError(f"--engine writes block by block into a folder; got --output {args.output}: end it with /")
-    outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     if folder:
         outputs.add_folder("-o", args.output)
     else:
