@@ -95,7 +95,7 @@ for model_name, make in MODELS.items():
     wrong("product with a name", r"Product.terms must be kernels; got 'linear'", kernel=Product((Gaussian(), "linear")))
     wrong(
         "values that overflow",
-        r"the kernel Polynomial.*gives values that are not finite on these data; rescale",
+        r"the kernel Polynomial.*gives values that are not finite on these data.*; rescale",
         kernel=Polynomial(9),
         data=X * 1e60,
     )
