@@ -142,7 +142,11 @@ EXAMPLES: dict[type, list[Kernel]] = {
     MixedTable: [MixedTable(), MixedTable(2.0, categorical=(1,))],
     ProbabilityProduct: [ProbabilityProduct(), ProbabilityProduct(0.4, 1.0)],
     OnColumns: [OnColumns(Gaussian(), [2, 0]), OnColumns(Matern() + Linear(), (1,))],
-    ScaledInputs: [ScaledInputs(Gaussian(), (1.0, 0.5, 2.0)), ScaledInputs(Matern(1.5, 0.4) + Linear(), [0.3] * 3)],
+    ScaledInputs: [
+        ScaledInputs(Gaussian(), (1.0, 0.5, 2.0)),
+        ScaledInputs(Matern(1.5, 0.4) + Linear(), [0.3] * 3),
+        ScaledInputs(ArcCosine(), "mean_norm", "mean"),
+    ],
     Views: [
         Views((Gaussian(), FromFunction(letters_in_common)), "equal"),
         Views({"a": Linear("mean_norm"), "b": MixedTable()}),

@@ -339,6 +339,8 @@ def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, 
     for name in ("objective", "n_iter", "converged", "reg", "held_out_error"):
         if hasattr(estimator, f"{name}_"):
             facts[name.replace("_", " ")] = getattr(estimator, f"{name}_")
+    if getattr(estimator, "kernel_choice_", None) is not None:
+        facts["kernel choice"] = estimator.kernel_choice_
     if hasattr(estimator, "explained_variance_ratio_"):
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
     if hasattr(estimator, "storage_"):
@@ -346,6 +348,15 @@ def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, 
     facts["columns"] = {"scaled": getattr(estimator, "columns", "raw") == "scaled"}
     facts["columns"]["said"] = column_sentences(estimator, data)
     return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
+
+
+def _kernel_choice(estimator: KernelEstimator) -> str:
+    """What to say of kernels that were chosen because the data have heavy tails."""
+    kinds = getattr(estimator, "kernel_choice_", None) or {"radial": 0.0}
+    (chosen, _), *others = kinds.items()
+    if chosen == "radial":
+        return ""
+    return f" with {chosen} kernels, chosen for heavy tails ({others[0][1]:.1%} with {others[0][0]} ones)"
 
 
 def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
@@ -358,6 +369,7 @@ def _summary(estimator: KernelEstimator, data: Dataset, seconds: float) -> str:
         text += f", objective {estimator.objective_:.5g} after {estimator.n_iter_} iterations"
         if getattr(estimator, "held_out_error_", None) is not None:
             text += f", new rows lose about {estimator.held_out_error_:.1%} of the variance"
+        text += _kernel_choice(estimator)
     elif hasattr(estimator, "explained_variance_ratio_"):
         text += f", {estimator.explained_variance_ratio_.sum():.1%} of the variance"
     storage = getattr(estimator, "storage_", "dense")

@@ -121,6 +121,10 @@ def _facts(container: Container) -> dict[str, Any]:
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
             facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])
+    if state.get("kernel_choice_") is not None:
+        facts["kernel choice"] = {
+            kind: f"{float(v):.1%} of the variance" for kind, v in _plain(state["kernel_choice_"]).items()
+        }
     if "explained_variance_ratio_" in state:
         shares = container.arrays[state["explained_variance_ratio_"]["$array"]]
         facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])

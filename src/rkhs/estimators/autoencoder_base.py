@@ -76,6 +76,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     candidate_errors_ = Fitted[np.ndarray | None]("compared.errors", optional=True)
     held_out_error_ = Fitted[float | None]("compared.held_out", optional=True)
     at_edge_ = Fitted[dict[str, str] | None]("compared.open_ends", optional=True)
+    kernel_choice_ = Fitted[dict[str, float] | None]("compared.kinds", optional=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import check_combination, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
 from rkhs.features import Nystroem, Storage
-from rkhs.kernels import Gaussian, Kernel, Linear, Matern, SparseRows, as_kernel
+from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 from rkhs.models import FINE, rebuilds_rows
@@ -68,6 +68,15 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
     return mixed if linear_part == "free" else mixed + 0.1 * Linear()
 
 
+def growing_kernels() -> tuple[Kernel, Kernel]:
+    """Kernels of encoder and decoder for heavy tails, beside free linear parts: they grow with the size of a row.
+
+    A radial kernel is zero far from the training rows, where the linear part is then left alone. The arc-cosine kernel
+    is homogeneous, so that rows far out along one direction follow the same curve.
+    """
+    return Gaussian("4*median") + ScaledInputs(ArcCosine(), "mean_norm", "mean"), ArcCosine()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
     """Checked parameters of an autoencoder: all that a fit needs beside its data.
@@ -98,6 +107,8 @@ class Settings:
         Further ones, for many rows.
     choice_asked : bool
         Whether the user asked for a choice.
+    kinds : bool
+        Whether the kernels are the default ones of vectors, so that their kind may be chosen too.
     steps : tuple of (int, float)
         With which codes of new items are refined.
     constraint : Sphere, Ball, Whitened, SoftSphere or None
@@ -121,6 +132,7 @@ class Settings:
     candidates: tuple[tuple[float, ...], ...] = ()
     weaker: tuple[tuple[float, ...], ...] = ()
     choice_asked: bool = False
+    kinds: bool = False
     steps: tuple[int, float] = FINE
     center: bool
     scale: bool
@@ -135,6 +147,12 @@ class Settings:
     code_metric: float
     storage: Storage | str
     random_state: int | np.random.RandomState | None
+
+    @property
+    def growing(self) -> Settings:
+        """The same with kernels for heavy tails."""
+        kernel, decoder = growing_kernels()
+        return replace(self, kernel=kernel, decoder_kernels=(decoder,), kinds=False)
 
     @property
     def features(self) -> bool:
@@ -300,9 +318,8 @@ def read_settings(
     check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    lbfgs = kind_of_solver(estimator.solver) == "lbfgs"
     free = isinstance(estimator.constraint, str) and estimator.constraint == "none"
-    plain = isinstance(storage, str) and lbfgs and _one_plain_layer(estimator)
+    plain = isinstance(storage, str) and kind_of_solver(estimator.solver) == "lbfgs" and _one_plain_layer(estimator)
     chosen = linear_part == "free" or (plain and not like_vectors)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
@@ -327,6 +344,7 @@ def read_settings(
         candidates=candidates[1:] if automatic else (),
         weaker=WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
         choice_asked=estimator.reg is not None,
+        kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
         **asked,
     )
 

@@ -34,15 +34,17 @@ def report_choice(
     ``choice`` has the mean error of held-out items in their own units; ``reg`` is that of the last layer.
     """
     if choice.held_out is None or choice.errors is None:
-        return replace(choice, held_out=None), None
+        return replace(choice, held_out=None, kinds=None), None
     w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
     total = float(w @ (coordinates * coordinates).sum(1))
     if total <= 0.0:
-        return replace(choice, held_out=None), None
+        return replace(choice, held_out=None, kinds=None), None
     spread = total * float(output.factor) ** 2
     left = (reg / w)[:, None] * decoder.parameters
     # No warning of the ends: the user has not chosen them.
-    found = replace(choice, held_out=choice.held_out / spread, open_ends=open_ends(choice.errors, spread))
+    kinds = None if choice.kinds is None else {kind: error / spread for kind, error in choice.kinds.items()}
+    ends = open_ends(choice.errors, spread)
+    found = replace(choice, held_out=choice.held_out / spread, open_ends=ends, kinds=kinds)
     return found, float(w @ (left * left).sum(1)) / total
 
 

@@ -50,6 +50,8 @@ class Compared:
         Held-out error of the chosen one, as a share of the variance.
     open_ends : dict, optional
         Ends of the path at which the choice lies while the error was still falling.
+    kinds : dict, optional
+        Held-out errors of the kinds of kernel that were compared, as shares of the variance; the chosen one is first.
 
     References
     ----------
@@ -60,6 +62,7 @@ class Compared:
     errors: np.ndarray | None = None
     held_out: float | None = None
     open_ends: dict[str, str] | None = None
+    kinds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +328,7 @@ class AutoencoderModel:
             "candidate_errors_": self.compared.errors,
             "held_out_error_": self.compared.held_out,
             "at_edge_": self.compared.open_ends,
+            "kernel_choice_": self.compared.kinds,
         } | ({} if loss is None else {"loss_": loss})
 
     @classmethod
@@ -371,6 +375,7 @@ class AutoencoderModel:
                 state.pop("candidate_errors_", None),
                 state.pop("held_out_error_", None),
                 state.pop("at_edge_", None),
+                state.pop("kernel_choice_", None),
             ),
             state.pop("resting_", None),
         )

@@ -253,7 +253,7 @@ def _rebuilt(kernel: Kernel, values: Iterator[float]) -> Kernel:
         return Scaled(_rebuilt(kernel.base, values), scale)
     if isinstance(kernel, ScaledInputs):
         scales = tuple(float(next(values)) for _ in kernel.scales)
-        return ScaledInputs(_rebuilt(kernel.base, values), scales)
+        return ScaledInputs(_rebuilt(kernel.base, values), scales, kernel.offset)
     if isinstance(kernel, OnColumns):
         return OnColumns(_rebuilt(kernel.base, values), kernel.columns)
     if isinstance(kernel, (Sum, Product)):

@@ -259,6 +259,11 @@ def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
     if isinstance(kernel, Linear):
         return ScaleKernel(kernel, _number(kernel, "scale"), limits)
     if isinstance(kernel, ScaledInputs) and isinstance(kernel.base, (Radial, Laplacian)):
+        if isinstance(kernel.scales, str):
+            raise InputError(
+                f"ScaledInputs.scales must be numbers for a Gaussian process; got {kernel.scales!r}. Pass the training "
+                "data, kernel.as_sklearn(X), or numbers"
+            )
         return ScalesKernel(kernel, kernel.scales, limits)
     return FixedKernel(kernel)
 

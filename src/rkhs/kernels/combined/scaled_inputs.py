@@ -8,16 +8,17 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs._core.checks import real_array
+from rkhs._core.checks import naming, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.kernels.base import Composite, Kernel
+from rkhs.kernels.vectors.dot_product import Linear
 
 __all__ = ["ScaledInputs"]
 
 
 class ScaledInputs(Composite):
-    """A kernel on scaled columns, ``k(x, y) = base(s x, s y)`` with one positive ``s_j`` a column.
+    """A kernel on scaled columns, ``k(x, y) = base(s (x - offset), s (y - offset))`` with a positive ``s_j`` a column.
 
     ``1 / s_j`` is the length over which column j matters; :func:`rkhs.selection.learn_kernel` finds it.
 
@@ -25,13 +26,17 @@ class ScaledInputs(Composite):
     ----------
     base : Kernel
         On vectors.
-    scales : sequence of float of length d
-        Positive.
+    scales : sequence of float of length d, or "mean_norm"
+        Positive; ``"mean_norm"``: the same for all columns, so that the mean of ``||s (x - offset)||^2`` on the
+        training points is one.
+    offset : array of shape (d,), "mean" or None, default=None
+        Origin; ``"mean"``: the mean of the training points; None: zero.
 
     Raises
     ------
     InputError
-        If ``base`` reads something else than vectors, or for scales that are not positive or not one a column.
+        If ``base`` reads something else than vectors, or for scales that are not positive or not one a column, or an
+        offset of another length.
 
     References
     ----------
@@ -44,9 +49,10 @@ class ScaledInputs(Composite):
     array([[5.]])
     """
 
-    def __init__(self, base: Kernel, scales: Any) -> None:
+    def __init__(self, base: Kernel, scales: Any, offset: Any = None) -> None:
         self.base = base
         self.scales = scales
+        self.offset = offset
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
@@ -61,18 +67,33 @@ class ScaledInputs(Composite):
         return False
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Resolve the base kernel on the scaled columns."""
+        """Turn ``"mean_norm"`` and ``"mean"`` into numbers, and resolve the base kernel on the scaled columns."""
         (base,) = self.parts
-        resolved = base.resolve(self._scaled(X), weights)
-        return self if resolved is base else ScaledInputs(resolved, self.scales)
+        named = isinstance(self.scales, str) and self.scales == "mean_norm"
+        if isinstance(self.offset, str) and self.offset != "mean":
+            raise InputError(f"ScaledInputs.offset must be None, 'mean' or an array of shape (d,); got {self.offset!r}")
+        with naming("ScaledInputs"):
+            unit = Linear("mean_norm" if named else 1.0, self.offset).resolve(X, weights)
+        scales = np.full(X.shape[1], float(unit.scale) ** 0.5) if named else self.scales
+        resolved = base.resolve(ScaledInputs(base, scales, unit.offset)._scaled(X), weights)
+        if resolved is base and not named and unit.offset is self.offset:
+            return self
+        return ScaledInputs(resolved, scales, unit.offset)
 
     def _scaled(self, X: Tensor) -> Tensor:
+        """What the base kernel reads."""
+        return Linear._shift(X, self.offset, "ScaledInputs.offset") * self._factors(X)
+
+    def _factors(self, X: Tensor) -> Tensor:
+        if isinstance(self.scales, str) and self.scales == "mean_norm":
+            raise InputError("ScaledInputs.scales is 'mean_norm': call resolve(X) first")
         s = real_array(self.scales, "ScaledInputs.scales")
         if s.shape != (X.shape[1],) or not np.isfinite(s).all() or (s <= 0.0).any():
             raise InputError(
-                f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one a column; got {self.scales!r}"
+                f"ScaledInputs.scales must be {X.shape[1]} positive numbers, one a column, or 'mean_norm'; "
+                f"got {self.scales!r}"
             )
-        return X * tensor_like(s, X)
+        return tensor_like(s, X)
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
         return self.base._gram(self._scaled(X), None if Y is None else self._scaled(Y))
@@ -81,13 +102,13 @@ class ScaledInputs(Composite):
         return self.base._diag(self._scaled(X))
 
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
-        return self._scaled(self.base._pullback(self._scaled(X), S, K))
+        return self.base._pullback(self._scaled(X), S, K) * self._factors(X)
 
     def _cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
-        return self._scaled(self.base._cross_pullback(self._scaled(X), self._scaled(Y), S))
+        return self.base._cross_pullback(self._scaled(X), self._scaled(Y), S) * self._factors(X)
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
-        return self._scaled(self.base._diag_pullback(self._scaled(X), s))
+        return self.base._diag_pullback(self._scaled(X), s) * self._factors(X)
 
     def scales_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
         """Derivative with respect to the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``.
@@ -103,4 +124,4 @@ class ScaledInputs(Composite):
         -------
         Tensor of shape (d,)
         """
-        return (self.pullback(X, S, K) * X).sum(0)
+        return (self.pullback(X, S, K) * Linear._shift(X, self.offset, "ScaledInputs.offset")).sum(0)

@@ -140,14 +140,12 @@ class Linear(DotProduct):
         return Linear(scale=scale, offset=offset)
 
     @staticmethod
-    def _shift(X: Tensor, offset: Any) -> Tensor:
+    def _shift(X: Tensor, offset: Any, name: str = "Linear.offset") -> Tensor:
         if offset is None:
             return X
-        shift = tensor_like(offset, X, "Linear.offset")
+        shift = tensor_like(offset, X, name)
         if shift.shape != (X.shape[1],):
-            raise InputError(
-                f"Linear.offset must have shape ({X.shape[1]},), one value a column; got {tuple(shift.shape)}"
-            )
+            raise InputError(f"{name} must have shape ({X.shape[1]},), one value a column; got {tuple(shift.shape)}")
         return X - shift
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
