@@ -54,7 +54,18 @@ if TYPE_CHECKING:
 
 FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], "Fit"]
 
-__all__ = ["Choice", "FitFunction", "choose", "path_errors", "weighted_sum"]
+__all__ = [
+    "GROWING",
+    "MANY_ENOUGH",
+    "RADIAL",
+    "Choice",
+    "FitFunction",
+    "choose",
+    "heavy_tailed",
+    "path_errors",
+    "told_apart",
+    "weighted_sum",
+]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
@@ -67,8 +78,8 @@ _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part cho
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
-# Of the squared distances to the mean, held by this share of the rows; among fewer rows one far row is no tail.
-_HEAVY, _FAR, _MANY_ENOUGH = 0.1, 0.02, 200
+# Of the squared distances to the mean, held by this share of the rows.
+_HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-out ones are too few to tell
 _CLEARLY = 0.5  # standard errors by which growing kernels must be better
 RADIAL, GROWING = "radial", "arc-cosine"
 
@@ -144,7 +155,7 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
         held_out = float(again.mean())
     start = models[chosen] if models and settings.init == "kpca" else None
     choice = Choice(replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out))
-    if not (settings.kinds and count >= _MANY_ENOUGH and settings.noise is None and training.weights is None):
+    if not (settings.kinds and count >= MANY_ENOUGH and settings.noise is None and training.weights is None):
         return choice
     if not heavy_tailed(training.items):
         return choice

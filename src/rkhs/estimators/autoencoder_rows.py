@@ -7,6 +7,9 @@ Regularisers are chosen on the rows of later stages: a stage has not seen the ro
 at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
 started from the codes of the one before, as for the dense model. The more rows, the weaker the best regularisers: so on
 each later stage but the last the next weaker candidate is tried too, and the next, as long as they are better.
+
+The kind of kernel is chosen before them, on a thousand rows and five hundred that are held out, where these have heavy
+tails: :mod:`rkhs.estimators.autoencoder_choice` says when. Beside a whole path on two thousand rows that costs little.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import principal_axes
 from rkhs.engines import Serial, Threads, thread_limit
+from rkhs.estimators.autoencoder_choice import GROWING, MANY_ENOUGH, heavy_tailed, told_apart
 from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import open_ends
@@ -50,6 +54,7 @@ _STEPS = 10  # iterations from one candidate to the next
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path ends
+_TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
 # Beyond those of the dense model, from 4,000 rows on. Of two components the encoder pays 1e-4 at least: with less,
 # codes become the names of clusters, and the map means nothing although new rows are rebuilt better.
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
@@ -63,14 +68,37 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))
     with thread_limit(1 if X.device.type == "cpu" else None):  # so that the bits do not depend on the cores
-        source = open_source(run.options, settings.feature_storage, settings.kernel, X, weights)
         w = None if weights is None else torch.as_tensor(weights).to(goal)
         output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
-        own = bool(settings.refine) and training.own
-        rows = staged_rows(X.to(torch.float64), T, source.kernel, source.features, p, w, training.total, own=own)
-        stages = RowStages(settings, rows, run, engine)
+        own, kinds = bool(settings.refine) and training.own, None
+
+        def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
+            """All rows, or some."""
+            items, targets, total = (X, T, training.total) if part is None else (X[part], T[part], float(len(part)))
+            source = open_source(run.options, settings.feature_storage, settings.kernel, items, weights)
+            items, maps = items.to(torch.float64), (source.kernel, source.features)
+            return source, RowStages(settings, staged_rows(items, targets, *maps, p, w, total, own=own), run, engine)
+
+        if settings.kinds and settings.candidates and w is None and len(X) >= MANY_ENOUGH:
+            sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
+            if heavy_tailed(X[sample]):
+                growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))
+                kinds = told_apart(growing, radial, run)
+                settings = settings.growing if next(iter(kinds)) == GROWING else settings
+        source, stages = opened(settings)
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
+        compared = replace(compared, kinds=kinds)
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
+
+
+def _sample_errors(stages: RowStages) -> np.ndarray:
+    """Errors of rows of a sample, as shares of the variance, by a fit to others at the better of two regularisers."""
+    n = len(stages.rows)
+    part = min(n - min(n // 5, _HELD), FIRST)
+    stages = replace(stages, most=_FEW_ANCHORS)
+    stage, _, _ = _path(stages, _TELLING, [None], part)
+    target = stages.rows.target
+    return as_array(_row_errors(stages, stage) / (target * target).sum(1).mean())
 
 
 def _best_stage(stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:
@@ -101,7 +129,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
         problem = stages.problem(len(previous), reg)
         return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), [], Compared()
     part = min(n - min(n // 5, _HELD), _COMPARED)
-    stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), rngs, part)
+    stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), _candidates(settings, part), rngs, part)
     rest = [size for size in sizes if size > part]
     while len(rest) > 1:
         stage = stages.move(stage, rest[0], stage.reg)
@@ -121,9 +149,13 @@ def _candidates(settings: Settings, part: int) -> list[tuple[float, float]]:
     return [(reg[0], reg[-1]) for reg in found]
 
 
-def _path(stages: RowStages, rngs: list[np.random.RandomState | None], part: int) -> tuple[Stage, float, Compared]:
+def _path(
+    stages: RowStages,
+    candidates: list[tuple[float, float]],
+    rngs: list[np.random.RandomState | None],
+    part: int,
+) -> tuple[Stage, float, Compared]:
     """The best stage of a path of candidates on the first rows, its error of the rows after them, and all errors."""
-    candidates = _candidates(stages.settings, part)
     backwards = stages.p > _FEW_COMPONENTS
     found: list[Stage | None] = [None] * len(candidates)
     errors, last, worse = np.full(len(candidates), np.nan), None, 0
@@ -165,12 +197,15 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
 
 def _error(stages: RowStages, stage: Stage) -> float:
     """Mean squared error of rows that follow those of a stage."""
-    rows = slice(len(stage.codes), min(len(stage.codes) + _HELD, len(stages.rows)))
-    errors = stages.errors(stage, rows)
+    errors = _row_errors(stages, stage)
     if stages.rows.weights is None:
         return float(errors.mean())
-    w = stages.rows.weights[rows]
+    w = stages.rows.weights[len(stage.codes) :][: len(errors)]
     return float(w @ errors / w.sum())
+
+
+def _row_errors(stages: RowStages, stage: Stage) -> Tensor:
+    return stages.errors(stage, slice(len(stage.codes), min(len(stage.codes) + _HELD, len(stages.rows))))
 
 
 def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | None:

@@ -308,7 +308,7 @@ class RowStages:
         settings, size = self.settings, len(problem.factor.linear)
         steps = min(steps, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
-        kept = recorded(problem, self.run.journal, f"stage {size} {reg}")
+        kept = recorded(problem, self.run.journal, f"stage {size} {reg} {self.kernel!r}")
         solution = settings.solver.within(steps, force=True).solve(
             kept, point, Monitor(verbose=self.run.verbose, label=label)
         )
