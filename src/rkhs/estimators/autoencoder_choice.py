@@ -80,7 +80,9 @@ _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
 # Of the squared distances to the mean, held by this share of the rows.
 _HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-out ones are too few to tell
-_CLEARLY = 0.5  # standard errors by which growing kernels must be better
+# Standard errors by which growing kernels must be better, and the share of the error: what is less was worse on new
+# rows as often as better, and the fit takes longer.
+_CLEARLY, _LEAST_GAIN = 1.0, 0.15
 RADIAL, GROWING = "radial", "arc-cosine"
 
 
@@ -198,11 +200,12 @@ def _choose_kind(
 def told_apart(growing: np.ndarray, radial: np.ndarray, run: Run) -> dict[str, float]:
     """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows.
 
-    Growing ones must be better by half a standard error of the mean difference.
+    Growing ones must be better by 15 %, and by one standard error of the mean difference.
     """
     with np.errstate(invalid="ignore"):  # infinite where there was no fit
         d = growing - radial
-        better = d.mean() < -_CLEARLY * d.std() / len(d) ** 0.5
+        gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * radial.mean())
+    better = -d.mean() > gain
     found = {GROWING: float(growing.mean()), RADIAL: float(radial.mean())}
     if run.verbose:
         said = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())

@@ -41,6 +41,7 @@ from rkhs.estimators.staged_rows import (
 )
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
+from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
 from rkhs.spaces import Source, open_source
 
@@ -79,7 +80,8 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
             items, maps = items.to(torch.float64), (source.kernel, source.features)
             return source, RowStages(settings, staged_rows(items, targets, *maps, p, w, total, own=own), run, engine)
 
-        if settings.kinds and settings.candidates and w is None and len(X) >= MANY_ENOUGH:
+        unsure = settings.kinds and bool(settings.candidates) and isinstance(settings.storage, Nystroem)
+        if unsure and w is None and len(X) >= MANY_ENOUGH:
             sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
             if heavy_tailed(X[sample]):
                 growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))

@@ -1,0 +1,174 @@
+"""The kind of kernel that a default fit takes: radial ones, or kernels that grow where the data have heavy tails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs.estimators import autoencoder_choice, autoencoder_rows
+from rkhs.estimators.autoencoder_choice import heavy_tailed, told_apart
+from rkhs.estimators.autoencoder_settings import default_decoder_kernel, default_kernel, growing_kernels
+from rkhs.estimators.run import Run
+from rkhs.features import Nystroem, RandomFeatures
+from rkhs.kernels import ArcCosine, Gaussian
+
+rng = np.random.default_rng(0)
+Z = rng.normal(size=(400, 2))
+ORDINARY = np.sin(Z @ rng.normal(size=(2, 6))) + 0.1 * rng.normal(size=(400, 6))
+HEAVY = np.exp(rng.normal(size=(400, 1))) * np.maximum(Z @ rng.normal(size=(2, 6)) + 0.3, 0.0)
+MIXED = np.hstack([np.exp(1.5 * Z @ rng.normal(size=(2, 2))), np.sin(Z @ rng.normal(size=(2, 6)))])
+MIXED /= MIXED.std(0)
+RADIAL: dict[str, Any] = {
+    "kernel": default_kernel("free"),
+    "decoder_kernel": default_decoder_kernel("free", 2),
+    "linear_part": "free",
+}
+
+
+def same(model: KernelAutoencoder, other: KernelAutoencoder) -> bool:
+    return bool(np.array_equal(model.codes_, other.codes_)) and model.kernel_ == other.kernel_
+
+
+def chosen(model: KernelAutoencoder) -> str:
+    assert model.kernel_choice_ is not None
+    return next(iter(model.kernel_choice_))
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
+def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("nothing is compared")
+
+    monkeypatch.setattr(autoencoder_choice, "told_apart", refuse)
+    monkeypatch.setattr(autoencoder_rows, "told_apart", refuse)
+    assert not heavy_tailed(torch.as_tensor(ORDINARY))
+    model = KernelAutoencoder(2, storage=storage).fit(ORDINARY[:300])
+    assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(ORDINARY[:300]))
+    assert model.kernel_choice_ is None
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
+def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: Any) -> None:
+    assert heavy_tailed(torch.as_tensor(HEAVY[:300]))
+    model = KernelAutoencoder(3, storage=storage).fit(HEAVY[:300])
+    radial = KernelAutoencoder(3, storage=storage, **RADIAL).fit(HEAVY[:300])
+    assert chosen(model) == "arc-cosine"
+    assert model.decoder_kernels_ == (ArcCosine(),)
+    assert model.reconstruction_error(HEAVY[300:]).mean() < 0.7 * radial.reconstruction_error(HEAVY[300:]).mean()
+    growing, other = model.kernel_choice_.values()
+    assert growing < other < 1.0
+
+
+def test_the_held_out_error_is_that_of_the_kernels_that_were_taken() -> None:
+    model = KernelAutoencoder(3).fit(HEAVY[:300])
+    assert model.held_out_error_ == model.kernel_choice_["arc-cosine"]
+    assert model.reg_ in {tuple(reg) for reg in model.candidates_}
+    new = model.reconstruction_error(HEAVY[300:]).mean() / ((HEAVY[300:] - HEAVY[:300].mean(0)) ** 2).sum(1).mean()
+    assert 0.2 < new / model.held_out_error_ < 5.0
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
+def test_radial_kernels_stay_where_growing_ones_are_not_better(storage: Any) -> None:
+    assert heavy_tailed(torch.as_tensor(MIXED[:300]))
+    model = KernelAutoencoder(2, storage=storage).fit(MIXED[:300])
+    assert chosen(model) == "radial"
+    assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(MIXED[:300]))
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest number of iterations")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kernel": Gaussian("4*median"), "linear_part": "free"},
+        {"decoder_kernel": Gaussian(0.5), "linear_part": "free"},
+        {"linear_part": "kernel", "reg": "auto"},
+        {"reg": (1e-4, 1e-4)},
+        {"storage": RandomFeatures(50)},
+        {"n_components": (3, 2)},
+    ],
+    ids=str,
+)
+def test_what_the_user_gives_is_kept(given: dict[str, Any]) -> None:
+    model = KernelAutoencoder(**{"n_components": 3, **given}).fit(HEAVY[:240])
+    assert model.kernel_choice_ is None
+    assert not any(isinstance(kernel, ArcCosine) for kernel in model.decoder_kernels_)
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest number of iterations")
+def test_weights_and_targets_are_fitted_by_radial_kernels() -> None:
+    weights = rng.uniform(1.0, 2.0, 240)
+    assert KernelAutoencoder(3).fit(HEAVY[:240], sample_weight=weights).kernel_choice_ is None
+    assert KernelAutoencoder(3).fit(HEAVY[:240], targets=ORDINARY[:240]).kernel_choice_ is None
+    assert KernelAutoencoder(3).fit(HEAVY[:240], sample_weight=np.full(240, 2.0)).kernel_choice_ is not None
+
+
+def test_few_rows_are_not_compared() -> None:
+    assert KernelAutoencoder(3).fit(HEAVY[:199]).kernel_choice_ is None
+    assert KernelAutoencoder(3).fit(HEAVY[:200]).kernel_choice_ is not None
+
+
+def test_origin_and_unit_of_the_rows_do_not_matter() -> None:
+    model, other = KernelAutoencoder(3).fit(HEAVY[:300]), KernelAutoencoder(3).fit(1e3 * HEAVY[:300] - 5e3)
+    assert chosen(other) == "arc-cosine"
+    a, b = model.reconstruction_error(HEAVY[300:]), other.reconstruction_error(1e3 * HEAVY[300:] - 5e3) / 1e6
+    np.testing.assert_allclose(b.mean(), a.mean(), rtol=0.02)
+
+
+def test_a_saved_model_keeps_kernels_and_choice(tmp_path: Path) -> None:
+    model = KernelAutoencoder(3).fit(HEAVY[:300])
+    rkhs.save(model, tmp_path / "model.rkhs")
+    again = rkhs.load(tmp_path / "model.rkhs")
+    assert list(again.kernel_choice_.items()) == list(model.kernel_choice_.items())
+    assert again.kernel_ == model.kernel_
+    np.testing.assert_array_equal(again.transform(HEAVY[300:]), model.transform(HEAVY[300:]))
+
+
+def test_the_choice_is_shown_while_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    KernelAutoencoder(3, verbose=1).fit(HEAVY[:300])
+    assert "heavy tails, held-out error" in capsys.readouterr().err
+
+
+def test_a_fit_that_goes_on_from_a_checkpoint_ends_with_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "fit.checkpoint"
+    whole = KernelAutoencoder(3, storage=Nystroem(60)).fit(HEAVY)
+    kept = rkhs.engines.Checkpoint(path)
+    for _ in range(2):
+        model = KernelAutoencoder(3, storage=Nystroem(60), checkpoint=kept).fit(HEAVY)
+        assert same(model, whole)
+
+
+def test_heavy_tails_are_told_by_the_share_of_the_farthest_rows() -> None:
+    X = np.ones((100, 1))
+    X[::2] = -1.0
+    X[:2, 0] = 2.2, -2.2  # two rows of 4.84 beside 98 of one: 0.09 of the sum
+    assert not heavy_tailed(torch.as_tensor(X))
+    X[:2, 0] = 2.5, -2.5  # 0.113
+    assert heavy_tailed(torch.as_tensor(X))
+    assert not heavy_tailed(torch.zeros(100, 2))
+
+
+def test_growing_kernels_must_win_by_a_standard_error_and_by_15_percent() -> None:
+    run = Run("test", {"dtype": torch.float64, "device": torch.device("cpu")}, "clip", 0)
+    radial, d = np.full(100, 5.0), np.tile([1.0, -1.0], 50)
+
+    def winner(growing: np.ndarray) -> str:
+        return next(iter(told_apart(growing, radial, run)))
+
+    assert winner(radial + 20.0 * d - 1.9) == "radial"  # a standard error of 2
+    assert winner(radial + 20.0 * d - 2.1) == "arc-cosine"
+    assert winner(radial + d - 0.7) == "radial"  # a standard error of 0.1
+    assert winner(radial + d - 0.8) == "arc-cosine"
+    assert winner(np.full(100, np.inf)) == "radial"
+
+
+def test_growing_kernels_grow() -> None:
+    kernel = growing_kernels()[0].resolve(torch.as_tensor(HEAVY))
+    far = HEAVY.mean(0) + 1e3 * HEAVY.std(0) * np.array([[1.0], [2.0]])
+    small, large = kernel.diag(far)
+    assert large / small == pytest.approx(4.0, rel=1e-3)
