@@ -126,3 +126,20 @@ def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: 
     assert "note: 1 SMILES has more than one part, as salts and mixtures have, such as [Na+].[Cl-]." in said
     assert "note: 1 SMILES could not be read and was left out; the first is C( in row 8." in said
     assert "note: 1 molecule has the fingerprint of an earlier one" in said
+
+
+def test_kernels_that_heavy_tails_asked_for_are_said(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    rng = np.random.default_rng(0)
+    heavy = np.exp(rng.normal(size=(300, 1))) * np.maximum(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)), 0.0)
+    write_codes("heavy.csv", heavy, column_names=list("abcdef"))
+    assert main(["fit", "heavy.csv", "-o", "m.rkhs", "--n-components", "3"]) == 0
+    assert "of the variance with arc-cosine kernels, chosen for heavy tails (" in capsys.readouterr().out
+    assert main(["info", "m.rkhs"]) == 0
+    said = capsys.readouterr().out
+    assert "kernel choice" in said
+    assert said.index("arc-cosine =") < said.index("radial =")
+    assert main(["fit", "heavy.csv", "-o", "m.rkhs", "--n-components", "3", "--json"]) == 0
+    choice = json.loads(capsys.readouterr().out)["kernel choice"]
+    assert choice["arc-cosine"] < choice["radial"]
+    assert main(["fit", "table.csv", "-o", "m.rkhs"]) == 0
+    assert "heavy tails" not in capsys.readouterr().out

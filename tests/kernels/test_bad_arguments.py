@@ -326,6 +326,20 @@ def test_scales_of_columns_are_positive_numbers(scales: Any) -> None:
         ScaledInputs(Gaussian(1.0), scales)(X)
 
 
+@pytest.mark.parametrize("offset", ["median", [1.0], [np.nan, 0.0, 0.0], {}])
+def test_the_origin_of_scaled_columns_is_one_number_a_column(offset: Any) -> None:
+    with pytest.raises(InputError, match=r"ScaledInputs[.:].*offset must"):
+        ScaledInputs(Gaussian(1.0), (1.0, 2.0), offset)(X)
+
+
+def test_scaled_columns_whose_unit_is_not_known_ask_for_rows() -> None:
+    kernel = ScaledInputs(Gaussian(1.0), "mean_norm", "mean")
+    with pytest.raises(InputError, match=r"ScaledInputs\.scales must be numbers for a Gaussian process"):
+        kernel.as_sklearn()
+    with pytest.raises(InputError, match=r"ScaledInputs\.scales must"):
+        ScaledInputs(Gaussian(1.0), "mean")(X)
+
+
 def test_bandwidths_of_single_precision_are_numbers() -> None:
     np.testing.assert_array_equal(Gaussian(np.float32(0.5))(X), Gaussian(0.5)(X))
 
