@@ -141,6 +141,7 @@ def test_a_fit_that_goes_on_from_a_checkpoint_ends_with_the_same_bits(tmp_path: 
     for _ in range(2):
         model = KernelAutoencoder(3, storage=Nystroem(60), checkpoint=kept).fit(HEAVY)
         assert same(model, whole)
+        assert model.kernel_choice_ == whole.kernel_choice_
 
 
 def test_heavy_tails_are_told_by_the_share_of_the_farthest_rows() -> None:

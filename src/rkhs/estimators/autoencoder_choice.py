@@ -22,9 +22,8 @@ components in place of 6.5. With two components it loses more than it saves.
 **Kind of kernel.** Radial kernels are zero far from the training rows, so that rows far out are left to the linear
 part. Where the data have heavy tails, kernels that grow with the size of a row are compared too, on one held-out part,
 at the regulariser of the radial ones and its neighbours, and taken if they are clearly better. The best of these
-regularisers is kept: another choice among all of them had about the same error (0.68 of that of radial kernels on 32
-development tasks, 0.69 without) and took 1.98 times the time of radial kernels alone in place of 1.55. Below 200 rows
-the held-out part is too small to tell. ``./dev bench heavy_tails`` prints what it gains.
+regularisers is kept: choosing once more among all of them took longer and gained nothing. Below 200 rows the held-out
+part is too small to tell. ``./dev bench heavy_tails`` prints what this gains.
 """
 
 from __future__ import annotations
