@@ -12,8 +12,8 @@ import torch
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs.estimators import autoencoder_choice, autoencoder_rows
-from rkhs.estimators.autoencoder_choice import heavy_tailed, told_apart
 from rkhs.estimators.autoencoder_settings import default_decoder_kernel, default_kernel, growing_kernels
+from rkhs.estimators.choice_report import heavy_tailed, told_apart
 from rkhs.estimators.run import Run
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import ArcCosine, Gaussian

@@ -28,8 +28,6 @@ part is too small to tell. ``./dev bench heavy_tails`` prints what this gains.
 
 from __future__ import annotations
 
-import math
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +40,7 @@ from torch import Tensor
 from rkhs._core.arrays import Items, as_numpy
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Precomputed
@@ -53,18 +52,7 @@ if TYPE_CHECKING:
 
 FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], "Fit"]
 
-__all__ = [
-    "GROWING",
-    "MANY_ENOUGH",
-    "RADIAL",
-    "Choice",
-    "FitFunction",
-    "choose",
-    "heavy_tailed",
-    "path_errors",
-    "told_apart",
-    "weighted_sum",
-]
+__all__ = ["Choice", "FitFunction", "choose", "path_errors", "weighted_sum"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart
@@ -77,12 +65,6 @@ _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part cho
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path backwards ends
-# Of the squared distances to the mean, held by this share of the rows.
-_HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-out ones are too few to tell
-# Standard errors by which growing kernels must be better, and the share of the error: what is less was worse on new
-# rows as often as better, and the fit takes longer.
-_CLEARLY, _LEAST_GAIN = 1.0, 0.15
-RADIAL, GROWING = "radial", "arc-cosine"
 
 
 @dataclass(frozen=True)
@@ -156,18 +138,12 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
         held_out = float(again.mean())
     start = models[chosen] if models and settings.init == "kpca" else None
     choice = Choice(replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out))
-    if not (settings.kinds and count >= MANY_ENOUGH and settings.noise is None and training.weights is None):
+    if count < MANY_ENOUGH or training.weights is not None or not settings.unsure:
         return choice
     if not heavy_tailed(training.items):
         return choice
     radial = again[0] if models else found[chosen, : len(parts[0][1])]
     return _choose_kind(fit, settings, training, run, choice, radial, *parts[0])
-
-
-def heavy_tailed(X: Tensor) -> bool:
-    """Whether the farthest 2 % of the rows hold over a tenth of the squared distance of all to their mean."""
-    squares = torch.linalg.vector_norm(X - X.mean(0), dim=1).square()
-    return bool(squares.topk(math.ceil(_FAR * len(X))).values.sum() > _HEAVY * squares.sum())
 
 
 def _choose_kind(
@@ -194,22 +170,6 @@ def _choose_kind(
         return replace(choice, compared=replace(choice.compared, kinds=kinds))
     compared = Compared(np.array(near), means, kinds[GROWING], kinds=kinds)
     return Choice(replace(other, reg=near[best]), compared=compared)
-
-
-def told_apart(growing: np.ndarray, radial: np.ndarray, run: Run) -> dict[str, float]:
-    """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows.
-
-    Growing ones must be better by 15 %, and by one standard error of the mean difference.
-    """
-    with np.errstate(invalid="ignore"):  # infinite where there was no fit
-        d = growing - radial
-        gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * radial.mean())
-    better = -d.mean() > gain
-    found = {GROWING: float(growing.mean()), RADIAL: float(radial.mean())}
-    if run.verbose:
-        said = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())
-        sys.stderr.write(f"{run.name}: heavy tails, held-out error {said}: {GROWING if better else RADIAL}\n")
-    return found if better else dict(reversed(found.items()))
 
 
 def _can_leave_out(settings: Settings, training: Training) -> bool:

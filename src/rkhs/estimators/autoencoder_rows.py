@@ -9,7 +9,7 @@ started from the codes of the one before, as for the dense model. The more rows,
 each later stage but the last the next weaker candidate is tried too, and the next, as long as they are better.
 
 The kind of kernel is chosen before them, on a thousand rows and five hundred that are held out, where these have heavy
-tails: :mod:`rkhs.estimators.autoencoder_choice` says when. Beside a whole path on two thousand rows that costs little.
+tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on two thousand rows that costs little.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import principal_axes
 from rkhs.engines import Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder_choice import GROWING, MANY_ENOUGH, heavy_tailed, told_apart
 from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.choice_report import open_ends
+from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.run import Run
 from rkhs.estimators.staged_rows import (
     FIRST,
@@ -41,7 +40,6 @@ from rkhs.estimators.staged_rows import (
 )
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
-from rkhs.features import Nystroem
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
 from rkhs.spaces import Source, open_source
 
@@ -80,8 +78,7 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
             items, maps = items.to(torch.float64), (source.kernel, source.features)
             return source, RowStages(settings, staged_rows(items, targets, *maps, p, w, total, own=own), run, engine)
 
-        unsure = settings.kinds and bool(settings.candidates) and isinstance(settings.storage, Nystroem)
-        if unsure and w is None and len(X) >= MANY_ENOUGH:
+        if len(X) >= MANY_ENOUGH and w is None and settings.unsure:
             sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
             if heavy_tailed(X[sample]):
                 growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))

@@ -149,6 +149,12 @@ class Settings:
     random_state: int | np.random.RandomState | None
 
     @property
+    def unsure(self) -> bool:
+        """Whether the kind of kernel is to be chosen too."""
+        known = self.noise is None and isinstance(self.storage, (str, Nystroem))
+        return known and self.kinds and bool(self.candidates)
+
+    @property
     def growing(self) -> Settings:
         """The same with kernels for heavy tails."""
         kernel, decoder = growing_kernels()

@@ -1,12 +1,15 @@
-"""What the held-out rows of ``reg="auto"`` say of the model beside the choice: they were measured anyway."""
+"""What the held-out rows of ``reg="auto"`` say beside the choice: of the model, and of kinds of kernel."""
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from rkhs._core.errors import EdgeWarning
@@ -17,13 +20,31 @@ from rkhs.selection import open_end
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
+    from rkhs.estimators.run import Run
 
-__all__ = ["edge_sentences", "open_ends", "overfit_sentence", "report_choice", "warn_of_edges"]
+__all__ = [
+    "GROWING",
+    "MANY_ENOUGH",
+    "RADIAL",
+    "edge_sentences",
+    "heavy_tailed",
+    "open_ends",
+    "overfit_sentence",
+    "report_choice",
+    "told_apart",
+    "warn_of_edges",
+]
 
 # Of the variance: new items at least so badly and training items at most so badly rebuilt is an overfit. Features have
 # as many directions as there are items, so that of theirs the best few codes leave nine tenths.
 _LOST, _LOST_FEATURES, _KEPT = 0.9, 1.0, 0.5
 _LEAST = 1e-3  # of the variance: a fall by less does not matter however steep it is
+# Of the squared distances to the mean, held by this share of the rows.
+_HEAVY, _FAR, MANY_ENOUGH = 0.1, 0.02, 200  # the last: rows below which held-out ones are too few to tell
+# Standard errors by which growing kernels must be better, and the share of the error: what is less was worse on new
+# rows as often as better, and the fit takes longer.
+_CLEARLY, _LEAST_GAIN = 1.0, 0.15
+RADIAL, GROWING = "radial", "arc-cosine"
 
 
 def report_choice(
@@ -86,3 +107,25 @@ def overfit_sentence(held_out: float | None, training: float | None, *, vectors:
         f"training items are ({training:.2f}): look for wrong rows (fit_robust), fit more items, lower n_components, "
         "raise reg, or choose another kernel"
     )
+
+
+def heavy_tailed(X: Tensor) -> bool:
+    """Whether the farthest 2 % of the rows hold over a tenth of the squared distance of all to their mean."""
+    squares = torch.linalg.vector_norm(X - X.mean(0), dim=1).square()
+    return bool(squares.topk(math.ceil(_FAR * len(X))).values.sum() > _HEAVY * squares.sum())
+
+
+def told_apart(growing: np.ndarray, radial: np.ndarray, run: Run) -> dict[str, float]:
+    """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows.
+
+    Growing ones must be better by 15 %, and by one standard error of the mean difference.
+    """
+    with np.errstate(invalid="ignore"):  # infinite where there was no fit
+        d = growing - radial
+        gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * radial.mean())
+    better = -d.mean() > gain
+    found = {GROWING: float(growing.mean()), RADIAL: float(radial.mean())}
+    if run.verbose:
+        said = ", ".join(f"{error:.4g} with {kind} kernels" for kind, error in found.items())
+        sys.stderr.write(f"{run.name}: heavy tails, held-out error {said}: {GROWING if better else RADIAL}\n")
+    return found if better else dict(reversed(found.items()))

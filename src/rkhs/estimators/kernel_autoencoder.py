@@ -69,8 +69,9 @@ class KernelAutoencoder(BaseAutoencoder):
         Dimension of the codes. A tuple gives the dimension of every hidden layer: ``(10, 2, 10)`` has four layers.
     kernel : str, Kernel, callable or "auto", default="auto"
         Kernel of the inputs. ``"auto"`` is ``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear
-        part the linear terms of both default kernels are left out, and heavy tails may ask for others (see Notes). With ``"precomputed"``, ``fit`` takes the Gram
-        matrix (n, n), every other method kernel values with the training items (m, n).
+        part the linear terms of both default kernels are left out, and heavy tails may ask for others (see Notes). With
+        ``"precomputed"``, ``fit`` takes the Gram matrix (n, n), every other method kernel values with the training
+        items (m, n).
     decoder_kernel : Kernel, str, tuple or "auto", default="auto"
         Kernel of the codes: one, or one for each of the layers 2 to L. ``"auto"`` is ``0.8 Matern(1.5, 2**-0.5) +
         0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()`` for two layers and ``Matern(1.5, 2**-0.5) + 0.1 Linear()`` for more.
