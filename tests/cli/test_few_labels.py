@@ -114,6 +114,7 @@ def test_rows_without_a_class_are_the_unlabelled_ones(folder: Path, capsys: pyte
     assert row.n_test == len(known) // 2
 
 
+@pytest.mark.slow
 def test_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = [[NAMES[i] if i % 2 else "", X[i, 0], X[i, 2] if i % 7 else "", "ab"[int(X[i, 3] > 1)]] for i in range(150)]
     lines = [",".join(map(str, row)) for row in cells]

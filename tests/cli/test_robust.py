@@ -54,6 +54,7 @@ def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
     np.testing.assert_allclose(np.sqrt(np.load("e.npy")[:, 0] / limit), found.score_items(new), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("good.npy", np.delete(X, [3, 10, 41, 50], axis=0))
     assert main(["fit", "good.npy", "--n-components", "2", "--robust", "-o", "m.rkhs", "--json"]) == 0

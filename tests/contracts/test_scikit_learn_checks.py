@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator, clone
@@ -37,7 +38,21 @@ def check_all(estimator: BaseEstimator, rounded: frozenset[str] = frozenset()) -
     assert len(results) > 40
 
 
-@pytest.mark.parametrize("estimator", plain(QUICK), ids=repr)
+# The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
+COSTLY = ("KernelAutoencoderCV", "DeepRKM", "OperatorKernelRegressorCV")
+GRAM_COSTLY = (*COSTLY, "KernelAutoencoder", "FunctionalKernelRegressor")
+
+
+def costly_last(made: list[BaseEstimator]) -> list[Any]:
+    """The estimators, those that take long and say what another one says marked as slow."""
+
+    def slow(estimator: BaseEstimator) -> bool:
+        return type(estimator).__name__ in (GRAM_COSTLY if is_pairwise(estimator) else COSTLY[:1])
+
+    return [pytest.param(one, marks=pytest.mark.slow) if slow(one) else one for one in made]
+
+
+@pytest.mark.parametrize("estimator", costly_last(plain(QUICK)), ids=repr)
 def test_check_estimator_passes_with_no_failure_and_no_skip(estimator: BaseEstimator) -> None:
     check_all(estimator)
 
@@ -73,7 +88,7 @@ def check_by_name(estimator: BaseEstimator, check: str) -> None:
 
 
 @pytest.mark.parametrize("check", LEFT_OUT)
-@pytest.mark.parametrize("estimator", [e for e in plain(QUICK) if not is_pairwise(e)], ids=repr)
+@pytest.mark.parametrize("estimator", costly_last([e for e in plain(QUICK) if not is_pairwise(e)]), ids=repr)
 def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:
     check_by_name(estimator, check)
 

@@ -33,12 +33,13 @@ ROUNDED = frozenset(
         "check_methods_sample_order_invariance",
         "check_methods_subset_invariance",
         "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
     }
 )
 
 # With features the autoencoder puts its rows in a random order, which takes samples and anchors of them. One row of
 # weight two and two equal rows are another number of rows, so they are in another order.
-DRAWN = frozenset({"check_sample_weight_equivalence_on_dense_data"})
+DRAWN = frozenset(f"check_sample_weight_equivalence_on_{form}_data" for form in ("dense", "sparse"))
 
 
 def single(X: Any) -> Any:

@@ -232,6 +232,7 @@ def test_features_choose_by_default_and_compute_the_kernel_once() -> None:
     assert gram.reg_ == tuple(gram.candidates_[gram.candidate_errors_ <= 1.01 * best][0])
 
 
+@pytest.mark.slow
 def test_leaving_out_features_chooses_as_new_items_would() -> None:
     t = np.random.default_rng(1).uniform(0.0, 6.0, 120)
     curve = np.stack([np.sin(k * t + k) for k in range(1, 6)], 1)

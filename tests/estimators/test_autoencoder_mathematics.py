@@ -220,7 +220,7 @@ def test_solvers_agree(solver: Solver, max_iter: int, operators: Any) -> None:
 
 @pytest.mark.parametrize("widths", [2, (3, 2, 3)])
 @pytest.mark.parametrize("with_operators", [False, True])
-@pytest.mark.parametrize("solver", ["lbfgs", "alternating"])
+@pytest.mark.parametrize("solver", ["lbfgs", pytest.param("alternating", marks=pytest.mark.slow)])
 def test_warm_start_goes_on(widths: Any, with_operators: bool, solver: str) -> None:
     X = data(6, 25)
     sizes = widths if isinstance(widths, tuple) else (widths,)

@@ -79,6 +79,7 @@ def test_deterministic_start_has_no_variance():
     assert np.array_equal(fits[0], fits[2])
 
 
+@pytest.mark.slow
 def test_several_starts_keep_the_best():
     one = DeepRKM((3, 2), init="random", n_init=1, random_state=3, ridge=1e-8).fit(X)
     many = DeepRKM((3, 2), init="random", n_init=5, random_state=3, ridge=1e-8).fit(X)

@@ -123,6 +123,7 @@ def test_what_features_cannot_do_is_refused(options: dict[str, Any], message: st
         fit(RandomFeatures(20)).denoise(X)
 
 
+@pytest.mark.slow
 def test_scikit_learn_checks() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -67,6 +67,7 @@ class Loader:
         yield from np.array_split(X, 7)
 
 
+@pytest.mark.slow
 def test_rows_from_everywhere(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     expected = fit().codes_

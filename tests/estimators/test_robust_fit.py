@@ -76,6 +76,7 @@ def test_clean_rows_stay_and_new_ones_are_scored() -> None:
     assert found.score_items(100.0 + X[:3]).min() > 1.0
 
 
+@pytest.mark.slow
 def test_a_few_that_do_no_harm_stay_and_are_still_told() -> None:
     X, odd = curve(80, 0), [5, 40]
     shift = np.random.default_rng(7).standard_normal((2, 4))
@@ -96,6 +97,7 @@ def test_a_last_fit_that_does_not_converge_is_told() -> None:
         fit_robust(KernelAutoencoder(2, max_iter=1, reg=(1e-2, 1e-3)), curve(60, 0))
 
 
+@pytest.mark.slow
 def test_gram_matrices_and_objects() -> None:
     X, bad = spoiled("noise")
     K = np.asarray(Gaussian(0.3)(X))

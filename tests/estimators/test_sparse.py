@@ -97,10 +97,10 @@ def test_the_model_is_that_of_the_dense_rows(name: str, tmp_path: Path) -> None:
     "make",
     [
         lambda: KernelAutoencoder(2, tol=1e-8),
-        lambda: KernelAutoencoder(4, tol=1e-8),
+        pytest.param(lambda: KernelAutoencoder(4, tol=1e-8), marks=pytest.mark.slow),
         lambda: KernelAutoencoder(3, linear_part="kernel", tol=1e-8),
         lambda: KernelAutoencoder(2, kernel="gaussian", loss="huber", tol=1e-8),
-        lambda: KernelAutoencoderCV(2, kernel="gaussian", cv=3, tol=1e-8),
+        pytest.param(lambda: KernelAutoencoderCV(2, kernel="gaussian", cv=3, tol=1e-8), marks=pytest.mark.slow),
     ],
     ids=["default, two", "default, four", "kernel parts", "huber", "CV"],
 )
@@ -122,6 +122,7 @@ def test_an_autoencoder_rebuilds_the_rows(make: Callable[[], Any], tmp_path: Pat
     assert (again.decode(sparse.codes_[:5], X[:20]).indices[:, 0] < 20).all()
 
 
+@pytest.mark.slow
 def test_copies_of_a_row_are_held_out_together() -> None:
     twice, w = sp.vstack([X[:30], X[:15]]).tocsr(), np.r_[np.full(15, 2.0), np.ones(15)]
     weighted, repeated = KernelAutoencoder(3).fit(X[:30], sample_weight=w), KernelAutoencoder(3).fit(twice)
@@ -141,6 +142,7 @@ def test_weights_and_targets() -> None:
         KernelAutoencoder(2, kernel="gaussian").fit(X, targets=X)
 
 
+@pytest.mark.slow
 def test_fit_robust_and_diagnose_read_sparse_rows() -> None:
     model = KernelAutoencoder(2)
     found, other = rkhs.fit_robust(model, X), rkhs.fit_robust(model, X.toarray())

@@ -173,6 +173,7 @@ def test_files_models_and_dtypes(estimator: Any, storage: Any, X: np.ndarray, tm
     assert np.median(np.abs(np.abs(single.codes_) - np.abs(double.codes_))) < 0.1 * spread
 
 
+@pytest.mark.slow
 def test_many_rows_descend_on_a_sample_first() -> None:
     r = np.random.default_rng(0)
     X = np.sin(r.standard_normal((50_000, 2)) @ r.standard_normal((2, 4)))

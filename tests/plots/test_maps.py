@@ -103,6 +103,7 @@ def test_what_cannot_be_drawn_is_refused(arguments, message):
         code_map(**{"codes": _codes(), **arguments})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
 def test_the_saved_file_is_complete_and_the_same_each_time(tmp_path, extension):
     saved = []

@@ -84,6 +84,7 @@ def test_beta_vae_learns():
     assert 0.0 <= images.min() <= images.max() <= 1.0
 
 
+@pytest.mark.slow
 def test_beta_vae_repeats():
     X, _ = blobs(16)
     a, b = (BetaVAE(2, max_steps=6, batch_size=8).fit(X).transform(X) for _ in range(2))

@@ -91,6 +91,7 @@ def test_network_contrastive_learns_and_is_seeded(loss: str) -> None:
     assert np.linalg.norm(Z[:30].mean(0) - Z[30:].mean(0)) > 2 * Z[:30].std(0).max()
 
 
+@pytest.mark.slow
 def test_weight_decay_of_the_networks_is_chosen_by_the_protocol() -> None:
     X = np.random.default_rng(0).normal(size=(60, 4))
     y = np.repeat([0, 1], 30)

@@ -365,8 +365,13 @@ class KernelAutoencoder(BaseAutoencoder):
         """Check the parameters, and that they go with each other and with the kind of data."""
         streamed, own = is_stream(X), targets is None
         storage = resolve_storage(self, X, own=own, streamed=streamed)
+        sparse = hasattr(X, "tocsr")
+        if sparse and own and self.output_kernel is None and not isinstance(storage, str):
+            raise InputError(
+                "rows of a sparse matrix are rebuilt with storage='dense'; with landmarks use output_kernel='same', "
+                "which rebuilds features of the kernel"
+            )
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            sparse = hasattr(X, "tocsr")
             kernel = default_kernel(resolve_linear_part(self, storage, sparse=sparse))
             kernel = on_rows_of(X, kernel) if sparse else kernel
         else:

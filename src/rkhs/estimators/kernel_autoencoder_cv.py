@@ -20,6 +20,7 @@ from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
 from rkhs.estimators.autoencoder_fit import fit_dense
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.kernels import as_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -247,4 +248,9 @@ def _given(model: KernelAutoencoderCV, name: str) -> list[Any]:
     many = getattr(model, f"{name}s")
     if many is None:
         return [getattr(model, name)]
-    return check_list(many, f"{name}s", "kernels")
+    found = check_list(many, f"{name}s", "kernels")
+    for one in found:
+        for kernel in one if isinstance(one, tuple) else (one,):
+            with naming(f"{name}s"):
+                as_kernel("linear" if isinstance(kernel, str) and kernel == "auto" else kernel)
+    return found

@@ -172,7 +172,7 @@ class Case:
                 size = float(np.abs(b[known]).max(initial=0.0))
                 far = float(np.abs(a[known] - b[known]).max(initial=0.0))
             same = np.array_equal(a[~known], b[~known], equal_nan=True)
-            if not (same and far <= atol + rtol * size):
+            if not (same and (far == 0.0 or far <= atol + rtol * size)):
                 limit = atol + rtol * size
                 self.fail("disagreement", f"{what}: off by {far:.3g}, of {size:.3g}, allowed {limit:.2g}")
                 return False
