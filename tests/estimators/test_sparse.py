@@ -231,3 +231,10 @@ def test_landmarks_keep_no_more_than_their_rows(tmp_path: Path) -> None:
     assert few.kernel_.row_width == 90
     many = RandomFeatures(40, kernel=Gaussian(0.1)).fit(X)
     assert many.transform(NEW).shape == (15, 40)
+
+
+def test_a_deep_machine_of_random_features_keeps_sparse_rows(tmp_path: Path) -> None:
+    model = DeepRKM((2, 1), kernel=Gaussian(0.5), storage=RandomFeatures(30), random_state=0).fit(X)
+    assert np.isfinite(model.transform(NEW)).all()
+    rkhs.save(model, tmp_path / "model.rkhs")
+    assert np.array_equal(rkhs.load(tmp_path / "model.rkhs").transform(NEW), model.transform(NEW))

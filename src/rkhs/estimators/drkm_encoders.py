@@ -112,7 +112,8 @@ def machine_model(
         mean = held.map.raw_of(mean[None])[0]
         if not settings.storage.keeps_items:
             rows = sample_rows(len(held.items), settings.storage.m, np.random.RandomState(0))
-            kept = pick(held.items, rows).cpu().numpy()
+            some = pick(held.items, rows)
+            kept = some.cpu().numpy() if isinstance(some, Tensor) else some  # a list of sparse rows
     means: list[np.ndarray | None] = [mean.cpu().numpy()]
     for layer in range(1, len(blocks)):
         sums = problem.inner(layer, blocks[layer - 1]).times(torch.ones_like(blocks[layer][:, :1]))[:, 0]
