@@ -238,3 +238,10 @@ def test_a_deep_machine_of_random_features_keeps_sparse_rows(tmp_path: Path) -> 
     assert np.isfinite(model.transform(NEW)).all()
     rkhs.save(model, tmp_path / "model.rkhs")
     assert np.array_equal(rkhs.load(tmp_path / "model.rkhs").transform(NEW), model.transform(NEW))
+
+
+def test_weighted_sparse_rows_go_through_tiles_in_single_precision() -> None:
+    w = np.arange(1.0, 61.0)
+    found = KernelPCA(2, dtype="float32", storage="blocked").fit(X, sample_weight=w).transform(NEW)
+    expected = KernelPCA(2).fit(X, sample_weight=w).transform(NEW)
+    assert np.abs(np.abs(found) - np.abs(expected)).max() < 1e-4

@@ -61,6 +61,7 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
     check_row_digits(resolved, items)
     threads = Threads(torch.get_num_threads()) if run.options["device"].type == "cpu" else None
     gram = Blocked(resolved, items, engine=run.engine or threads, journal=run.journal)
+    weights = None if weights is None else weights.to(gram.diag())  # values of objects are in double precision
     return WholeSpace(gram, resolved, items, weights)
 
 
