@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -23,6 +24,13 @@ def _pools() -> list[LibController]:
     return ThreadpoolController().lib_controllers
 
 
+def mkl_threads() -> str:
+    """How many threads the MKL inside of torch takes; only torch sets this count, and only its description tells it."""
+    import torch
+
+    return "".join(re.findall(r"mkl_get_max_threads\(\) : (\d+)", torch.__config__.parallel_info()))
+
+
 def _torch_globals() -> dict[str, object]:
     """Every setting of torch that a library must leave alone; empty while torch is not imported."""
     torch = sys.modules.get("torch")
@@ -31,7 +39,7 @@ def _torch_globals() -> dict[str, object]:
     return {
         "default dtype": torch.get_default_dtype(),
         "default device": torch.get_default_device(),
-        "threads": (torch.get_num_threads(), *(pool.get_num_threads() for pool in _pools())),
+        "threads": (torch.get_num_threads(), mkl_threads(), *(pool.get_num_threads() for pool in _pools())),
         "gradient mode": torch.is_grad_enabled(),
         "deterministic mode": torch.are_deterministic_algorithms_enabled(),
         "random state": torch.get_rng_state().numpy().tobytes(),

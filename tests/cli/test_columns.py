@@ -128,6 +128,7 @@ def test_salts_copies_and_what_cannot_be_read_are_counted(folder: Path, capsys: 
     assert "note: 1 molecule has the fingerprint of an earlier one" in said
 
 
+@pytest.mark.slow
 def test_kernels_that_heavy_tails_asked_for_are_said(folder: Path, capsys: pytest.CaptureFixture) -> None:
     rng = np.random.default_rng(0)
     heavy = np.exp(rng.normal(size=(300, 1))) * np.maximum(rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)), 0.0)

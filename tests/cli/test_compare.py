@@ -88,6 +88,7 @@ def arguments(path: str) -> argparse.Namespace:
     return command_parsers()["compare"].parse_args([path, "--target", "size"])
 
 
+@pytest.mark.slow
 def test_rows_without_a_class_and_a_mixed_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["id,zone,a,b,class"]
     for i, row in enumerate(X.tolist()):

@@ -197,6 +197,7 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
     assert fitted == 6 * [100]
 
 
+@pytest.mark.slow
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
     tolerances = []
     fit = autoencoder_choice._fitted

@@ -111,6 +111,7 @@ def test_regularisers_are_chosen_on_rows_that_follow() -> None:
     assert few.candidates_ is None
 
 
+@pytest.mark.slow
 def test_candidates_are_compared_with_fewer_anchors(monkeypatch: pytest.MonkeyPatch) -> None:
     many = KernelAutoencoder(2, storage=Nystroem(40)).fit(X)
     monkeypatch.setattr(autoencoder_rows, "_FEW_ANCHORS", 15)

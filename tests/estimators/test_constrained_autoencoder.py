@@ -52,6 +52,7 @@ def test_a_kernel_of_too_few_ranks_is_named() -> None:
         KernelAutoencoder(2, kernel=Linear(), reg=1e-3, constraint="sphere", max_iter=20, tol=0.1).fit(X)
 
 
+@pytest.mark.slow
 def test_the_ball_is_between_the_sphere_and_no_constraint() -> None:
     free, ball, sphere = (model(c, tol=1e-7, max_iter=2000).fit(X).objective_ for c in ("none", "ball", "sphere"))
     assert free < ball * 1.001 < sphere * 1.002

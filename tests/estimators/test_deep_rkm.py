@@ -137,6 +137,7 @@ def test_objects():
     assert model.denoise(["abcz"]).shape == (1, 10)
 
 
+@pytest.mark.slow
 def test_joint_bandwidths_decrease_the_objective_in_the_box():
     kernels = {"kernel": Gaussian(0.3), "decoder_kernel": Matern(1.5, 0.5)}
     fixed = DeepRKM((3, 2), **kernels).fit(X)

@@ -65,6 +65,7 @@ def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: A
     assert growing < other < 1.0
 
 
+@pytest.mark.slow
 def test_the_held_out_error_is_that_of_the_kernels_that_were_taken() -> None:
     model = KernelAutoencoder(3).fit(HEAVY[:300])
     assert model.held_out_error_ == model.kernel_choice_["arc-cosine"]
@@ -100,6 +101,7 @@ def test_what_the_user_gives_is_kept(given: dict[str, Any]) -> None:
     assert not any(isinstance(kernel, ArcCosine) for kernel in model.decoder_kernels_)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*the largest number of iterations")
 def test_weights_and_targets_are_fitted_by_radial_kernels() -> None:
     weights = rng.uniform(1.0, 2.0, 240)
@@ -108,11 +110,13 @@ def test_weights_and_targets_are_fitted_by_radial_kernels() -> None:
     assert KernelAutoencoder(3).fit(HEAVY[:240], sample_weight=np.full(240, 2.0)).kernel_choice_ is not None
 
 
+@pytest.mark.slow
 def test_few_rows_are_not_compared() -> None:
     assert KernelAutoencoder(3).fit(HEAVY[:199]).kernel_choice_ is None
     assert KernelAutoencoder(3).fit(HEAVY[:200]).kernel_choice_ is not None
 
 
+@pytest.mark.slow
 def test_origin_and_unit_of_the_rows_do_not_matter() -> None:
     model, other = KernelAutoencoder(3).fit(HEAVY[:300]), KernelAutoencoder(3).fit(1e3 * HEAVY[:300] - 5e3)
     assert chosen(other) == "arc-cosine"
@@ -129,11 +133,13 @@ def test_a_saved_model_keeps_kernels_and_choice(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.transform(HEAVY[300:]), model.transform(HEAVY[300:]))
 
 
+@pytest.mark.slow
 def test_the_choice_is_shown_while_it_is_made(capsys: pytest.CaptureFixture[str]) -> None:
     KernelAutoencoder(3, verbose=1).fit(HEAVY[:300])
     assert "heavy tails, held-out error" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_fit_that_goes_on_from_a_checkpoint_ends_with_the_same_bits(tmp_path: Path) -> None:
     path = tmp_path / "fit.checkpoint"
     whole = KernelAutoencoder(3, storage=Nystroem(60)).fit(HEAVY)

@@ -112,6 +112,7 @@ def test_the_parameter_is_the_median_leave_one_out_residual_of_refits() -> None:
     assert dropped.fit(X, Y, weights).loss_.kappa == pytest.approx(dropped.fit(X[:20], Y[:20]).loss_.kappa, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_weighted_rows_of_an_autoencoder_are_repeated_rows() -> None:
     X, counts = np.random.default_rng(0).random((15, 20)), 1 + np.arange(15) % 3
     weighted = KernelAutoencoder(loss="huber", tol=1e-8).fit(X, sample_weight=counts)

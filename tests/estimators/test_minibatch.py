@@ -156,6 +156,7 @@ def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
     return _problem(settings, source, Run("KernelAutoencoder", model._options, "clip", 0, Serial()))[0]
 
 
+@pytest.mark.slow
 def test_a_batch_of_all_rows_is_the_whole_problem_and_batches_are_unbiased() -> None:
     model = fit(X[:96])
     problem = problem_of(model, X[:96])

@@ -114,6 +114,7 @@ def test_codes_do_not_change_on_the_way_through_files(tmp_path: Path) -> None:
             np.testing.assert_allclose(copy.transform(rows), model.transform(rows), rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_refinement_helps_where_the_encoder_overfits() -> None:
     X = load_wine().data
     X = (X - X.mean(0)) / X.std(0)

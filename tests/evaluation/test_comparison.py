@@ -128,6 +128,7 @@ def test_what_cannot_be_compared_is_said(call: Any, said: str) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_rows_without_a_target_help_to_make_the_codes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     parts = comparison._parts
@@ -175,6 +176,7 @@ def test_equal_scores_of_few_rows_are_no_certainty() -> None:
     assert _difference_error(np.zeros(5), 0) == 0.0
 
 
+@pytest.mark.slow
 def test_a_mixed_table_is_compared() -> None:
     rng = np.random.default_rng(1)
     cells = np.empty((40, 3), dtype=object)

@@ -67,6 +67,7 @@ def test_sets_have_the_sizes_of_the_paper(data_dir: Path) -> None:
     assert X.max() == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_figure_3_reduced(data_dir: Path) -> None:
     numbers = main(["3", "--reduced", "--sets", "mnist"])["mnist"]["numbers"]

@@ -58,6 +58,7 @@ class _Setting:
     The counts belong to the process whoever sets them; without one guard, limits that overlap in two threads would
     take each other's values for the user's. OpenMP, and with it torch, keeps one count for each thread, and OpenBLAS
     0.3.31 ignores a count set from another thread than the one before: so the thread that changed a count restores it.
+    The MKL inside of torch has one count for the process, which torch alone sets and does not give back.
     """
 
     def __init__(self) -> None:
@@ -94,11 +95,10 @@ class _Setting:
             if first:
                 self._pools.restore_original_limits()
                 self._pools = None
+            torch.set_num_threads(min([*self._active, mine]))  # that of MKL, also where the others are back already
             if torch.get_num_threads() != mine:
                 for pool in threadpoolctl.ThreadpoolController().select(internal_api="openmp").lib_controllers:
                     pool.set_num_threads(mine)
-            if torch.get_num_threads() != mine:
-                torch.set_num_threads(mine)
 
 
 _SETTING = _Setting()

@@ -110,7 +110,7 @@ class FittedComponents(FittedKernel):
         space : {"auto", "input", "feature"}, default="auto"
             ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only. ``"feature"``: squared distance of
             ``phi(x)`` from its projection on the components (of layer 1); features of different kernels have no common
-            scale. ``"auto"``: input for vectors, feature otherwise.
+            scale. ``"auto"``: input for vectors, feature for everything else (also for rows of a sparse matrix).
         diag : float or array of shape (m,), optional
             ``k(x, x)`` for ``kernel="precomputed"``; default: the diagonal of the training Gram matrix if it is
             constant, otherwise errors are off by a constant for each item, with a warning.

@@ -25,6 +25,7 @@ from tests.reliability.fuzz.schemas import (
     hostile_parameters,
     hostile_value,
 )
+from tests.reliability.fuzz.sparse_rows import sparse_rows
 
 DATA = (
     r"\b(X|y|Y|codes|sample_weight|Sample weights|candidates|targets|diag|Gram matrix|array|data|items?|rows?|values|"
@@ -84,6 +85,8 @@ def walk(case: Case, kind: type) -> None:
     _other_containers(case, kind, params, plan, answers)
     if case.chance(0.3):
         _hostile_arguments(case, model, plan)
+    if plan.form == "vectors" and case.chance(0.4):
+        sparse_rows(case, kind, params, plan.X, plan.new, plan.named)
 
 
 def _names(kind: type) -> str:
