@@ -104,7 +104,7 @@ _RETURN = _rule(
     "preimage={preimage!r} needs training items to return to, which random features do not keep; use "
     "preimage='ridge', or storage=Nystroem(m)",
 )
-_VECTORS = "noise={noise!r} needs vectors, rebuilt as vectors (output_kernel=None); use noise=None"
+_VECTORS = "noise={noise!r} needs vectors (no sparse matrix), rebuilt as vectors (output_kernel=None); use noise=None"
 _IN_MEMORY = "targets and noise need inputs in memory; got rows that are read from a file"
 _FREE = "linear_part='free' needs {}; use linear_part='kernel'"
 _BESIDE = "use linear_part='kernel' with storage={storage!r}"

@@ -216,7 +216,7 @@ def _probe(case: Case, model: Any, plan: Plan) -> dict[str, Answer]:
 def _row_by_row(case: Case, model: Any, name: str, plan: Plan, rows: Any, whole: Any) -> None:
     """Order, batches and containers of the rows do not matter."""
     method = getattr(model, name)
-    loose = _tolerance(case, model, name, rows, whole)
+    loose = _tolerance(case, model, name, rows, whole, plan)
     m = len(rows)
     if loose is None:
         return
@@ -268,12 +268,14 @@ def _agree_rows(case: Case, what: str, found: Any, whole: Any, rows: Any, rtol: 
     case.agree(what, np.asarray(found), expected, atol=rtol * values.typical(np.asarray(whole)) + noise)
 
 
-def _tolerance(case: Case, model: Any, name: str, rows: Any, whole: Any) -> float | None:
+def _tolerance(case: Case, model: Any, name: str, rows: Any, whole: Any, plan: Plan) -> float | None:
     """What rounding may do: a hundred times what a change of the last digit of the rows does, and eps^(1/2)."""
     single = getattr(model, "dtype", "float64") == "float32"
     base = 1e-3 if single else 1e-7
     if name == "predict" and type(model).__name__ == "InputOutputKernelRegressor":
         return None  # the nearest candidate, which ties decide
+    if single and not plan.tame and name in BY_CODE:
+        return None  # codes of 1e15 have no digit that single precision keeps on the way back
     if isinstance(rows, list):
         return base
     eps = np.finfo(np.float32 if single else np.float64).eps
@@ -422,7 +424,7 @@ def _same_models(
                 if single:  # what single precision rounds to zero
                     squares += float(np.finfo(np.float32).tiny)
                 if streamed:  # sums over blocks are rounded in another order
-                    rtol = 10.0 * (_tolerance(case, plain, name, plan.new, a.value) or 0.0)
+                    rtol = 10.0 * (_tolerance(case, plain, name, plan.new, a.value, plan) or 0.0)
                 case.agree(f"{name} after fit({label})", b.value, a.value, rtol=rtol, atol=squares)
 
 

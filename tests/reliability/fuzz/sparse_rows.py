@@ -13,7 +13,8 @@ from tests.reliability.fuzz.case import Answer, Case
 
 FORMATS = ["csr", "csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 READS = ("transform", "predict", "reconstruction_error")
-FEATURES = ("KernelPCA", "DeepRKM")
+# Rounding decides where an iteration stops, so that machines of one formula alone are compared with rows written out.
+CLOSED_FORM = ("KernelPCA", "GramTransformer", "Nystroem", "OperatorKernelRegressor", "OperatorKernelRegressorCV")
 
 
 def with_zeros(case: Case, X: np.ndarray) -> np.ndarray:
@@ -50,7 +51,8 @@ def sparse_rows(case: Case, kind: type, params: dict[str, Any], X: np.ndarray, n
         return
     if case.expect(expected.answered, f"fit(sparse): answered, written out: {expected.error}"):
         _reads_all_forms(case, model, plain, new)
-        if values.is_tame(X):
+        double = getattr(model, "dtype", "float64") != "float32"  # kernels of sparse rows are of double precision
+        if double and values.is_tame(X) and kind.__name__ in CLOSED_FORM:
             _like_written_out(case, kind(**params), plain, model, X, new, named)
     _refuses(case, model, new)
 
@@ -62,13 +64,13 @@ def _like_written_out(
     if not case.call("fit(moved by a digit)", twin.fit, X * (1.0 + np.finfo(float).eps), **named).answered:
         return
     for name in (one for one in READS if hasattr(model, one)):
-        # machines of features measure sparse rows, as all items that are not vectors, among features
-        space = {"space": "feature"} if name == "reconstruction_error" and type(model).__name__ in FEATURES else {}
+        # kernel PCA measures sparse rows, as all items that are not vectors, among features
+        space = {"space": "feature"} if name == "reconstruction_error" else {}
         a, b, c = (case.call(name, getattr(one, name), new, may_name=r"\w", **space) for one in (model, plain, twin))
         if a.answered and b.answered and c.answered and not isinstance(b.value, list):
             size = values.typical(np.asarray(b.value, dtype=float))
             far = float(np.abs(np.asarray(b.value, dtype=float) - np.asarray(c.value, dtype=float)).max(initial=0.0))
-            case.agree(f"{name} of the model of sparse rows", a.value, b.value, atol=1e-6 * size + 100.0 * far)
+            case.agree(f"{name} of the model of sparse rows", a.value, b.value, atol=1e-6 * size + 100.0 * far + 1e-12)
 
 
 def _reads_all_forms(case: Case, model: Any, plain: Any, new: np.ndarray) -> None:
