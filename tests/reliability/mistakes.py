@@ -175,6 +175,13 @@ MISTAKES = (
         ("contracts/test_grams.py",),
     ),
     Mistake(
+        "a count of threads that is not put back: the products of torch keep two threads",
+        "engines/threads.py",
+        "            torch.set_num_threads(min([*self._active, mine]))",
+        "            threadpoolctl.threadpool_info()",
+        ("engines/test_block_sums.py",),
+    ),
+    Mistake(
         "a dropped weight: the mean after the product is the plain one",
         "grams/blocked.py",
         "U = U - mean @ U",

@@ -11,7 +11,7 @@ import rkhs
 from tests.reliability.fuzz import values
 from tests.reliability.fuzz.case import Answer, Case
 
-FORMATS = ["csr", "csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 READS = ("transform", "predict", "reconstruction_error")
 # Rounding decides where an iteration stops, so that machines of one formula alone are compared with rows written out.
 CLOSED_FORM = ("KernelPCA", "GramTransformer", "Nystroem", "OperatorKernelRegressor", "OperatorKernelRegressorCV")
@@ -28,13 +28,16 @@ def stored(case: Case, X: np.ndarray) -> Any:
     entries = X[rows, columns]
     order = case.rng.permutation(len(entries))
     rows, columns, entries = rows[order], columns[order], entries[order]
-    if case.chance(0.2):  # halves are exact, but for the smallest numbers of all
+    if case.chance(0.4):  # halves are exact, but for the smallest numbers of all
         whole = np.abs(entries) < 1e-300
         first, second = np.where(whole, entries, entries / 2), np.where(whole, 0.0, entries / 2)
         rows, columns, entries = np.r_[rows, rows], np.r_[columns, columns], np.r_[first, second]
+    if case.chance(0.5):  # CSR keeps the order and what is written twice, other formats are made from sums
+        order = np.argsort(rows, kind="stable")
+        starts = np.searchsorted(rows[order], np.arange(len(X) + 1))
+        return scipy.sparse.csr_array((entries[order], columns[order], starts), shape=X.shape)
     kind = case.one_of([scipy.sparse.coo_array, scipy.sparse.coo_matrix])
-    made = kind((entries, (rows, columns)), shape=X.shape)
-    return made.asformat(case.one_of(FORMATS))
+    return kind((entries, (rows, columns)), shape=X.shape).asformat(case.one_of(FORMATS))
 
 
 def sparse_rows(case: Case, kind: type, params: dict[str, Any], X: np.ndarray, new: np.ndarray, named: Any) -> None:
