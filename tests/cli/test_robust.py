@@ -35,7 +35,10 @@ def test_wrong_rows_are_named_and_left_out(folder: Path, capsys: pytest.CaptureF
     assert (
         f"robust: {len(worst)} of 60 rows look wrong and were left out of the fit: {names} (rows count from 1)" in said
     )
-    np.testing.assert_allclose(read_table("s.csv").X[:, 0], found.outlier_score, rtol=1e-12)
+    assert Path("s.csv").read_text().startswith("row_from_1,outlier_score\n1,")
+    scores = read_table("s.csv", index_column="row_from_1")
+    assert scores.row_names == tuple(str(i) for i in range(1, 61))
+    np.testing.assert_allclose(scores.X[:, 0], found.outlier_score, rtol=1e-12)
     np.testing.assert_allclose(np.load("z.npy"), found.model.transform(X), rtol=1e-12)
 
 
@@ -45,13 +48,24 @@ def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
 ) -> None:
     flags = ["--n-components", "2", "--robust", "--scale-columns", scaled, "-o", "m.rkhs"]
     assert main(["fit", "rows.npy", *flags]) == 0
-    limit = float(capsys.readouterr().out.partition("rkhs evaluate --errors is above ")[2].split()[0])
+    said = capsys.readouterr().out.partition("rkhs evaluate --errors is above ")[2].split()
+    high, low = float(said[0]), float(said[3])
     new = X + 0.01
     np.save("new.npy", new)
     assert main(["evaluate", "m.rkhs", "new.npy", "--errors", "e.npy"]) == 0
     columns = "scaled" if scaled == "yes" else "raw"
     found = fit_robust(KernelAutoencoder(2, columns=columns), X)
-    np.testing.assert_allclose(np.sqrt(np.load("e.npy")[:, 0] / limit), found.score_items(new), rtol=1e-5)
+    errors, scores = np.load("e.npy")[:, 0], found.score_items(new)
+    np.testing.assert_allclose(np.sqrt(errors / high), scores / found.limits[1], rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(errors / low), scores / found.limits[0], rtol=1e-5)
+    # The model file knows the limits: the command says which rows are beyond them.
+    told = capsys.readouterr().out
+    above, below = np.flatnonzero(scores > found.limits[1]), np.flatnonzero(scores < found.limits[0])
+    assert {3, 10, 41, 50} <= set(above.tolist())
+    names = ", ".join(f"row {i + 1}" for i in above[np.argsort(-scores[above])])
+    assert f"rows that stand apart from those of the fit: {len(above)} with an error above {high:.6g}: {names}" in told
+    assert (f"{len(below)} with an error below {low:.6g}" in told) == bool(len(below))
+    assert told.rstrip().endswith("(rows count from 1)")
 
 
 @pytest.mark.slow
@@ -63,9 +77,33 @@ def test_good_rows_all_stay(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     first, second, *_ = np.argsort(-found.outlier_score)
     begin = "robust: no row looks wrong, which a score above 1 would say; the largest scores: row "
     assert said["robust"].startswith(f"{begin}{first + 1} ({found.outlier_score[first]:.2f}), row {second + 1} (")
-    assert said["largest error of a good row"] == pytest.approx(found.threshold**2)
+    low, high = found.limits
+    assert said["largest error of a good row"] == pytest.approx((high * found.threshold) ** 2)
+    assert said["least error of a good row"] == pytest.approx((low * found.threshold) ** 2)
     good = KernelAutoencoder(2).fit(np.load("good.npy"))
     np.testing.assert_allclose(rkhs.load("m.rkhs").codes_, good.codes_, rtol=1e-12)
+
+
+def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(150, 12))
+    rows[[20, 70], 3] += 2.5
+    rows[[5, 90]] = 1e-3 * rows[[5, 90]] + rows.mean(0)
+    np.save("rows.npy", rows)
+    assert main(["fit", "rows.npy", "--n-components", "2", "--robust", "-o", "m.rkhs", "--codes", "z.npy"]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2), rows)
+    assert found.inliers.all()
+    assert (found.stands_apart[[20, 70]] == 1).all()
+    assert (found.stands_apart[[5, 90]] == -1).all()
+    score = found.outlier_score
+    above = [i for i in np.argsort(-score) if found.stands_apart[i] == 1]
+    below = [i for i in np.argsort(score) if found.stands_apart[i] == -1]
+    line = next(line for line in said.splitlines() if "stand apart and are in the fit" in line)
+    assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
+    assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
+    assert ", ".join(f"row {i + 1}" for i in above) in line
+    assert line.endswith(", ".join(f"row {i + 1}" for i in below) + " (rows count from 1)")
 
 
 @pytest.mark.parametrize(

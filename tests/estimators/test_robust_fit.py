@@ -92,6 +92,53 @@ def test_a_few_that_do_no_harm_stay_and_are_still_told() -> None:
     np.testing.assert_array_equal(np.flatnonzero(~gross.inliers), odd)
 
 
+def faulty(n: int = 160) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy bumps: 8 rows with mild spikes (1), 6 with a fraction of the usual swing (-1)."""
+    rng = np.random.default_rng(3)
+    t = np.linspace(0.0, 1.0, 50)
+    X = rng.uniform(0.8, 1.2, (n, 1)) * np.exp(-(((t - rng.uniform(0.4, 0.6, (n, 1))) / 0.2) ** 2))
+    X += 0.1 * rng.normal(size=X.shape)
+    fault = np.zeros(n, dtype=int)
+    fault[rng.permutation(n)[:14]] = np.repeat([1, -1], [8, 6])
+    for i in np.flatnonzero(fault == 1):
+        X[i, rng.permutation(50)[:5]] += 0.55
+    X[fault == -1] *= 0.1
+    return X, fault
+
+
+def test_rows_that_are_too_few_or_too_mild_to_look_wrong_stand_apart_on_both_sides() -> None:
+    X, fault = faulty()
+    found = fit_robust(KernelAutoencoder(3), X)
+    assert found.inliers.all()
+    assert (found.outlier_score <= 1.0).all()
+    assert (found.stands_apart[fault != 0] == fault[fault != 0]).all()
+    assert (found.stands_apart[fault == 0] != 0).mean() < 0.03
+    low, high = found.limits
+    np.testing.assert_array_equal(found.outlier_score > high, found.stands_apart == 1)
+    np.testing.assert_array_equal(found.outlier_score < low, found.stands_apart == -1)
+    text = repr(found)
+    assert "160 items, 0 left out" in text
+    assert (
+        f"{(found.stands_apart == 1).sum()} stand apart above the others and {(found.stands_apart == -1).sum()}" in text
+    )
+
+
+def test_limits_are_robust_deviations_of_the_logarithms_of_each_side() -> None:
+    rng = np.random.default_rng(0)
+    steps = np.abs(rng.normal(size=2000))
+    score = np.exp(np.r_[0.1 * steps, 0.0, -0.3 * steps] - 3.0)
+    low, high = robust_fit.spread_limits(score)
+    assert np.log(high) == pytest.approx(-3.0 + 3.0 * 0.1, rel=0.02)
+    assert np.log(low) == pytest.approx(-3.0 - 3.0 * 0.3, rel=0.02)
+    assert robust_fit.spread_limits(score * 10.0) == pytest.approx((10.0 * low, 10.0 * high))
+    assert robust_fit.spread_limits(score * 1e3)[1] == 1.0  # what looks wrong stands apart too
+    # Scores that are zero, all equal, or too few say nothing of a spread.
+    assert robust_fit.spread_limits(np.zeros(50)) == (0.0, 1.0)
+    assert robust_fit.spread_limits(np.full(50, 0.2)) == (0.0, 1.0)
+    assert robust_fit.spread_limits(score[:: len(score) // 15][:15]) == (0.0, 1.0)
+    assert (robust_fit.spread_limits(np.r_[score, 0.0])[0]) > 0.0  # one row that is rebuilt to the bit is below
+
+
 def test_a_last_fit_that_does_not_converge_is_told() -> None:
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         fit_robust(KernelAutoencoder(2, max_iter=1, reg=(1e-2, 1e-3)), curve(60, 0))

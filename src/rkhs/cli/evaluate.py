@@ -9,6 +9,8 @@ from rkhs.cli.few_labels import add_few_label_options, run_few_labels
 from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.robust import apart_sentence
+from rkhs.cli.rows import beside
 from rkhs.cli.summaries import add_json_option, print_json, print_table
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.evaluation import reconstruction
 
     outputs.add("--errors", args.errors, TABLES)
-    rows, errors, names, title = [], [], None, None
+    rows, errors, said = [], [], []
     for path in [args.model, *args.against]:
         file = read_model_file(args, None if path == args.model else path)
         data = read_for_model(args, args.input, file.estimator, file.notes)
@@ -106,18 +108,20 @@ def run(args: argparse.Namespace) -> int:
         with user_errors():
             measured = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
             top = _top(args, file.estimator, data.items)
-        names, title = data.row_names, data.row_title
         errors.append(measured.errors)
         rows.append(_row(path, file.estimator, measured) | top)
+        if "robust" in file.notes:
+            name = "" if not args.against else f"{path}: "
+            said.append(name + apart_sentence(measured.errors, file.notes["robust"], data))
     if args.errors is not None:
-        plain = args.errors.lower().endswith(".npy")
-        columns = None if plain else [f"error{i}" for i in range(len(errors))]
-        table = np.stack(errors, axis=1)
-        write_codes(args.errors, table, row_names=None if plain else names, column_names=columns, row_title=title)
+        columns = None if args.errors.lower().endswith(".npy") else [f"error{i}" for i in range(len(errors))]
+        write_codes(args.errors, np.stack(errors, axis=1), column_names=columns, **beside(data, args.errors))
     if args.json:
-        print_json({"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors})
+        robust = {"stand apart": said} if said else {}
+        print_json({"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors} | robust)
     else:
         _print_models(args.input, len(errors[0]), rows)
+        print("".join(f"{sentence}\n" for sentence in said), end="")
     return 0
 
 

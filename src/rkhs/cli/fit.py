@@ -18,8 +18,8 @@ from rkhs.cli.robust import (
     add_robust_options,
     fit_robustly,
     plan_scores,
-    robust_sentence,
-    threshold_sentence,
+    robust_facts,
+    robust_sentences,
     write_scores,
 )
 from rkhs.cli.summaries import add_json_option, print_json
@@ -186,20 +186,20 @@ def run(args: argparse.Namespace) -> int:
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
     said: list[str] = []
+    robust: dict[str, Any] = {}
     with user_errors():
         if args.robust:
             estimator, codes, found = fit_robustly(estimator, data)
-            said = [robust_sentence(found, data), threshold_sentence(found)]
+            said, robust = robust_sentences(found, data), robust_facts(found, data)
         else:
             codes = estimator.fit(find_rows(args, args.input, data) if args.engine == "dask" else data.items).codes_
     seconds = time.perf_counter() - started
-    _write(args, estimator, codes, data)
+    _write(args, estimator, codes, data, robust)
     if args.scores is not None:
         with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
             write_scores(args.scores, found, data)
     if args.json:
-        robust = {"robust": said[0], "largest error of a good row": found.threshold**2} if said else {}
-        print_json(_facts(args, estimator, data, seconds) | robust)
+        print_json(_facts(args, estimator, data, seconds) | ({"robust": said[0]} | robust if said else {}))
     elif not args.quiet:
         print("\n".join([_summary(estimator, data, seconds), *said, *column_sentences(estimator, data)]))
         written = {"model": args.output, "codes": args.codes, "scores": args.scores}
@@ -249,7 +249,9 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEst
     outputs.need("--codes", codes)
 
 
-def _write(args: argparse.Namespace, estimator: KernelEstimator, codes: Any, data: Dataset) -> None:
+def _write(
+    args: argparse.Namespace, estimator: KernelEstimator, codes: Any, data: Dataset, robust: dict[str, Any]
+) -> None:
     """The model first, then the codes; the checkpoint is deleted when both are there."""
     import rkhs
     from rkhs.data import write_codes
@@ -258,7 +260,7 @@ def _write(args: argparse.Namespace, estimator: KernelEstimator, codes: Any, dat
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
         with after_writing(*again):
-            rkhs.save(estimator, args.output, notes=input_notes(data, args))
+            rkhs.save(estimator, args.output, notes=input_notes(data, args) | ({"robust": robust} if robust else {}))
         again = (f"the model is written: {args.output}",)
     if args.codes is not None:
         names = None if args.codes.lower().endswith(".npy") else data.row_names

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import input_notes, user_errors
 from rkhs.cli.outputs import Outputs
+from rkhs.cli.rows import row_labels
 from rkhs.cli.summaries import print_json
 from rkhs.cli.targets import read_with_numbers
 
@@ -157,7 +158,8 @@ def _facts(
 
     centred = np.linalg.norm(Y - Y.mean(0), axis=1)
     squared = model.criterion == "squared"
-    rows = [{"row": _name(data, i), "residual": found.residuals[i]} for i in found.rows]
+    names_of_rows = row_labels(data)
+    rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     return {
         "class": "OperatorKernelRegressor",
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
@@ -170,15 +172,10 @@ def _facts(
         "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
-        "rows where the loss is linear": [_name(data, i) for i in model.estimator_.saturated_],
+        "rows where the loss is linear": [names_of_rows[i] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "said": column_sentences(model, data)},
         "model": args.output,
     }
-
-
-def _name(data: Dataset, i: int) -> str:
-    names = data.row_names or data.smiles
-    return f"row {i + 1}" if names is None else names[i]
 
 
 def _summary(facts: dict[str, Any]) -> str:

@@ -6,15 +6,27 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.rows import beside, named_rows, row_labels
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
-__all__ = ["add_robust_options", "fit_robustly", "plan_scores", "robust_sentence", "threshold_sentence", "write_scores"]
+__all__ = [
+    "add_robust_options",
+    "apart_sentence",
+    "fit_robustly",
+    "plan_scores",
+    "robust_facts",
+    "robust_sentences",
+    "write_scores",
+]
 
-_SHOWN, _LARGEST = 20, 5
+_SHOWN, _LARGEST = 30, 5
+_SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
 def add_robust_options(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +98,8 @@ def fit_robustly(estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, R
     return found.model, codes, found
 
 
-def robust_sentence(found: RobustFit, data: Dataset) -> str:
-    """Which rows look wrong, the worst first; where none does, which come nearest to it.
+def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
+    """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does.
 
     Parameters
     ----------
@@ -96,36 +108,98 @@ def robust_sentence(found: RobustFit, data: Dataset) -> str:
 
     Returns
     -------
-    str
+    list of str
     """
     import numpy as np
 
-    score, names = found.outlier_score, data.row_names or data.smiles
-    far = np.flatnonzero(score > 1.0)
-    worst = np.argsort(-score, kind="stable")[: min(len(far), _SHOWN) or _LARGEST].tolist()
-    each = [f"row {i + 1}" if names is None else names[i] for i in worst]
-    if not len(far):
-        largest = ", ".join(f"{name} ({score[i]:.2f})" for name, i in zip(each, worst, strict=True))
-        return f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}"
-    named = ", ".join(each)
-    more = f" and {len(far) - len(worst)} more" if len(far) > len(worst) else ""
-    done = "were left out of the fit" if not found.inliers.all() else "stayed in the fit, because they change it little"
-    counted = "" if names is not None else " (rows count from 1)"
-    return f"robust: {len(far)} of {len(score)} rows look wrong and {done}: {named}{more}{counted}"
+    score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
+    wrong = np.flatnonzero(score > 1.0)
+    if len(wrong):
+        out = not found.inliers.all()
+        done = "were left out of the fit" if out else "stayed in the fit, because they change it little"
+        first = (
+            f"robust: {len(wrong)} of {len(score)} rows look wrong and {done}: {_listed(-score, wrong, names)}{counted}"
+        )
+    else:
+        near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
+        largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
+        first = f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
+    low, high = found.limits
+    apart = found.stands_apart
+    above, below = np.flatnonzero((apart > 0) & (score <= 1.0)), np.flatnonzero(apart < 0)
+    parts = []
+    if len(above):
+        parts.append(f"{len(above)} above the others (score above {high:.2g}): {_listed(-score, above, names)}")
+    if len(below):
+        why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
+        parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
+    others = "other rows" if len(wrong) else "rows"
+    second = f"robust: no {others} stand apart"
+    if parts:
+        stand = f"{len(above) + len(below)} {others} stand apart and are in the fit; look at them"
+        second = f"robust: {stand}: {'; '.join(parts)}{counted}"
+    smallest, greatest = _error_limits(found)
+    under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
+    third = f"robust: a new row stands apart if its error by rkhs evaluate --errors is above {greatest:.6g}{under}"
+    return [first, second, third]
 
 
-def threshold_sentence(found: RobustFit) -> str:
-    """From which error on a new row looks wrong.
+def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
+    """Names of rows, least first, and how many were not named."""
+    first = rows[order[rows].argsort(kind="stable")][:_SHOWN]
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ", ".join(names[i] for i in first.tolist()) + more
+
+
+def robust_facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
+    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs evaluate`` reads it.
 
     Parameters
     ----------
     found : RobustFit
+    data : Dataset
+
+    Returns
+    -------
+    dict
+    """
+    names, sides, (least, largest) = row_labels(data), found.stands_apart, _error_limits(found)
+    apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
+    return apart | {"least error of a good row": least, "largest error of a good row": largest}
+
+
+def _error_limits(found: RobustFit) -> tuple[float, float]:
+    low, high = found.limits
+    return (low * found.threshold) ** 2, (high * found.threshold) ** 2
+
+
+def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> str:
+    """Which new rows stand apart from those of the fit.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,)
+    known : dict
+        As :func:`robust_facts` gave it.
+    data : Dataset
 
     Returns
     -------
     str
     """
-    return f"robust: a new row looks wrong if its error by rkhs evaluate --errors is above {found.threshold**2:.6g}"
+    import numpy as np
+
+    names, parts = row_labels(data), []
+    low, high = known["least error of a good row"], known["largest error of a good row"]
+    for rows, order, said in (
+        (np.flatnonzero(errors > high), -errors, f"error above {high:.6g}"),
+        (np.flatnonzero(errors < low), errors, f"error below {low:.6g}"),
+    ):
+        if len(rows):
+            parts.append(f"{len(rows)} with an {said}: {_listed(order, rows, names)}")
+    if not parts:
+        return f"no row stands apart from those of the fit (error between {low:.6g} and {high:.6g})"
+    return f"rows that stand apart from those of the fit: {'; '.join(parts)}{named_rows(data)}"
 
 
 def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
@@ -139,6 +213,5 @@ def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
     """
     from rkhs.data import write_codes
 
-    names = None if path.lower().endswith(".npy") else data.row_names
-    scores = found.outlier_score[:, None]
-    write_codes(path, scores, row_names=names, column_names=["outlier_score"], row_title=data.row_title)
+    titles = None if path.lower().endswith(".npy") else ["outlier_score"]
+    write_codes(path, found.outlier_score[:, None], column_names=titles, **beside(data, path))
