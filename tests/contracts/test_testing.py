@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gaussian, Kernel, Radial
+from rkhs.kernels import Gaussian, Kernel, Radial, Spectrum
 from rkhs.losses import Huber, Loss
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import (
@@ -220,3 +220,15 @@ def test_what_cannot_be_checked_is_said() -> None:
         check_kernel(Gaussian(), [[0.0]])
     with pytest.raises(InputError, match="numbers for its parameters"):
         check_loss(Huber("auto"))
+    for kernel, items in ((Gaussian(-1.0), np.eye(6)), (Spectrum(2), list(range(6)))):  # no promise is broken
+        with pytest.raises(InputError, match="This may be right"):
+            check_kernel(kernel, items)
+
+
+def test_a_loss_without_its_formulas_is_named_at_once() -> None:
+    class Half(Loss):
+        def value(self, R: Tensor) -> Tensor:
+            return 0.5 * (R * R).sum(-1)
+
+    with pytest.raises(TypeError, match=r"Half.*conjugate, gradient, prox_conjugate"):
+        Half()  # type: ignore[abstract]

@@ -11,6 +11,7 @@ import torch
 from sklearn.base import BaseEstimator, clone
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, tensor_like, to_tensor
+from rkhs._core.errors import InputError
 from rkhs.kernels import Gaussian, Kernel, Laplacian, Linear, ScaledInputs
 from rkhs.losses import MaximumMargin
 from tests.contracts.estimator_examples import CHOSEN, QUICK, for_estimator, plain
@@ -140,5 +141,8 @@ def test_series_are_read_by_position() -> None:
     series = pandas.Series([1.0, 2.0, 3.0], index=[2, 0, 1])
     np.testing.assert_array_equal(as_numpy(series), [1.0, 2.0, 3.0])
     assert check_items(pandas.Series(["a", "b"], index=[1, 0])) == ["a", "b"]
+    for unordered in ({"a", "b"}, frozenset("ab"), {"a": 1}):
+        with pytest.raises(InputError, match="Wrap one object in a list"):
+            check_items(unordered)
     frame = pandas.DataFrame({"a": [1.0, 2.0]}, index=[1, 0])
     assert as_numpy(frame) is frame

@@ -10,9 +10,9 @@ import pytest
 from sklearn.model_selection import KFold
 
 from rkhs import KernelAutoencoder, KernelAutoencoderCV, diagnose, load, save
-from rkhs._core.errors import EdgeWarning, InputError
+from rkhs._core.errors import ComparisonWarning, EdgeWarning, InputError
 from rkhs.cli.main import main
-from rkhs.kernels import FromFunction, Gaussian
+from rkhs.kernels import FromFunction, Gaussian, Spectrum
 
 REGS = [1e-1, 1e-2, 1e-3, 1e-4]
 
@@ -56,6 +56,17 @@ def test_kernels_are_compared_too() -> None:
     assert model.decoder_kernels_ == (chosen["decoder_kernel"],)
     assert isinstance(model.kernel_, Gaussian)
     assert model.kernel_.gamma < 10.0
+
+
+def test_features_of_several_kernels_are_not_compared_in_silence() -> None:
+    words = ["anna", "bella", "carla", "dora", "emma", "flora", "gerda", "hanna"]
+    kernels = [Spectrum(1), Spectrum(2)]
+    options = {"regs": [1e-2], "cv": 2, "refine": False}
+    for rebuilt in (None, "same"):
+        with pytest.warns(ComparisonWarning, match="fix output_kernel"):
+            KernelAutoencoderCV(1, kernels=kernels, output_kernel=rebuilt, **options).fit(words)
+    KernelAutoencoderCV(1, kernels=kernels, output_kernel=kernels[0], **options).fit(words)  # warnings are errors
+    KernelAutoencoderCV(1, kernels=kernels[:1], **options).fit(words)
 
 
 def test_the_default_path_is_that_of_auto_and_open_ends_are_said() -> None:

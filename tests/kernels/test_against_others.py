@@ -189,6 +189,8 @@ def test_precomputed_works_at_new_points() -> None:
     A, B = rng.normal(size=(9, 3)), rng.normal(size=(9, 3))  # as many new items as training items
     K, rows = torch.from_numpy(A @ A.T), torch.from_numpy(B @ A.T)
     kernel = Precomputed().resolve(K)
+    assert repr(kernel) == f"Precomputed(train_diag=<{len(K)} numbers>)"
+    assert repr(Precomputed(1.0, np.ones(3))) == "Precomputed(new_diag=1.0, train_diag=<3 numbers>)"
     np.testing.assert_array_equal(kernel._gram(K), K)
     np.testing.assert_array_equal(kernel._gram(rows, K), rows)
     np.testing.assert_array_equal(kernel._diag(K), K.diagonal())

@@ -288,9 +288,9 @@ def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
     Raises
     ------
     InputError
-        If ``X`` is a single string, is not a sequence, or has fewer than ``at_least`` items.
+        If ``X`` is a single string or a set, is not a sequence, or has fewer than ``at_least`` items.
     """
-    single = isinstance(X, (str, bytes, dict, type)) or getattr(X, "ndim", 1) == 0
+    single = isinstance(X, (str, bytes, dict, set, frozenset, type)) or getattr(X, "ndim", 1) == 0
     if single or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise InputError(
             f"{name} must be a list of objects, one an item; got a {type(X).__name__}. Wrap one object in a list"

@@ -5,6 +5,7 @@ __all__ = [
     "ClusterError",
     "CollapseWarning",
     "ColumnWarning",
+    "ComparisonWarning",
     "EdgeWarning",
     "GapWarning",
     "InputError",
@@ -56,6 +57,10 @@ class CollapseWarning(UserWarning):
 
 class ColumnWarning(UserWarning):
     """One column of a table holds nearly all the variance, so the others hardly count."""
+
+
+class ComparisonWarning(UserWarning):
+    """Errors were compared that are measured in different spaces, so that the least one says little."""
 
 
 class EdgeWarning(UserWarning):

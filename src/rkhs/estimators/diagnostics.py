@@ -39,7 +39,7 @@ class Diagnostics:
         unchanged. It estimates the held-out error, with refined codes if the model refines.
     held_out_error, plain_error : float or None
         Errors of the items ``X``: with refined codes if the model refines, and without. Without ``X``,
-        ``held_out_error`` is what ``reg="auto"`` measured.
+        ``held_out_error`` is what ``reg="auto"`` measured, and None for a model that chose nothing.
     effective_rank : float
         ``(sum_j v_j)^2 / sum_j v_j^2`` for the variances ``v`` of the principal axes of the codes: how many components
         count.

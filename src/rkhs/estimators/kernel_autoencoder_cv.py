@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list, naming
-from rkhs._core.errors import ColumnWarning, InputError
+from rkhs._core.errors import ColumnWarning, ComparisonWarning, InputError
 from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
 from rkhs.estimators.autoencoder_fit import fit_dense
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
     from rkhs.estimators.arguments import Columns, Device, Dtype, Items, KernelLike, LossLike, Psd, Seed
+    from rkhs.kernels import Kernel
 
 __all__ = ["KernelAutoencoderCV"]
 
@@ -47,7 +48,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         As in :class:`KernelAutoencoder`: kernels that are given make ``"auto"`` ``"kernel"``.
     kernels, decoder_kernels : sequence, default=None
         Kernels that are compared in place of ``kernel`` and ``decoder_kernel``, such as ``[Gaussian("2*median"),
-        Gaussian("8*median")]``. Every pair is compared with every regulariser.
+        Gaussian("8*median")]``. Every pair is compared with every regulariser. Where features are rebuilt, give
+        ``output_kernel`` too: errors in the features of different kernels cannot be compared (``ComparisonWarning``).
     regs : sequence of float or of tuple of float, default=None
         Regularisers, the strongest first: numbers, or tuples with one number for each layer, encoder first. None: those
         of ``reg="auto"``.
@@ -170,14 +172,22 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         """
         self._check_parameters()
         pairs = list(product(_given(self, "kernel"), _given(self, "decoder_kernel")))
-        self.settings_, errors = [], []
+        self.settings_, errors, rebuilt = [], [], []
         for kernel, decoder in pairs:
             model = self._model(kernel=kernel, decoder_kernel=decoder)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ColumnWarning)  # said by the fit on all rows
-                n, path, found = self._errors(model, X, targets, sample_weight)
+                n, path, found, outputs = self._errors(model, X, targets, sample_weight)
+            rebuilt += [outputs] if outputs not in rebuilt else []
             self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
             errors.append(found)
+        if len(rebuilt) > 1:
+            warnings.warn(
+                "the features of different kernels are different spaces, so that their errors cannot be compared; fix "
+                "output_kernel, or choose the kernel by a task, such as the labels or the nearest items",
+                ComparisonWarning,
+                stacklevel=2,
+            )
         self.errors_ = np.concatenate(errors)
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
         mean = self.errors_.mean(1)
@@ -222,8 +232,8 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
 
     def _errors(
         self, model: KernelAutoencoder, X: Any, targets: Items | None, sample_weight: ArrayLike | None
-    ) -> tuple[int, list[tuple[float, ...]], np.ndarray]:
-        """Number of rows, the path of regularisers, and held-out errors of shape (regs, folds)."""
+    ) -> tuple[int, list[tuple[float, ...]], np.ndarray, Kernel | None]:
+        """Number of rows, the path of regularisers, held-out errors (regs, folds), and whose features are rebuilt."""
         settings = model._read_settings(X, targets)
         path = list(settings.candidates)
         if self.regs is not None:
@@ -238,7 +248,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
             found = [path_errors(fit_dense, settings, path, training, run, *fold) for fold in folds]
         means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]
         errors = np.stack(means, 1)
-        return len(training), path, np.where(np.isnan(errors), np.inf, errors)
+        return len(training), path, np.where(np.isnan(errors), np.inf, errors), settings.output_kernel
 
 
 _CHOICE = ("settings_", "regs_", "errors_", "best_index_")

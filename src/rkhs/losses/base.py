@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 from torch import Tensor
 
@@ -11,7 +11,7 @@ from rkhs._core.config import Configurable
 __all__ = ["Loss"]
 
 
-class Loss(Configurable):
+class Loss(Configurable, ABC):
     """A convex loss ``f`` of the residual ``r = h(x) - y``, applied to the rows of a matrix.
 
     A subclass gives four closed forms; contract tests check each by its definition.

@@ -42,7 +42,7 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
     BrokenPromise
         Naming the first promise that is broken, and by how much.
     InputError
-        For fewer than six items.
+        For fewer than six items, and for parameters or items that the kernel itself refuses.
 
     Notes
     -----
@@ -64,8 +64,9 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
         raise InputError(f"kernel must be an instance of rkhs.kernels.Kernel; got a {type(kernel).__name__}")
     if len(items) < _FEWEST:
         raise InputError(f"items must hold at least {_FEWEST} items; got {len(items)}")
-    X = kernel.read(items)
+    X = _accepted(kernel.read, items)
     X = X.to(torch.float64) if isinstance(X, Tensor) else X
+    _accepted(kernel.resolve, X)
     checks: dict[Callable[..., None], tuple[Any, ...]] = {
         _parameters_are_the_object: (kernel,),
         _resolving_gives_numbers_once: (kernel, X),
@@ -80,6 +81,17 @@ def check_kernel(kernel: Kernel, items: Any) -> tuple[str, ...]:
         _its_parameters_rebuild_it: (kernel, X),
     }
     return keep(kernel, checks)
+
+
+def _accepted(method: Callable[[Any], Any], items: Any) -> Any:
+    """What a kernel makes of items, whose refusal is no broken promise."""
+    try:
+        return method(items)
+    except RkhsError as error:
+        raise InputError(
+            f"the kernel refuses its parameters or these items: {error}. This may be right; check_kernel needs both "
+            "such as the kernel accepts"
+        ) from error
 
 
 def _parameters_are_the_object(kernel: Kernel) -> None:

@@ -63,6 +63,13 @@ class Precomputed(Kernel):
         self.views = views
         self.train_diag = train_diag
 
+    def __repr__(self) -> str:
+        if self.train_diag is None:
+            return super().__repr__()
+        short = repr(Precomputed(self.new_diag, None, self.views))  # the diagonal has a number for each training item
+        diagonal = f"train_diag=<{np.size(self.train_diag)} numbers>"
+        return f"{short[:-1]}{'' if short.endswith('()') else ', '}{diagonal})"
+
     @property
     def known_psd(self) -> bool:
         """False: a matrix is what its maker made it."""
