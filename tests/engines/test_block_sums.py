@@ -77,7 +77,7 @@ def test_randomness_belongs_to_the_block() -> None:
     assert block_generator(1, row_blocks(20, 2)[9], 1).random() == draws[1, 9, 1]
 
 
-@pytest.mark.parametrize("group", [1, 4, 32])
+@pytest.mark.parametrize("group", [1, 4, pytest.param(32, marks=pytest.mark.slow)])
 def test_threads_give_the_bits_of_the_serial_engine(group: int, rng: np.random.Generator) -> None:
     X, A = rng.normal(size=(1501, 5)), rng.normal(size=(5, 5))
     blocks, rows = row_blocks(1501, 1501 // (8 * group) + 1), as_rows(X)

@@ -169,6 +169,7 @@ def test_the_linear_part_is_free_where_nothing_speaks_against_it(params: dict[st
     assert (model.model_.last.linear is not None) == free
 
 
+@pytest.mark.slow
 def test_every_kind_of_input_can_choose() -> None:
     X = table()[::3]
     K = Gaussian(0.05)(X)

@@ -24,7 +24,7 @@ def small() -> np.ndarray:
     return np.random.default_rng(5).standard_normal((30, 4))
 
 
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("center", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_gram_matrix_and_vectors_agree(small: np.ndarray, center: bool) -> None:
     kernel = Gaussian(0.2)
     X, new = small[:22], small[22:]
@@ -47,6 +47,7 @@ def test_gram_matrix_and_vectors_agree(small: np.ndarray, center: bool) -> None:
         np.testing.assert_allclose(first.distances, second.distances, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_weights_on_the_features_give_the_distances(small: np.ndarray) -> None:
     kernel = Gaussian(0.2)
     X, new = small[:22], small[22:]

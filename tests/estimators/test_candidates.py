@@ -47,6 +47,7 @@ def test_codes_rank_by_the_distance_between_codes(model: Any, train: Any, new: A
     np.testing.assert_array_equal(trained.indices, np.argsort(D, 1, kind="stable")[:, :3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [KernelAutoencoder, KernelPCA])
 def test_gram_matrices_are_encoded_too(cls: type) -> None:
     kernel = Gaussian(0.3)

@@ -32,7 +32,12 @@ def new_of(name: str) -> np.ndarray:
     return Gaussian(0.3)(NEW, X) if name == "gram" else NEW
 
 
-@pytest.mark.parametrize("name", FORMS)
+LONG = ("features", "landmarks", "float32")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FORMS]
+)
 def test_the_metric_changes_codes_by_an_invertible_map_and_nothing_else(name: str, tmp_path: Path) -> None:
     options, data = FORMS[name]
     new = new_of(name)

@@ -91,7 +91,7 @@ def test_zero_noise_is_the_plain_model_and_copies_of_zero_noise_too() -> None:
     assert twice.layer_codes_[0].shape == (120, 2)
 
 
-@pytest.mark.parametrize("constraint", ["none", "sphere"])
+@pytest.mark.parametrize("constraint", [pytest.param("none", marks=pytest.mark.slow), "sphere"])
 def test_denoising_is_seeded_and_helps(constraint: str) -> None:
     rng = np.random.default_rng(0)
     noisy = X + rng.normal(0, 0.5, X.shape)

@@ -29,7 +29,11 @@ def fit(storage: Any, n_components: Any = (3, 2), **options: Any) -> DeepRKM:
         return DeepRKM(n_components, kernel=Gaussian(0.3), storage=storage, **options).fit(X)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_components": 3}, {"center": False}, {"ridge": 1e-3}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"n_components": 3}, {"center": False}, pytest.param({"ridge": 1e-3}, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_all_landmarks_give_the_dense_machine(options: dict[str, Any]) -> None:
     dense, near = fit("dense", tol=1e-8, **options), fit(Nystroem(50), tol=1e-8, **options)
     assert near.objective_ == pytest.approx(dense.objective_, rel=1e-8)

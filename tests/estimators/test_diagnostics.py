@@ -183,6 +183,7 @@ def test_the_held_out_error_of_the_choice_is_a_share_of_the_variance() -> None:
     assert model.at_edge_ == {}
 
 
+@pytest.mark.slow
 def test_gram_and_objects_have_what_can_be_known() -> None:
     X, new = rows(), rows(10, 1)
     K = Gaussian(0.5)

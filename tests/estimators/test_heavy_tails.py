@@ -53,7 +53,7 @@ def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypa
     assert model.kernel_choice_ is None
 
 
-@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
+@pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(60), marks=pytest.mark.slow)])
 def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: Any) -> None:
     assert heavy_tailed(torch.as_tensor(HEAVY[:300]))
     model = KernelAutoencoder(3, storage=storage).fit(HEAVY[:300])
@@ -74,7 +74,7 @@ def test_the_held_out_error_is_that_of_the_kernels_that_were_taken() -> None:
     assert 0.2 < new / model.held_out_error_ < 5.0
 
 
-@pytest.mark.parametrize("storage", ["dense", Nystroem(60)])
+@pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(60), marks=pytest.mark.slow)])
 def test_radial_kernels_stay_where_growing_ones_are_not_better(storage: Any) -> None:
     assert heavy_tailed(torch.as_tensor(MIXED[:300]))
     model = KernelAutoencoder(2, storage=storage).fit(MIXED[:300])

@@ -98,7 +98,7 @@ class Fragile(Serial):
         return super().sum(*args, **options)
 
 
-@pytest.mark.parametrize("sums", [1, pytest.param(9, marks=pytest.mark.slow), 26])
+@pytest.mark.parametrize("sums", [1, *(pytest.param(sums, marks=pytest.mark.slow) for sums in (9, 26))])
 def test_an_autoencoder_goes_on_from_its_checkpoint(sums: int, tmp_path: Path) -> None:
     def model(**options: Any) -> KernelAutoencoder:
         return KernelAutoencoder(

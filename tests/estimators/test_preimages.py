@@ -65,6 +65,7 @@ def test_a_linear_kernel_gives_the_mean_put_into_the_box() -> None:
     np.testing.assert_allclose(model.preimages(codes, bounds=(-1.0, upper)), X[:5].clip(-1.0, upper), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_autoencoders_of_features_and_of_vectors() -> None:
     X, new = counts(60)[:40], counts(60)[40:]
     features = KernelAutoencoder(4, kernel=Gaussian(0.02), output_kernel="same").fit(X)

@@ -84,6 +84,7 @@ def test_nothing_of_an_earlier_fit_is_used() -> None:
     np.testing.assert_array_equal(again.transform(new), fresh.transform(new))
 
 
+@pytest.mark.slow
 def test_gram_input_gives_the_codes_of_its_kernel() -> None:
     X, new, kernel = table(0), table(1), Gaussian(0.3)
     explicit = KernelAutoencoder(2, kernel=kernel, output_kernel="same").fit(X)

@@ -160,6 +160,7 @@ def test_gram_matrices_and_objects() -> None:
     np.testing.assert_allclose(objects.outlier_score, gram.outlier_score, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_an_indefinite_matrix_is_clipped_as_in_fit() -> None:
     X, bad = spoiled("noise")
     K = np.asarray(Gaussian(0.3)(X))

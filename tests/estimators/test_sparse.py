@@ -225,6 +225,17 @@ def test_one_column_that_holds_the_variance_is_named() -> None:
         KernelPCA(2).fit(wide.tocsr())
 
 
+@pytest.mark.parametrize("model", [KernelAutoencoder(2), KernelAutoencoder(2, storage=Nystroem(30)), KernelPCA(2)])
+def test_the_tag_says_whether_sparse_rows_are_read(model: Any) -> None:
+    reads = model.__sklearn_tags__().input_tags.sparse
+    assert reads == ("Nystroem" not in repr(model))
+    if reads:
+        model.fit(X)
+    else:
+        with pytest.raises(InputError, match="rebuilt with storage='dense'"):
+            model.fit(X)
+
+
 def test_landmarks_keep_no_more_than_their_rows(tmp_path: Path) -> None:
     few = KernelPCA(2, kernel=Tanimoto(), storage=Nystroem(10)).fit(X)
     assert len(few.map_.landmarks) == 10

@@ -35,6 +35,7 @@ def test_features_of_the_linear_kernel_are_vectors(rng: np.random.Generator) -> 
     assert pca.share == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_gram_matrices_agree_with_their_kernel(rng: np.random.Generator) -> None:
     X, Y, k = rng.normal(size=(20, 3)), rng.normal(size=(7, 3)), Gaussian(0.3)
     for cls, options in ((rkhs.KernelAutoencoder, {"output_kernel": "same"}), (rkhs.KernelPCA, {})):

@@ -79,6 +79,7 @@ def test_frozen_model_has_the_gradient(inner, center):
         assert torch.allclose(U.mT @ f(V, P.fixed(V)), (V.mT @ f(U, P.fixed(U))).mT, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_kernels_without_frozen_form_say_so():
     P = machine((Laplacian("l1", 0.5),), (3, 2))
     H = start(P)

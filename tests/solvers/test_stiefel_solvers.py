@@ -119,7 +119,8 @@ def test_end_to_end_is_at_least_as_good_as_layer_wise():
         assert Subspace().solve(P, layer_wise).value < P.value_and_grad(layer_wise)[0]
 
 
-@pytest.mark.parametrize("n", [40, pytest.param(80, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [40, 80])
 def test_taylor_route_ends_exact(n):
     P = problem((3, 2), n=n, inner=Gaussian(0.01), center=False, code_scale="unit")
     done = Subspace(tol=1e-7).solve(P, P.random_start(torch.Generator().manual_seed(0)))
