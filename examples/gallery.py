@@ -19,19 +19,19 @@ CIRCLE_RADII = (1.0, 2.0, 3.0)
 
 
 def save(figure: Any, name: str) -> None:
-    """Write a figure to the folder ``RKHS_OUTPUT`` (default ``examples/output``) and print where.
+    """Write a figure to the folder ``RKHS_OUTPUT`` (default ``output`` where you are) and print where.
 
     With an empty ``RKHS_OUTPUT`` the figure stays open: the site collects it.
     """
     output = os.environ.get("RKHS_OUTPUT")
     if output == "":
         return
-    folder = Path(output or Path(__file__).parent / "output")
+    folder = Path(output or "output")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=110, bbox_inches="tight")
     plt.close(figure)
-    print(f"figure: {path}")
+    print(f"figure: {path.resolve()}")
 
 
 def circles(n: int, seed: int, noise: float = 0.08) -> tuple[np.ndarray, np.ndarray]:

@@ -13,12 +13,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, diagnose, load, save
+from rkhs import DeepRKM, KernelAutoencoder, KernelAutoencoderCV, KernelContrastive, KernelPCA, diagnose, load, save
 from rkhs._core.errors import InputError, OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators import autoencoder_settings
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
+from rkhs.models import other_starts
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.semiparametric import semiparametric_decoder
@@ -212,3 +213,54 @@ def test_one_row_and_words_in_single_precision_are_diagnosed() -> None:
     assert np.isfinite(diagnose(words).effective_rank)
     landmark = KernelPCA(1, storage=Nystroem(1)).fit(np.random.default_rng(0).normal(size=(8, 2)))
     assert diagnose(landmark).typical_similarity is None
+
+
+PAPER: dict[str, Any] = {"center": False, "scale": False, "linear_part": "kernel", "refine": False, "code_metric": 0.0}
+
+
+def spiral(n: int = 60) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0.0, 3.0 * np.pi, n))
+    return np.c_[t * np.cos(t), t * np.sin(t), 0.5 * t] / 4.0 + 0.05 * rng.normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("model", ["paper", "free", "gram", "weighted"])
+def test_a_lower_start_is_one_that_a_fit_reaches(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = spiral()
+    options: dict[str, Any] = {"kernel": Gaussian(0.5), "decoder_kernel": Gaussian(1.0), "reg": (1e-3, 1e-3), **PAPER}
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(X)) if model == "weighted" else None
+    if model == "free":
+        options = {"reg": (1e-2, 1e-4)}
+    elif model == "gram":
+        X = np.asarray(Gaussian(0.5)(X))
+        options |= {"kernel": "precomputed", "refine": True}  # without it a Gram matrix is not kept
+    fits = [
+        KernelAutoencoder(1, init="random", random_state=seed, **options).fit(X, sample_weight=weights)
+        for seed in (1, 2, 3, 4, other_starts._SEED)
+    ]
+    values = [fit.objective_ for fit in fits]
+    poor = fits[int(np.argmax(values))]
+    assert min(values) < 0.9 * max(values), "this set says nothing"
+    found = diagnose(poor)
+    assert found.lower_start > 0.05
+    assert any("lower in the objective: fit with n_init=20" in line for line in found.warnings)
+    monkeypatch.setattr(other_starts, "_LOWER", -np.inf)  # what the first start gives, whatever it is
+    first = diagnose(poor, starts=1).lower_start
+    if model != "free":  # its starts are those of another factor
+        assert first == pytest.approx(1.0 - values[-1] / max(values), abs=2e-3)
+    assert first < 1.0
+
+
+def test_other_starts_are_tried_only_where_they_can_be() -> None:
+    X = rows()
+    assert diagnose(KernelAutoencoder(1).fit(X)).lower_start is None
+    assert diagnose(KernelAutoencoder(2, reg=1e-3).fit(X)).lower_start is None
+    assert diagnose(KernelAutoencoder(2, reg=1e-3).fit(X), starts=1).lower_start is not None
+    refused: dict[str, Any]
+    for refused in ({"loss": "huber"}, {"n_components": (2, 1)}, {"constraint": "sphere", "n_components": 2}):
+        model = KernelAutoencoder(**{"n_components": 1, "reg": 1e-3, **refused}).fit(X)
+        assert diagnose(model, starts=2).lower_start is None
+    assert diagnose(KernelAutoencoderCV(1, regs=[1e-3, 1e-2]).fit(X), starts=1).lower_start is not None
+    assert diagnose(KernelPCA(2).fit(X), starts=2).lower_start is None
+    with pytest.raises(InputError, match="starts"):
+        diagnose(KernelAutoencoder(1).fit(X), starts=0)

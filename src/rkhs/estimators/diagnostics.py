@@ -14,6 +14,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.linalg import divisor
 from rkhs.estimators.autoencoder_base import BaseAutoencoder
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
+from rkhs.models import lower_start
 from rkhs.outputs import Euclidean
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ __all__ = ["Diagnostics", "diagnose"]
 # Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
 _NOTHING, _DEAD, _TWINS, _SATURATED, _DEFECT, _INTERPOLATES = 0.9, 1e-8, 0.1, 0.5, 0.1, 0.99
 _FLAT = 0.999
+# Where other starts end lower (studies/bench/starts.py): one component, a regulariser that was given.
+_STARTS, _MOST = 5, 500
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class Diagnostics:
         Share of the training items with a twin among the others.
     typical_similarity : float or None
         Median of ``k(x, x') / sqrt(k(x, x) k(x', x'))`` over pairs: near one or zero the bandwidth is off.
+    lower_start : float or None
+        By which share of the objective another start ends lower; zero if none of those that were tried does by more
+        than 5 %. None: none was tried.
     converged : bool or None
     warnings : tuple of str
         Sentences that name a problem of the model. Usually empty.
@@ -78,11 +84,14 @@ class Diagnostics:
     saturated: float | None
     near_duplicates: float | None
     typical_similarity: float | None
+    lower_start: float | None
     converged: bool | None
     warnings: tuple[str, ...]
 
 
-def diagnose(model: KernelEstimator, X: Any = None, *, at_most: int | None = None) -> Diagnostics:
+def diagnose(
+    model: KernelEstimator, X: Any = None, *, at_most: int | None = None, starts: int | None = None
+) -> Diagnostics:
     """Ask a fitted model how far it can be trusted.
 
     Errors are shares of the variance: ``sum_i ||x_i - f(g(x_i))||^2 / sum_i ||x_i - m||^2`` for the encoder ``g``, the
@@ -96,6 +105,10 @@ def diagnose(model: KernelEstimator, X: Any = None, *, at_most: int | None = Non
         Items that were not trained on, as for ``transform``, to measure errors on.
     at_most : int, optional
         Training items that are left out for the leave-one-out error, evenly spaced; None: all, one after the other.
+    starts : int, optional
+        Random starts to try, each a fit, until one ends lower than the model. None: five for an autoencoder with one
+        component, a given ``reg``, ``n_init=1`` and at most 500 dense training items; none elsewhere. They need one
+        hidden layer, the squared loss, and neither constraint, operators nor noise.
 
     Returns
     -------
@@ -106,12 +119,12 @@ def diagnose(model: KernelEstimator, X: Any = None, *, at_most: int | None = Non
     NotFittedError
         Before fit.
     InputError
-        If ``at_most`` is no positive whole number.
+        If ``at_most`` or ``starts`` is no positive whole number.
 
     Notes
     -----
     Two inverses of n x n matrices, ``2 n^3``: about six evaluations of the objective; fifteen with refined codes, less
-    with ``at_most``.
+    with ``at_most``. Each start costs as much as a fit.
 
     References
     ----------
@@ -128,6 +141,7 @@ def diagnose(model: KernelEstimator, X: Any = None, *, at_most: int | None = Non
     """
     check_is_fitted(model)
     at_most = None if at_most is None else check_count(at_most, "at_most")
+    starts = None if starts is None else check_count(starts, "starts")
     facts: dict[str, Any] = dict.fromkeys(Diagnostics.__dataclass_fields__)
     Z = np.asarray(model.codes_, dtype=np.float64)
     spread = np.atleast_2d(np.cov(Z.T)) if len(Z) > 1 else np.zeros((Z.shape[1],) * 2)
@@ -141,6 +155,7 @@ def diagnose(model: KernelEstimator, X: Any = None, *, at_most: int | None = Non
         facts["near_duplicates"], facts["typical_similarity"] = _similarities(K)
     if isinstance(model, BaseAutoencoder):
         facts |= model._left_out(at_most=at_most)[0] | {"held_out_error": model.held_out_error_}
+        facts["lower_start"] = _lower_start(model, starts)
         if X is not None:
             facts |= _held_out(model, X)
     elif getattr(model, "in_sample_defect_", None) is not None:
@@ -170,6 +185,18 @@ def _training_gram(model: KernelEstimator) -> Tensor | None:
     return model.kernel_._gram(model._support()).to(**model._options)
 
 
+def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
+    """What other starts say, where they are known to matter or are asked for."""
+    given: Any = getattr(model, "estimator_", model)  # the fit to all rows of a KernelAutoencoderCV
+    if starts is None:
+        one = model.codes_.shape[1] == 1 and given.n_init == 1 and given.candidates_ is None
+        starts = _STARTS if one and len(model.codes_) <= _MOST else 0
+    other = given.constraint != "none" or given.operators is not None or given.noise is not None
+    if not starts or other or len(model.model_.layers) > 1:
+        return None
+    return lower_start(model.model_, model._options, float(model.objective_), starts)
+
+
 def _held_out(model: BaseAutoencoder, X: Any) -> dict[str, Any]:
     spread = float(model._target_spread(X).mean()) if model.model_.rebuilt.own else 0.0
     if spread <= 0.0:
@@ -184,6 +211,11 @@ def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndar
     said = []
     if facts["converged"] is False:
         said.append(f"the solver did not converge: {getattr(model, 'reason_', 'no reason given')}")
+    if facts["lower_start"]:
+        said.append(
+            f"another start ends {facts['lower_start']:.0%} lower in the objective: fit with n_init=20, or with more "
+            "components"
+        )
     said += edge_sentences(model)
     expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
     overfit = overfit_sentence(

@@ -9,6 +9,7 @@ from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
 from rkhs.models.left_out import left_out_facts
 from rkhs.models.machine import Certificates, MachineModel, path_values
+from rkhs.models.other_starts import lower_start
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import FINE, ROUGH, Pricing
 
@@ -36,6 +37,7 @@ __all__ = [
     "RobustFacts",
     "code_map",
     "left_out_facts",
+    "lower_start",
     "path_values",
     "rebuilds_rows",
     "resting_axes",

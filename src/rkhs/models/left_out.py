@@ -24,7 +24,7 @@ from rkhs.problems.semiparametric import slope_penalty
 from rkhs.solvers.row_newton import RowNewton
 from rkhs.spaces.source import Options
 
-__all__ = ["left_out_facts"]
+__all__ = ["coordinates", "decoded", "left_out_facts"]
 
 
 def left_out_facts(
@@ -69,8 +69,7 @@ def left_out_facts(
     if K is not None:
         said = K @ a
         if model.linear is not None:
-            rows = model.rows(model.map.support(K), K) if model.map.kept is not None else K
-            Q = model.linear.coordinates(rows)
+            Q = coordinates(model, K)
             K1, said = K + Q @ Q.mT, said + Q @ tensor_like(model.linear.coefficients, Z)
         miss = torch.linalg.vector_norm(said - Z)
         facts["in_sample_defect"] = float(miss / divisor(torch.linalg.vector_norm(Z)))
@@ -86,6 +85,26 @@ def left_out_facts(
     return facts | more, errors
 
 
+def coordinates(model: AutoencoderModel, K: Tensor) -> Tensor:
+    """What the free linear part of the encoder reads of the training items."""
+    assert model.linear is not None
+    rows = model.rows(model.map.support(K), K) if model.map.kept is not None else K
+    return model.linear.coordinates(rows)
+
+
+def decoded(model: AutoencoderModel, Z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
+    """Gram matrix of the codes, ``reg / w``, answers of the last layer, its targets, its linear coefficients."""
+    layer, n = model.last, len(Z)
+    Phi = tensor_like(layer.coefficients, Z)
+    w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
+    K, ridge, b = layer.kernel._gram(Z), model.reg[-1] / w, None
+    fitted = K @ Phi
+    if layer.linear is not None:
+        b = tensor_like(layer.linear, Z)
+        fitted = fitted + torch.cat([Z, Z.new_ones(n, 1)], 1) @ b
+    return K, ridge, fitted, fitted + ridge[:, None] * Phi, b
+
+
 def _decoder_facts(
     model: AutoencoderModel,
     Z: Tensor,
@@ -98,18 +117,11 @@ def _decoder_facts(
     layer, reg, n = model.last, model.reg[-1], len(Z)
     Phi = tensor_like(layer.coefficients, Z)
     w = Z.new_full((n,), 1.0 / n) if model.row_weights is None else tensor_like(model.row_weights, Z)
-    ridge = reg / w
-    W = layer.kernel._gram(Z)
-    K2 = W.clone()
+    W, ridge, fitted, T, b = decoded(model, Z)
     W.diagonal().add_(ridge)
-    P = _inverse(W, 0.0)
-    fitted, moved, b = K2 @ Phi, None, None
-    if layer.linear is not None:
-        b = tensor_like(layer.linear, Z)
-        B = torch.cat([Z, Z.new_ones(n, 1)], 1)
-        fitted = fitted + B @ b
-    T = fitted + ridge[:, None] * Phi
+    P, moved = _inverse(W, 0.0), None
     if b is not None:
+        B = torch.cat([Z, Z.new_ones(n, 1)], 1)
         PB = P @ B
         S = B.mT @ PB
         S.diagonal()[:-1].add_(slope_penalty(T, w) / reg)

@@ -1,0 +1,66 @@
+"""Whether other starts of an autoencoder end lower than a fitted model did."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from rkhs._core.arrays import tensor_like, to_tensor
+from rkhs._core.linalg import factorize
+from rkhs.losses import Squared
+from rkhs.models.autoencoder import AutoencoderModel
+from rkhs.models.left_out import coordinates, decoded
+from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.decoder import optimal_decoder
+from rkhs.problems.initial_codes import layered_start
+from rkhs.problems.semiparametric import semiparametric_decoder
+from rkhs.protocols import Monitor
+from rkhs.solvers.lbfgs import LBFGS
+from rkhs.spaces.source import Options
+
+__all__ = ["lower_start"]
+
+_LOWER = 0.05  # of the objective: what counts as another minimum
+_SEED = 987654  # few fits have started with it
+
+
+def lower_start(model: AutoencoderModel, options: Options, value: float, starts: int) -> float | None:
+    """By which share of the objective another start ends lower; zero if none does by more than a twentieth.
+
+    The targets follow from the decoder, so that no data are needed.
+
+    Parameters
+    ----------
+    model : AutoencoderModel
+        With one hidden layer, without constraint or operators.
+    options : dict
+        ``dtype`` and ``device`` to compute with.
+    value : float
+        Its objective.
+    starts : int
+        Random codes to start from; the first that ends lower is the last that is tried.
+
+    Returns
+    -------
+    float or None
+        None: the training items are not known any more, or it is not the squared loss.
+    """
+    Z = to_tensor(model.layers[0].anchors, **options)
+    K = model.training_gram(Z)
+    if K is None or not model.map.whole or not (model.loss is None or isinstance(model.loss, Squared)):
+        return None
+    if model.linear is not None:
+        Q = coordinates(model, K)
+        K = K + Q @ Q.mT  # the free linear part of the encoder costs what this kernel costs
+    _, _, _, T, _ = decoded(model, Z)
+    last = optimal_decoder if model.last.linear is None else semiparametric_decoder
+    weights = None if model.row_weights is None else tensor_like(model.row_weights, Z)
+    problem = Autoencoder(factorize(K), T, (model.last.kernel,), (Z.shape[1],), model.reg, (), weights, last)
+    rng = np.random.RandomState(_SEED)
+    for _ in range(starts):
+        noise = torch.as_tensor(rng.standard_normal((problem.factor.dim, Z.shape[1])))
+        start = layered_start(problem, problem.factor.codes(noise.to(Z)))[0]
+        share = 1.0 - LBFGS(200, 1e-4).solve(problem, start, Monitor()).value / value
+        if share > _LOWER:
+            return float(share)
+    return 0.0
