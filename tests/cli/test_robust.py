@@ -103,12 +103,81 @@ def test_rows_that_stand_apart_are_all_named_on_both_sides(folder: Path, capsys:
     assert line.startswith(f"robust: {len(above) + len(below)} rows stand apart and are in the fit; look at them: ")
     assert f"{len(above)} above the others (score above {found.limits[1]:.2g}): " in line
     assert ", ".join(f"row {i + 1}" for i in above) in line
-    assert line.endswith(", ".join(f"row {i + 1}" for i in below) + " (rows count from 1)")
+    assert ", ".join(f"row {i + 1}" for i in below) + " (rows count from 1); the loss above counts them" in line
+
+
+def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 12)) + 0.2 * rng.normal(size=(150, 12))
+    rows[[20, 70], 3] += 2.5
+    np.save("rows.npy", rows)
+    plain = fit_robust(KernelAutoencoder(2), rows)
+    assert plain.inliers.all()
+    flags = ["--n-components", "2", "--robust", "--leave-out", "apart", "--codes", "z.npy", "-o", "m.rkhs"]
+    assert main(["fit", "rows.npy", *flags]) == 0
+    said = capsys.readouterr().out
+    found = fit_robust(KernelAutoencoder(2), rows, leave_out="apart")
+    np.testing.assert_array_equal(found.inliers, plain.stands_apart == 0)
+    assert not found.inliers[[20, 70]].any()
+    out = np.flatnonzero(~found.inliers)
+    rest = [i for i in out[np.argsort(-found.outlier_score[out])] if found.outlier_score[i] <= 1.0]
+    wrong = [i for i in np.argsort(-found.outlier_score) if found.outlier_score[i] > 1.0]
+    assert {20, 70} <= {*rest, *wrong}
+    for rows_named, words in ((rest, "stood apart and were left out: "), (wrong, "were left out of the fit: ")):
+        if rows_named:
+            assert words + ", ".join(f"row {i + 1}" for i in rows_named) + " (rows count from 1)" in said
+    twin = KernelAutoencoder(2).fit(rows[found.inliers])
+    np.testing.assert_allclose(np.load("z.npy"), twin.transform(rows), atol=1e-6)  # codes of all rows
+
+
+def test_rows_are_left_out_by_number_and_keep_the_numbers_of_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = [3, 10, 41, 50]
+    flags = ["--n-components", "2", "--leave-out", "4, 11,42,51", "--codes", "z.csv", "-o", "m.rkhs", "--quiet"]
+    assert main(["fit", "rows.npy", *flags]) == 0
+    twin = KernelAutoencoder(2).fit(np.delete(X, out, axis=0))
+    codes = read_table("z.csv", index_column="row_from_1")
+    np.testing.assert_allclose(codes.X, twin.codes_, rtol=1e-9)
+    assert codes.row_names == tuple(str(i + 1) for i in range(60) if i not in out)
+    # A robust fit of the rest names rows by their numbers in the whole file.
+    worse = X.copy()
+    worse[20] += np.array([8.0, -9.0, 10.0, -11.0])
+    np.save("rows.npy", worse)
+    assert (
+        main(["fit", "rows.npy", "--n-components", "2", "--robust", "--leave-out", "4,11,42,51", "-o", "m.rkhs"]) == 0
+    )
+    assert "look wrong and were left out of the fit: row 21" in capsys.readouterr().out
+
+
+def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"R{i:02d}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(X)]
+    Path("named.csv").write_text("\n".join(["recording,a,b,c,d", *lines]))
+    fewer = [line for i, line in enumerate(lines) if i not in (3, 50)]
+    Path("fewer.csv").write_text("\n".join(["recording,a,b,c,d", *fewer]))
+    errors = []
+    for flags in (["named.csv", "--leave-out", "R03,R50"], ["fewer.csv"]):
+        assert main(["fit", *flags, "--predict", "d", "-o", "m.rkhs", "--json"]) == 0
+        errors.append(json.loads(capsys.readouterr().out)["held-out error"])
+    assert errors[0] == errors[1]
+    assert main(["fit", "named.csv", "--leave-out", "R99", "-o", "m.rkhs"]) == 2
+    assert "--leave-out must be names of rows, with commas between them; got 'R99'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        (["--trim", "2"], "--trim goes with --robust; got it without"),
+        (["--robust", "--trim", "0.5"], "--trim must be"),
+        (["--set", "trim=2"], "it belongs to the robust fit: rkhs fit --robust --trim T"),
+        (["--leave-out", "apart"], "--leave-out apart needs --robust"),
+        (
+            ["--leave-out", "61"],
+            "--leave-out must be numbers of rows, from 1 to 60, with commas between them; got '61'",
+        ),
+        (["--leave-out", "0,3"], "from 1 to 60"),
+        (["--leave-out", ",".join(map(str, range(1, 60)))], "must leave two rows at least; got 59 of 60"),
+        (["--leave-out", "3", "--stream"], "--stream does not go with --leave-out"),
         (["--scores", "s.csv"], "--scores goes with --robust; got it without"),
         (["--robust", "--checkpoint", "c"], "--checkpoint does not go with --robust"),
         (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),

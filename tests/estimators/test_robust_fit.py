@@ -123,6 +123,20 @@ def test_rows_that_are_too_few_or_too_mild_to_look_wrong_stand_apart_on_both_sid
     )
 
 
+def test_rows_that_stand_apart_are_left_out_on_demand() -> None:
+    X, fault = faulty()
+    seen = fit_robust(KernelAutoencoder(3), X)
+    found = fit_robust(KernelAutoencoder(3), X, leave_out="apart")
+    np.testing.assert_array_equal(found.inliers, seen.stands_apart == 0)
+    assert not found.inliers[fault != 0].any()
+    twin = KernelAutoencoder(3).fit(X[found.inliers])
+    np.testing.assert_allclose(found.model.transform(X), twin.transform(X), rtol=1e-6, atol=1e-8)
+    # Scores are those of the model without these rows.
+    np.testing.assert_allclose(found.outlier_score[~found.inliers], found.score_items(X[~found.inliers]), rtol=1e-9)
+    with pytest.raises(InputError, match="leave_out must be one of 'wrong', 'apart'"):
+        fit_robust(KernelAutoencoder(3), X, leave_out="all")  # type: ignore[arg-type]
+
+
 def test_limits_are_robust_deviations_of_the_logarithms_of_each_side() -> None:
     rng = np.random.default_rng(0)
     steps = np.abs(rng.normal(size=2000))

@@ -146,7 +146,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
     names = ("loss", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name for name in names if getattr(args, name) is not None]
-    given += [name for name in ("stream", "robust", "scores") if getattr(args, name)]
+    given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
     if given:
         raise InputError(f"--{given[0]} does not go with --predict of a class; leave one out")
     if args.output is None:

@@ -6,6 +6,8 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.rows import LEFT_OUT
+
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
@@ -119,7 +121,8 @@ def _molecule_notes(data: Dataset) -> list[str]:
 
     assert data.smiles is not None
     twins = twin_remark(data.X)
-    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, data.skipped), *([twins] if twins else [])]]
+    unread = [bad for bad in data.skipped if bad.reason != LEFT_OUT]
+    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, unread), *([twins] if twins else [])]]
 
 
 def column_notes(data: Dataset) -> list[str]:

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
 from rkhs.cli.engines import add_engine_options, checkpoint_of, engine_settings, find_rows, open_stream
 from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_input, user_errors
-from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator
+from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
-from rkhs.cli.parser import nearest
 from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import (
     add_robust_options,
     fit_robustly,
+    plan_leave_out,
     plan_scores,
     robust_facts,
     robust_sentences,
     write_scores,
 )
+from rkhs.cli.rows import add_leave_out_option, beside, row_numbers
 from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ examples:
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
   rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
   rkhs fit curves.csv --kind curves --robust --scores scores.csv -o model.rkhs
+  rkhs fit curves.csv --leave-out 7,42,156 -o model.rkhs
   rkhs fit big.npy --engine dask --scheduler tcp://host:8786 -o model.rkhs
 """
 
@@ -87,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_predict_options(parser)
     add_robust_options(parser)
+    add_leave_out_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_json_option(parser)
     add_engine_options(parser)
@@ -176,6 +179,7 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
     """
+    plan_leave_out(args)
     if args.predict is not None:
         return fit_predictor(args)
     outputs = _plan(args)
@@ -189,7 +193,7 @@ def run(args: argparse.Namespace) -> int:
     robust: dict[str, Any] = {}
     with user_errors():
         if args.robust:
-            estimator, codes, found = fit_robustly(estimator, data)
+            estimator, codes, found = fit_robustly(args, estimator, data)
             said, robust = robust_sentences(found, data), robust_facts(found, data)
         else:
             codes = estimator.fit(find_rows(args, args.input, data) if args.engine == "dask" else data.items).codes_
@@ -263,9 +267,8 @@ def _write(
             rkhs.save(estimator, args.output, notes=input_notes(data, args) | ({"robust": robust} if robust else {}))
         again = (f"the model is written: {args.output}",)
     if args.codes is not None:
-        names = None if args.codes.lower().endswith(".npy") else data.row_names
         with after_writing(*again):
-            write_codes(args.codes, codes, row_names=names, row_title=data.row_title)
+            write_codes(args.codes, codes, **beside(data, args.codes, numbered=len(codes) < row_numbers(data)[-1]))
     if checkpoint is not None:
         checkpoint.remove()
 
@@ -322,12 +325,7 @@ def build_estimator(
     if "columns" in known:
         given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
     given.update(settings)
-    unknown = sorted(given.keys() - known.keys())
-    if unknown:
-        raise InputError(
-            f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, sorted(known)))}"
-            f"{nearest(unknown[0], known)}"
-        )
+    refuse_unknown(cls, given, known)
     return cls(**given)
 
 

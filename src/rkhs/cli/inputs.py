@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, print_options, recipe_options
+from rkhs.cli.rows import APART, without_rows
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
@@ -178,7 +179,7 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
-    """Read a file as the options say.
+    """Read a file as the options say, without the rows of ``--leave-out``.
 
     Parameters
     ----------
@@ -196,6 +197,12 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
     InputError
         If the file cannot be read that way.
     """
+    data = _read_all(args, path, gram=gram)
+    out = getattr(args, "leave_out", None)
+    return data if out is None or out == APART else without_rows(data, out)
+
+
+def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"]) -> Dataset:
     from rkhs._core.errors import InputError
     from rkhs.data import read_items, read_table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.parser import nearest
@@ -19,6 +20,7 @@ __all__ = [
     "kind_notes",
     "print_options",
     "recipe_options",
+    "refuse_unknown",
 ]
 
 OBJECTS = ("sequences", "texts", "graphs", "series")  # lists of objects: without columns
@@ -121,6 +123,32 @@ def find_estimator(name: str) -> type:
         if each.lower() == wanted:
             return cls
     raise InputError(f"--estimator must be one of {', '.join(sorted(table))}; got {name!r}{nearest(name, table)}")
+
+
+def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> None:
+    """Look for parameters that an estimator does not have.
+
+    Parameters
+    ----------
+    cls : type
+    given, known : iterable of str
+        Names of parameters.
+
+    Raises
+    ------
+    InputError
+        For the first that is not known, with the nearest one or the flag that was meant.
+    """
+    from rkhs._core.errors import InputError
+
+    names = sorted(known)
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        flag = "; it belongs to the robust fit: rkhs fit --robust --trim T" if unknown[0] == "trim" else ""
+        raise InputError(
+            f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(map(repr, names))}"
+            f"{flag or nearest(unknown[0], names)}"
+        )
 
 
 def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
     names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
-    given += [name for name in ("stream", "robust", "scores") if getattr(args, name)]
+    given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
     if given:
         raise InputError(
             f"--{given[0]} does not go with --predict, which fits an OperatorKernelRegressorCV; leave one out"

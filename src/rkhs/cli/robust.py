@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.inputs import real
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import beside, named_rows, row_labels
+from rkhs.cli.rows import APART, beside, named_rows, row_labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "add_robust_options",
     "apart_sentence",
     "fit_robustly",
+    "plan_leave_out",
     "plan_scores",
     "robust_facts",
     "robust_sentences",
@@ -42,6 +44,12 @@ def add_robust_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scores", metavar="FILE", help="with --robust: write a score for each row; above 1 the row looks wrong"
     )
+    group.add_argument(
+        "--trim",
+        metavar="T",
+        type=real,
+        help="with --robust: a score of 1 is T times the upper quartile of the errors (default 4)",
+    )
 
 
 def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
@@ -59,8 +67,9 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     """
     from rkhs._core.errors import InputError
 
-    if args.scores is not None and not args.robust:
-        raise InputError("--scores goes with --robust; got it without; add --robust, or leave it out")
+    alone = [name for name in ("scores", "trim") if getattr(args, name) is not None and not args.robust]
+    if alone:
+        raise InputError(f"--{alone[0]} goes with --robust; got it without; add --robust, or leave it out")
     if args.robust:
         given = [name for name in ("stream", "engine", "checkpoint") if getattr(args, name)]
         if given:
@@ -68,11 +77,35 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     outputs.add("--scores", args.scores, TABLES)
 
 
-def fit_robustly(estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, RobustFit]:
+def plan_leave_out(args: argparse.Namespace) -> None:
+    """Look at flags that contradict ``--leave-out``.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    from rkhs._core.errors import InputError
+
+    if args.leave_out is None:
+        return
+    if args.leave_out == APART and not args.robust:
+        raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; got it without; add --robust")
+    given = [name for name in ("stream", "engine") if getattr(args, name)]
+    if given:
+        raise InputError(f"--{given[0]} does not go with --leave-out, which reads rows into memory; leave one out")
+
+
+def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, RobustFit]:
     """Fit in rounds; every row gets codes, also those that the fit left out.
 
     Parameters
     ----------
+    args : argparse.Namespace
     estimator : KernelAutoencoder
         Not fitted.
     data : Dataset
@@ -89,11 +122,17 @@ def fit_robustly(estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, R
         For an estimator that cannot be fitted robustly.
     """
     from rkhs import KernelAutoencoder, fit_robust
+    from rkhs._core.checks import check_number
     from rkhs._core.errors import InputError
 
     if not isinstance(estimator, KernelAutoencoder):
         raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
-    found = fit_robust(estimator, data.items)
+    found = fit_robust(
+        estimator,
+        data.items,
+        trim=4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0),
+        leave_out="apart" if args.leave_out == APART else "wrong",
+    )
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
     return found.model, codes, found
 
@@ -113,35 +152,42 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
     import numpy as np
 
     score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
-    wrong = np.flatnonzero(score > 1.0)
+    wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
     if len(wrong):
-        out = not found.inliers.all()
-        done = "were left out of the fit" if out else "stayed in the fit, because they change it little"
-        first = (
+        left = "were left out of the fit" if not found.inliers[wrong].any() else ""
+        done = left or "stayed in the fit, because they change it little; --leave-out apart leaves them out"
+        said = [
             f"robust: {len(wrong)} of {len(score)} rows look wrong and {done}: {_listed(-score, wrong, names)}{counted}"
-        )
+        ]
     else:
         near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
         largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
-        first = f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
+        said = [f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"]
+    rest = np.setdiff1d(out, wrong)
+    if len(rest):
+        said.append(
+            f"robust: {len(rest)} more rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
+        )
     low, high = found.limits
-    apart = found.stands_apart
-    above, below = np.flatnonzero((apart > 0) & (score <= 1.0)), np.flatnonzero(apart < 0)
+    apart = np.where(found.inliers & (score <= 1.0), found.stands_apart, 0)
+    above, below = np.flatnonzero(apart > 0), np.flatnonzero(apart < 0)
     parts = []
     if len(above):
         parts.append(f"{len(above)} above the others (score above {high:.2g}): {_listed(-score, above, names)}")
     if len(below):
         why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
         parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
-    others = "other rows" if len(wrong) else "rows"
-    second = f"robust: no {others} stand apart"
+    others = "other rows" if len(wrong) + len(rest) else "rows"
     if parts:
         stand = f"{len(above) + len(below)} {others} stand apart and are in the fit; look at them"
-        second = f"robust: {stand}: {'; '.join(parts)}{counted}"
+        counts = "; the loss above counts them, and their codes may be wrong; --leave-out apart fits without them"
+        said.append(f"robust: {stand}: {'; '.join(parts)}{counted}{counts}")
+    else:
+        said.append(f"robust: no {others} stand apart")
     smallest, greatest = _error_limits(found)
     under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
-    third = f"robust: a new row stands apart if its error by rkhs evaluate --errors is above {greatest:.6g}{under}"
-    return [first, second, third]
+    last = f"robust: a new row stands apart if its error by rkhs evaluate --errors is above {greatest:.6g}{under}"
+    return [*said, last]
 
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:

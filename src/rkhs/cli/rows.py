@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
 
-__all__ = ["COUNTED", "beside", "named_rows", "row_labels", "row_numbers"]
+__all__ = [
+    "APART",
+    "LEFT_OUT",
+    "add_leave_out_option",
+    "beside",
+    "named_rows",
+    "row_labels",
+    "row_numbers",
+    "without_rows",
+]
 
-COUNTED = "rows count from 1"
+APART = "apart"  # in place of rows: those that fit_robust says stand apart
+
+LEFT_OUT = "left out by --leave-out"  # the reason of a skipped row
+_COUNTED = "rows count from 1"
 _TITLE = "row_from_1"
 
 
@@ -55,16 +69,18 @@ def named_rows(data: Dataset) -> str:
     -------
     str
     """
-    return "" if data.row_names or data.smiles else f" ({COUNTED})"
+    return "" if data.row_names or data.smiles else f" ({_COUNTED})"
 
 
-def beside(data: Dataset, path: str) -> dict[str, Any]:
+def beside(data: Dataset, path: str, *, numbered: bool = True) -> dict[str, Any]:
     """The column of names or numbers of rows in a file of scores or errors; a .npy file has none.
 
     Parameters
     ----------
     data : Dataset
     path : str
+    numbered : bool, default=True
+        Whether rows without names get numbers.
 
     Returns
     -------
@@ -75,4 +91,67 @@ def beside(data: Dataset, path: str) -> dict[str, Any]:
         return {}
     if data.row_names is not None:
         return {"row_names": data.row_names, "row_title": data.row_title}
+    if not numbered:
+        return {}
     return {"row_names": [str(number) for number in row_numbers(data)], "row_title": _TITLE}
+
+
+def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that leaves rows out of a fit.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
+    parser.add_argument(
+        "--leave-out",
+        metavar="ROW,...",
+        help="rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart, for "
+        "the rows that stand apart",
+    )
+
+
+def without_rows(data: Dataset, text: str) -> Dataset:
+    """A file without some of its rows, which are skipped as rows that cannot be read are.
+
+    Parameters
+    ----------
+    data : Dataset
+    text : str
+        Names, or numbers from 1 where the rows have no names, with commas between them.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    InputError
+        For a row that is not there, or where fewer than two rows are left.
+    """
+    import numpy as np
+
+    from rkhs._core.errors import InputError, shown
+    from rkhs.data import SkippedRow
+
+    numbers = row_numbers(data)
+    places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
+    wanted = [part.strip() for part in text.split(",")]
+    unknown = [part for part in wanted if part not in places]
+    if unknown:
+        known = "names of rows" if data.row_names else f"numbers of rows, from 1 to {numbers[-1]}"
+        more = f", or {APART} with --robust" if unknown == [APART] else ""
+        raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {shown(unknown[0])}")
+    out = {places[part] for part in wanted}
+    kept = np.array([i for i in range(data.n_samples) if i not in out], dtype=int)
+    if len(kept) < 2:
+        raise InputError(
+            f"--leave-out must leave two rows at least; got {len(out)} of {data.n_samples} rows; name fewer"
+        )
+    X = data.X[..., kept, :][..., kept] if data.kind == "gram" else data.X[kept]
+    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", LEFT_OUT) for i in sorted(out))]
+    names, smiles = (
+        None if known is None else tuple(known[i] for i in kept) for known in (data.row_names, data.smiles)
+    )
+    skipped.sort(key=lambda bad: bad.row)
+    return replace(data, X=X, row_names=names, smiles=smiles, skipped=tuple(skipped))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, to_tensor
-from rkhs._core.checks import check_count, check_number
+from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.combinations import check_combination
@@ -55,7 +55,8 @@ class RobustFit:
         Fitted to the inliers alone, which may be all items.
     inliers : ndarray of shape (n,), bool
         Items in the fit: those with a score of at most one. All items are in the fit if the others are at most one in
-        twenty and change the errors of the inliers by less than 5 %.
+        twenty and change the errors of the inliers by less than 5 %. With ``leave_out="apart"``: those that did not
+        stand apart.
     outlier_score : ndarray of shape (n,)
         Root of the error of each item by a model without it, divided by the largest root that an inlier may have.
         Outliers have scores above 1.
@@ -152,7 +153,14 @@ def spread_limits(score: np.ndarray, k: float = _APART) -> tuple[float, float]:
     return lower, min(float(np.exp(middle + high)), 1.0) if known and high > 0.0 else 1.0
 
 
-def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_rounds: int = 20) -> RobustFit:
+def fit_robust(
+    model: KernelAutoencoder,
+    X: Any,
+    *,
+    trim: float = 4.0,
+    max_rounds: int = 20,
+    leave_out: Literal["wrong", "apart"] = "wrong",
+) -> RobustFit:
     """Fit an autoencoder without the items whose errors are large when the model has not seen them.
 
     Parameters
@@ -164,6 +172,9 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
         An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
     max_rounds : int, default=20
         Largest number of fits; two to eight are usual.
+    leave_out : {"wrong", "apart"}, default="wrong"
+        ``"apart"`` also leaves out all items that stand apart after the rounds, however few. Scores are then those of
+        the model without them, by which others may stand apart.
 
     Returns
     -------
@@ -172,8 +183,8 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     Raises
     ------
     InputError
-        If the model has no closed form of the leave-one-out error, ``trim`` is not above 1, or the items nearest to the
-        middle are all equal.
+        If the model has no closed form of the leave-one-out error, ``trim`` is not above 1, ``leave_out`` is another
+        word, or the items nearest to the middle are all equal.
 
     Notes
     -----
@@ -199,6 +210,7 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
     """
     trim = check_number(trim, "trim", above=1.0)
     rounds = check_count(max_rounds, "max_rounds")
+    check_choice(leave_out, "leave_out", ("wrong", "apart"))
     _check_model(model)
     distances, K = _distances(model, X)
     inliers, near = distances <= 1.0, distances <= _FAR
@@ -224,7 +236,14 @@ def fit_robust(model: KernelAutoencoder, X: Any, *, trim: float = 4.0, max_round
             stacklevel=2,
         )
     score = roots / max(threshold, 1e-300)
-    if 0 < (~inliers).sum() <= _RARE * len(inliers):
+    if leave_out == "apart":
+        low, high = spread_limits(score)
+        inliers = (score >= low) & (score <= high)
+        fitted, warned = _fitted(model, X, inliers)
+        roots = np.sqrt(_errors(fitted, X, K, inliers))
+        threshold = trim * float(np.quantile(roots, 0.75))
+        score = roots / max(threshold, 1e-300)
+    elif 0 < (~inliers).sum() <= _RARE * len(inliers):
         whole, whole_warnings = _fitted(model, X, np.ones_like(inliers))
         if _errors(whole, X, K, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, np.ones_like(inliers)
