@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rkhs
+from rkhs import KernelAutoencoder, fit_robust
 from rkhs.cli.main import main
 from rkhs.data import load_molecules
 
@@ -84,6 +86,21 @@ def test_molecules_keep_their_rows_when_some_are_left_out(folder: Path, capsys: 
     assert "from 1.5 to 12.5" in Path("report.html").read_text()
 
 
+def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = RNG.normal(size=(60, 2)) @ RNG.normal(size=(2, 4)) + 0.05 * RNG.normal(size=(60, 4))
+    rows[[3, 10, 41, 50]] += np.array([8.0, -9.0, 10.0, -11.0])[:, None] * RNG.normal(size=(4, 4))
+    np.save("bad.npy", rows)
+    assert main(["report", "bad.npy", "--robust", "--save-model", "m.rkhs"]) == 0
+    printed = capsys.readouterr().out
+    assert "rows look wrong and were left out of the fit: row " in printed
+    found = fit_robust(KernelAutoencoder(2), rows)
+    np.testing.assert_allclose(rkhs.load("m.rkhs").transform(rows), found.model.transform(rows), rtol=1e-9)
+    assert main(["evaluate", "m.rkhs", "bad.npy"]) == 0
+    assert "rows that stand apart from those of the fit: " in capsys.readouterr().out
+    assert main(["report", "bad.npy", "--leave-out", "4,11,42,51"]) == 0
+    assert data_of("report.html")["names"][2:5] == ["3", "5", "6"]
+
+
 def test_parquet_tables_have_targets(folder: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="needs the extra tables")
     pytest.importorskip("pyarrow", reason="needs the extra tables")
@@ -98,6 +115,8 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
         (["none.csv"], "got 'none.csv', which does not"),
         (["m.rkhs"], "a report on a model needs items too"),
         (["m.rkhs", "plain.csv", "--kernel", "linear"], "--kernel is for a fit"),
+        (["m.rkhs", "plain.csv", "--robust"], "--robust is for a fit"),
+        (["plain.csv", "--trim", "2"], "--trim goes with --robust"),
         (["plain.csv", "-o", "page.txt"], "-o must end in .html, .htm"),
         (["plain.csv", "-o", "no/page.html"], "whose folder does not exist"),
         (["plain.csv", "--target", "q"], "--target must name a column of the file; got 'q'"),

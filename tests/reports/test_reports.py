@@ -153,6 +153,60 @@ def test_any_way_back_to_vectors_is_measured() -> None:
     np.testing.assert_allclose(errors, ((X - back) ** 2).sum(1), rtol=1e-4)
 
 
+def noisy_curves() -> tuple[np.ndarray, list[int], list[int]]:
+    """Noisy waves of 120 samples, with three that have spikes and three with a fraction of the swing."""
+    rng = np.random.default_rng(4)
+    t = np.linspace(0.0, 1.0, 120)
+    rows = rng.normal(size=(90, 3)) @ np.sin(np.pi * np.outer([1.0, 2.0, 3.0], t)) + 0.3 * rng.normal(size=(90, 120))
+    spiked, weak = [7, 30, 61], [12, 44, 80]
+    for i in spiked:
+        rows[i, rng.permutation(120)[:20]] += 1.2
+    rows[weak] *= 0.1
+    return rows, spiked, weak
+
+
+def test_items_to_look_at_are_named_and_drawn_on_one_scale_with_the_others() -> None:
+    rows, spiked, weak = noisy_curves()
+    model = KernelAutoencoder(3).fit(rows)
+    report = make_report(model, rows)
+    errors = ((rows - model.inverse_transform(model.transform(rows))) ** 2).sum(1)
+    above, below = findings.apart(errors)
+    assert set(spiked) <= set(above.tolist())
+    assert set(weak) <= set(below.tolist())
+    assert len(above) + len(below) <= 9
+    for chosen, side in ((above, "above"), (below, "below")):
+        listed = ", ".join(str(i + 1) for i in chosen)
+        heading = f"<h3>Items to look at: errors far {side} the others</h3>"
+        assert f"{heading}<p>{len(chosen)}: {listed} (counted from 1).</p>" in report.html
+    counts = (
+        f"Look at {len(above) + len(below)} items whose errors are far from those of the others: {len(above)} above and"
+    )
+    assert any(f"{counts} {len(below)} below." in line for line in report.summary)
+    assert report.html.index("No warning") < report.html.rindex("Look at ")  # in the diagnosis too
+    # One scale: the curve of a weak item is drawn lower than that of a good one.
+    heights = {}
+    for item, points in re.findall(
+        r'data-item="(\d+)".*?<polyline class="old" points="([^"]*)"', report.html, re.DOTALL
+    ):
+        values = [float(pair.split(",")[1]) for pair in points.split()]
+        heights[int(item)] = (max(values) - min(values)) / np.ptp(rows[int(item)])
+    assert len(heights) > 6
+    assert max(heights.values()) < 1.05 * min(heights.values())
+    assert "All curves are drawn on one scale, from " in report.html
+
+
+def test_nothing_stands_apart_among_few_or_like_items() -> None:
+    assert [len(side) for side in findings.apart(np.r_[np.ones(9), 10.0, 0.1])] == [0, 0]
+    assert findings.apart(np.r_[np.ones(9), 1e6])[0].tolist() == [9]  # a score above 1
+    assert [len(side) for side in findings.apart(np.zeros(50))] == [0, 0]
+
+
+def test_items_keep_the_numbers_of_their_file() -> None:
+    data = Dataset(X[:38], "vectors", None, None, "f.csv", skipped=(SkippedRow(2, "", "a"), SkippedRow(5, "", "b")))
+    assert data.row_numbers[:4] == [1, 3, 4, 6]
+    assert data_of(make_report(MODEL, data).html)["names"][:4] == ["1", "3", "4", "6"]
+
+
 def test_texts_of_the_data_stay_texts() -> None:
     names = [NASTY] * 40
     report = make_report(

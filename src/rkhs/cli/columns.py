@@ -6,8 +6,6 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.rows import LEFT_OUT
-
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
@@ -121,8 +119,7 @@ def _molecule_notes(data: Dataset) -> list[str]:
 
     assert data.smiles is not None
     twins = twin_remark(data.X)
-    unread = [bad for bad in data.skipped if bad.reason != LEFT_OUT]
-    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, unread), *([twins] if twins else [])]]
+    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, data.skipped), *([twins] if twins else [])]]
 
 
 def column_notes(data: Dataset) -> list[str]:

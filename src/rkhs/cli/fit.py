@@ -16,13 +16,13 @@ from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import (
     add_robust_options,
     fit_robustly,
-    plan_leave_out,
+    plan_robust,
     plan_scores,
     robust_facts,
     robust_sentences,
     write_scores,
 )
-from rkhs.cli.rows import add_leave_out_option, beside, row_numbers
+from rkhs.cli.rows import add_leave_out_option, beside
 from rkhs.cli.summaries import add_json_option, print_json
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
     InputError
         If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
     """
-    plan_leave_out(args)
+    plan_robust(args)
     if args.predict is not None:
         return fit_predictor(args)
     outputs = _plan(args)
@@ -268,7 +268,7 @@ def _write(
         again = (f"the model is written: {args.output}",)
     if args.codes is not None:
         with after_writing(*again):
-            write_codes(args.codes, codes, **beside(data, args.codes, numbered=len(codes) < row_numbers(data)[-1]))
+            write_codes(args.codes, codes, **beside(data, args.codes, numbered=len(codes) < data.row_numbers[-1]))
     if checkpoint is not None:
         checkpoint.remove()
 

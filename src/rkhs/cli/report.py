@@ -11,6 +11,8 @@ from rkhs.cli.fit import add_fit_options, build_estimator, say_kernel
 from rkhs.cli.inputs import add_input_options, column, input_notes, read_for_model, read_input, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing
+from rkhs.cli.robust import add_robust_options, fit_robustly, plan_robust, robust_facts, robust_sentences
+from rkhs.cli.rows import add_leave_out_option
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.target_column import read_target, target_values
 
@@ -26,11 +28,24 @@ examples:
   rkhs report table.csv
   rkhs report table.csv --target diagnosis --index-column patient -o patients.html
   rkhs report molecules.csv --smiles smiles --target solubility --n-components 5 --save-model model.rkhs
+  rkhs report curves.csv --robust
   rkhs report model.rkhs new.csv
 
 Open the page in a browser. It is one file, needs no network, and can be sent to somebody else."""
 
-_OF_FITS = ("estimator", "kernel", "n_components", "set", "seed", "gram", "mixed", "save_model")
+_OF_FITS = (
+    "estimator",
+    "kernel",
+    "n_components",
+    "set",
+    "seed",
+    "gram",
+    "mixed",
+    "save_model",
+    "robust",
+    "trim",
+    "leave_out",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-model", metavar="MODEL", help="also write the fitted model")
     add_json_option(parser)
     add_fit_options(parser)
+    add_robust_options(parser, scores=False)
+    add_leave_out_option(parser)
     add_input_options(parser)
     # What only rkhs fit offers.
     parser.set_defaults(quiet=True, checkpoint=None, engine=None, scheduler=None, jobs=None)
@@ -90,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.reports import make_report
 
     check_count(args.at_most, "--at-most", at_least=2)
+    plan_robust(args)
     outputs.add("-o", args.output, (".html", ".htm"))
     outputs.add_model("--save-model", args.save_model)
     model, data, target = _fitted(args) if args.input is None else _loaded(args)
@@ -138,10 +156,17 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if not args.json:
         say_kernel(args, estimator, data)
     _say(f"fit of {data.n_samples} items")
+    notes = input_notes(data, reading)
     with user_errors():
-        estimator.fit(data.items)
+        if args.robust:
+            estimator, _, found = fit_robustly(args, estimator, data)
+            notes["robust"] = robust_facts(found, data)
+            for sentence in [] if args.json else robust_sentences(found, data):
+                print(sentence)
+        else:
+            estimator.fit(data.items)
     if args.save_model is not None:
-        rkhs.save(estimator, args.save_model, notes=input_notes(data, reading))
+        rkhs.save(estimator, args.save_model, notes=notes)
     return estimator, data, target
 
 
@@ -149,7 +174,7 @@ def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """The model of a file, and items read as its training file was."""
     from rkhs._core.errors import InputError
 
-    defaults = {"set": [], "gram": False, "mixed": False}
+    defaults = {"set": [], "gram": False, "mixed": False, "robust": False}
     given = [name for name in _OF_FITS if getattr(args, name) != defaults.get(name)]
     if given:
         flag = f"--{given[0].replace('_', '-')}"

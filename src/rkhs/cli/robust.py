@@ -20,7 +20,7 @@ __all__ = [
     "add_robust_options",
     "apart_sentence",
     "fit_robustly",
-    "plan_leave_out",
+    "plan_robust",
     "plan_scores",
     "robust_facts",
     "robust_sentences",
@@ -31,19 +31,22 @@ _SHOWN, _LARGEST = 30, 5
 _SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
-def add_robust_options(parser: argparse.ArgumentParser) -> None:
+def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) -> None:
     """Declare the options.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
         Receives them in a group of their own.
+    scores : bool, default=True
+        Whether scores can be written.
     """
     group = parser.add_argument_group("rows that are wrong")
     group.add_argument("--robust", action="store_true", help="find rows that look wrong, and fit without them")
-    group.add_argument(
-        "--scores", metavar="FILE", help="with --robust: write a score for each row; above 1 the row looks wrong"
-    )
+    if scores:
+        group.add_argument(
+            "--scores", metavar="FILE", help="with --robust: write a score for each row; above 1 the row looks wrong"
+        )
     group.add_argument(
         "--trim",
         metavar="T",
@@ -67,9 +70,6 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     """
     from rkhs._core.errors import InputError
 
-    alone = [name for name in ("scores", "trim") if getattr(args, name) is not None and not args.robust]
-    if alone:
-        raise InputError(f"--{alone[0]} goes with --robust; got it without; add --robust, or leave it out")
     if args.robust:
         given = [name for name in ("stream", "engine", "checkpoint") if getattr(args, name)]
         if given:
@@ -77,8 +77,8 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     outputs.add("--scores", args.scores, TABLES)
 
 
-def plan_leave_out(args: argparse.Namespace) -> None:
-    """Look at flags that contradict ``--leave-out``.
+def plan_robust(args: argparse.Namespace) -> None:
+    """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them.
 
     Parameters
     ----------
@@ -91,11 +91,14 @@ def plan_leave_out(args: argparse.Namespace) -> None:
     """
     from rkhs._core.errors import InputError
 
+    alone = [name for name in ("scores", "trim") if getattr(args, name, None) is not None and not args.robust]
+    if alone:
+        raise InputError(f"--{alone[0]} goes with --robust; got it without; add --robust, or leave it out")
     if args.leave_out is None:
         return
     if args.leave_out == APART and not args.robust:
         raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; got it without; add --robust")
-    given = [name for name in ("stream", "engine") if getattr(args, name)]
+    given = [name for name in ("stream", "engine") if getattr(args, name, None)]
     if given:
         raise InputError(f"--{given[0]} does not go with --leave-out, which reads rows into memory; leave one out")
 

@@ -11,35 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
-    "LEFT_OUT",
     "add_leave_out_option",
     "beside",
     "named_rows",
     "row_labels",
-    "row_numbers",
     "without_rows",
 ]
 
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
 
-LEFT_OUT = "left out by --leave-out"  # the reason of a skipped row
 _COUNTED = "rows count from 1"
 _TITLE = "row_from_1"
-
-
-def row_numbers(data: Dataset) -> list[int]:
-    """Number of each row among the data rows of its file, from 1; rows that were skipped are counted.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    list of int
-    """
-    skipped = {bad.row for bad in data.skipped}
-    return [row for row in range(1, data.n_samples + len(skipped) + 1) if row not in skipped]
 
 
 def row_labels(data: Dataset) -> list[str]:
@@ -55,7 +37,7 @@ def row_labels(data: Dataset) -> list[str]:
         Names, else SMILES, else ``row 1``, ``row 2``, ...
     """
     names = data.row_names or data.smiles
-    return [f"row {number}" for number in row_numbers(data)] if names is None else list(names)
+    return [f"row {number}" for number in data.row_numbers] if names is None else list(names)
 
 
 def named_rows(data: Dataset) -> str:
@@ -93,7 +75,7 @@ def beside(data: Dataset, path: str, *, numbered: bool = True) -> dict[str, Any]
         return {"row_names": data.row_names, "row_title": data.row_title}
     if not numbered:
         return {}
-    return {"row_names": [str(number) for number in row_numbers(data)], "row_title": _TITLE}
+    return {"row_names": [str(number) for number in data.row_numbers], "row_title": _TITLE}
 
 
 def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
@@ -133,8 +115,9 @@ def without_rows(data: Dataset, text: str) -> Dataset:
 
     from rkhs._core.errors import InputError, shown
     from rkhs.data import SkippedRow
+    from rkhs.data.dataset import LEFT_OUT
 
-    numbers = row_numbers(data)
+    numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]
     unknown = [part for part in wanted if part not in places]

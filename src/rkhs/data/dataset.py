@@ -13,6 +13,7 @@ from rkhs._core.errors import InputError, shown
 
 __all__ = ["Curves", "Dataset", "SkippedRow"]
 
+LEFT_OUT = "left out on demand"  # the reason of a skipped row that could be read
 Kind = Literal["vectors", "gram", "molecules", "sequences", "texts", "graphs", "series", "curves", "table"]
 
 
@@ -98,6 +99,12 @@ class Dataset:
         """Number of rows of `X`."""
         shape: tuple[int, ...] = getattr(self.X, "shape", ())
         return int(shape[-2]) if len(shape) > 1 else len(self.X)
+
+    @property
+    def row_numbers(self) -> list[int]:
+        """Number of each row among the data rows of the file, from 1; those in `skipped` are counted."""
+        out = {bad.row for bad in self.skipped}
+        return [row for row in range(1, self.n_samples + len(out) + 1) if row not in out]
 
 
 @dataclass(frozen=True, eq=False)

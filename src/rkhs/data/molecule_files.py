@@ -11,7 +11,7 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs._core.files import text_encoding
 from rkhs.data.columns import listed, many
-from rkhs.data.dataset import Dataset, SkippedRow
+from rkhs.data.dataset import LEFT_OUT, Dataset, SkippedRow
 from rkhs.data.fingerprints import OnError, read_fingerprints, refusal
 
 __all__ = ["molecule_dataset", "molecule_remarks", "read_smi", "smi_rows", "twin_remark"]
@@ -156,10 +156,11 @@ def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> li
             f"{many(len(parts), 'SMILES has', 'SMILES have')} more than one part, as salts and mixtures have, such "
             f"as {listed(parts[:1])}. The fingerprint holds all parts."
         )
-    if skipped:
-        first = skipped[0]
+    unread = [bad for bad in skipped if bad.reason != LEFT_OUT]
+    if unread:
+        first = unread[0]
         said.append(
-            f"{len(skipped)} SMILES could not be read and {'was' if len(skipped) == 1 else 'were'} left out; the first "
+            f"{len(unread)} SMILES could not be read and {'was' if len(unread) == 1 else 'were'} left out; the first "
             f"is {listed([first.text])} in row {first.row}."
         )
     return said

@@ -11,6 +11,7 @@ import numpy as np
 
 from rkhs._core.errors import InputError, RkhsError, brief
 from rkhs.estimators import diagnose
+from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.plots import SelectionDisplay, SpectrumDisplay
 from rkhs.reports.items import Items
@@ -18,10 +19,11 @@ from rkhs.reports.items import Items
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["Rebuilt", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
+__all__ = ["Rebuilt", "apart", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
 
 _MUCH = 0.3  # share of the variance; a loss beyond it is explained
 _MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+_TRIM = 4.0  # as in fit_robust
 _LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
 
@@ -65,6 +67,25 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     else:
         vectors = _vectors(chosen, items, codes) if found.space == "input" else None
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
+
+
+def apart(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Items whose errors stand apart from the others', by the rule of :class:`~rkhs.estimators.RobustFit`.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,)
+
+    Returns
+    -------
+    above, below : ndarray of integers
+        The farthest first.
+    """
+    roots = np.sqrt(errors.clip(0.0))
+    score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
+    low, high = spread_limits(score)
+    order = np.argsort(score, kind="stable")
+    return order[::-1][score[order[::-1]] > high], order[score[order] < low]
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:

@@ -108,11 +108,12 @@ def read_items(
         raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(columns)}")
     if columns is None and numbers is not None and kind in ("vectors", "table"):
         columns = [f"column {j}" for j in range(numbers.shape[1])]
+    numbers_of_rows = range(1, n + 1) if data is None else data.row_numbers
     return Items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(str(i + 1) for i in range(n)) if names is None else tuple(map(str, names)),
+        names=tuple(map(str, numbers_of_rows)) if names is None else tuple(map(str, names)),
         named=names is not None,
         columns=None if columns is None else tuple(map(str, columns)),
         smiles=None if smiles is None else tuple(map(str, smiles)),

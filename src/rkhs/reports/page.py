@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
+from rkhs.reports.findings import Rebuilt, apart, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
 from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Content", "page", "summary"]
 
 _ROWS = 6  # best, and worst
+_NAMED = 30  # items to look at, on each side
 _CHANGES = 3  # columns named in a row
 
 
@@ -80,7 +81,7 @@ def page(content: Content) -> str:
         ("rebuilt", "Reconstructions", _rebuilt(content)),
         ("spectrum", "Components", _spectrum(content)),
         ("selection", "Choice of the regulariser", _selection(content)),
-        ("diagnosis", "Diagnosis", _diagnosis(warnings, facts)),
+        ("diagnosis", "Diagnosis", _diagnosis(warnings, [*_apart(content), *facts])),
         ("settings", "Settings", _settings(content)),
         ("load", "Use the model", _load(content)),
     ]
@@ -153,9 +154,23 @@ def summary(content: Content) -> list[str]:
         )
     if expected:
         said.append(expected)
+    said += _apart(content)
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
     return said
+
+
+def _apart(content: Content) -> list[str]:
+    """How many items have errors far from the others'; nothing if none has."""
+    above, below = apart(content.rebuilt.errors) if isinstance(content.rebuilt, Rebuilt) else ((), ())
+    if not len(above) + len(below):
+        return []
+    sides = " and ".join(f"{len(rows)} {side}" for rows, side in ((above, "above"), (below, "below")) if len(rows))
+    many = f"{len(above) + len(below)} items" if len(above) + len(below) > 1 else "one item"
+    return [
+        f"Look at {many} whose errors are far from those of the others: {sides}. The reconstructions name them. "
+        "Above are wrong items, or rare ones. Below are weak or flat items, and copies."
+    ]
 
 
 def _map(content: Content) -> str:
@@ -190,11 +205,42 @@ def _rebuilt(content: Content) -> str:
         f"The median is {np.median(found.errors):.4g}, the largest {found.errors.max():.4g}."
     )
     head = ["item", "error", *_extra_head(items, found)]
-    tables = [
-        f"<h3>{name}</h3>" + _table(head, [_row(content, found, int(i)) for i in chosen])
-        for name, chosen in (("Worst", order[::-1][:count]), ("Best", order[:count]))
+    above, below = apart(found.errors)
+    groups = [
+        ("Items to look at: errors far above the others", above, count),
+        ("Items to look at: errors far below the others", below, count),
+        ("Worst", order[::-1], count),
+        ("Best", order, count),
     ]
-    return _paragraph(said) + "".join(tables)
+    groups = [(name, chosen, most) for name, chosen, most in groups if len(chosen)]
+    scale = None
+    if found.vectors is not None and items.numbers is not None:
+        drawn = np.concatenate([chosen[:most] for _, chosen, most in groups])
+        values = np.concatenate([items.numbers[drawn], found.vectors[drawn]])
+        scale = float(values.min()), float(values.max())
+    tables = [
+        f"<h3>{name}</h3>{_names(items, chosen) if 'look' in name else ''}"
+        + _table(head, [_row(content, found, int(i), scale) for i in chosen[:most]])
+        for name, chosen, most in groups
+    ]
+    one = ""
+    if scale is not None and _are_curves(items):
+        one = _paragraph(f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}.")
+    return _paragraph(said) + one + "".join(tables)
+
+
+def _names(items: Items, chosen: np.ndarray) -> str:
+    """All items that stand apart on one side, and what that may mean."""
+    named = ", ".join(items.names[i] for i in chosen[:_NAMED].tolist())
+    more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
+    counted = "" if items.named else " (counted from 1)"
+    return _paragraph(f"{len(chosen)}: {named}{more}{counted}.")
+
+
+def _are_curves(items: Items) -> bool:
+    if items.numbers is None or items.smiles is not None or items.image_shape is not None:
+        return False
+    return items.kind == "curves" or items.numbers.shape[1] >= 100
 
 
 def _extra_head(items: Items, found: Rebuilt) -> list[str]:
@@ -204,13 +250,12 @@ def _extra_head(items: Items, found: Rebuilt) -> list[str]:
         return []
     if items.image_shape is not None:
         return ["original", "rebuilt"]
-    assert items.numbers is not None
-    if items.kind == "curves" or items.numbers.shape[1] >= 100:
+    if _are_curves(items):
         return ["original (grey) and rebuilt (colour)"]
     return ["largest differences: original → rebuilt"]
 
 
-def _row(content: Content, found: Rebuilt, i: int) -> list[str]:
+def _row(content: Content, found: Rebuilt, i: int, scale: tuple[float, float] | None) -> list[str]:
     items = content.items
     name = f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
     cells = [name, f"{found.errors[i]:.4g}"]
@@ -229,8 +274,8 @@ def _row(content: Content, found: Rebuilt, i: int) -> list[str]:
         return cells + [
             f'<img class="thumb" alt="{text}" src="{one}">' for text, one in zip(texts, pictures, strict=True)
         ]
-    if len(_extra_head(items, found)) == 1 and (items.kind == "curves" or len(old) >= 100):
-        return [*cells, sparkline(old, new)]
+    if scale is not None and _are_curves(items):
+        return [*cells, sparkline(old, new, *scale)]
     worst = np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES]
     names = items.columns or [f"column {j}" for j in range(len(old))]
     changes = "; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst)

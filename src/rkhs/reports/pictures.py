@@ -242,10 +242,9 @@ def _ticks(low: float, high: float, form: str) -> list[str]:
     ]
 
 
-def sparkline(original: np.ndarray, rebuilt: np.ndarray) -> str:
-    """A curve and what is rebuilt of it, as a small SVG."""
+def sparkline(original: np.ndarray, rebuilt: np.ndarray, low: float, high: float) -> str:
+    """A curve and what is rebuilt of it, as a small SVG whose height is from ``low`` to ``high``."""
     both = np.stack([original, rebuilt])
-    low, high = float(both.min()), float(both.max())
     x = np.linspace(2, 158, both.shape[1])
     y = 48.0 - 46.0 * (both - low) / max(high - low, 1e-300)
     lines = [" ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, row, strict=True)) for row in y]
