@@ -141,3 +141,13 @@ def test_help_starts_in_under_300_milliseconds() -> None:
         return min(seconds)
 
     assert fastest(HELP) - fastest("") < 0.3
+
+
+def test_the_page_on_citing_says_what_the_citation_file_says() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    page = " ".join((ROOT / "docs/more/cite.md").read_text(encoding="utf-8").replace("{RKHSs}", "RKHSs").split())
+    titles = re.findall(r'^ *(?:- type: .*\n *)?title: "(.*)"$', citation, re.MULTILINE)
+    assert len(titles) == 5
+    for title in titles:
+        assert f"title = {{{title}}}" in page
+    assert f"version = {{{rkhs.__version__}}}" in page

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from rkhs import DeepRKM, KernelAutoencoder, KernelAutoencoderCV, KernelContrastive, KernelPCA, diagnose, load, save
-from rkhs._core.errors import InputError, OverfitWarning
+from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs.cli.main import main
 from rkhs.estimators import autoencoder_settings
 from rkhs.features import Nystroem
@@ -262,5 +262,11 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
         assert diagnose(model, starts=2).lower_start is None
     assert diagnose(KernelAutoencoderCV(1, regs=[1e-3, 1e-2]).fit(X), starts=1).lower_start is not None
     assert diagnose(KernelPCA(2).fit(X), starts=2).lower_start is None
+    nothing = KernelAutoencoder(1, kernel=Gaussian(1.0), reg=1e-3, center=False, scale=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollapseWarning)
+        nothing.fit(np.zeros((6, 2)))
+    assert nothing.objective_ == 0.0
+    assert diagnose(nothing).lower_start == 0.0
     with pytest.raises(InputError, match="starts"):
         diagnose(KernelAutoencoder(1).fit(X), starts=0)

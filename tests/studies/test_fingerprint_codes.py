@@ -38,7 +38,17 @@ def test_table_on_drawn_bits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     axes = np.linalg.svd(centred)[2][:4]
     shifted = drawn(30, 2) - drawn(60, 1).mean(0)
     assert errors["PCA"] == pytest.approx(((shifted - shifted @ axes.T @ axes) ** 2).sum(1).mean(), abs=1e-3)
-    assert len(result["verdicts"]) == 7
+    assert len(result["verdicts"]) == 10
+
+
+def test_the_regulariser_of_the_paper_has_the_unit_of_the_rows() -> None:
+    X, new = drawn(40, 1), drawn(10, 2)
+    small, large = (study._model_of_the_paper(3, 1e-3, scale * X) for scale in (1.0, 10.0))
+    assert large.objective_ == pytest.approx(100.0 * small.objective_, rel=1e-3)
+    errors = 100.0 * small.reconstruction_error(new)
+    np.testing.assert_allclose(large.reconstruction_error(10.0 * new), errors, rtol=2e-2)
+    assert (large.center, large.scale, large.refine) == (False, False, False)
+    assert large.linear_part == "kernel"
 
 
 def test_verdicts_need_two_standard_errors() -> None:

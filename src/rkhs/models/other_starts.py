@@ -49,6 +49,8 @@ def lower_start(model: AutoencoderModel, options: Options, value: float, starts:
     K = model.training_gram(Z)
     if K is None or not model.map.whole or not (model.loss is None or isinstance(model.loss, Squared)):
         return None
+    if not value > 0.0:
+        return 0.0
     if model.linear is not None:
         Q = coordinates(model, K)
         K = K + Q @ Q.mT  # the free linear part of the encoder costs what this kernel costs
