@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import rkhs
@@ -61,6 +62,53 @@ def test_columns_of_a_table_are_predicted_as_in_python(folder: Path, capsys: pyt
     np.testing.assert_array_equal(values, model.predict(X[:5] + 0.1))
     assert main(["info", "m.rkhs"]) == 0
     assert "predicts        size, price" in capsys.readouterr().out
+
+
+def test_many_columns_are_said_in_short_and_in_the_units_of_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(5)
+    curves = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 16)) + 0.1 * rng.normal(size=(60, 16))
+    np.savetxt("curves.csv", curves, delimiter=",")
+    wanted = ",".join(map(str, range(8, 16)))
+    flags = ["--predict", wanted, "--loss", "huber", "--set", "regs=[1.0]", "-o", "m.rkhs"]
+    assert main(["fit", "curves.csv", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "60 items, predicts column8, column9, ..., column15 (8 columns) (" in said
+    one = float(said.partition("held-out error of one column, root mean square: ")[2].split(";")[0])
+    model, left_out = rkhs.load("m.rkhs"), np.empty((60, 8))
+    for train, test in folds().split(curves):
+        fitted = clone(model).fit(curves[train, :8], curves[train, 8:])
+        left_out[test] = fitted.predict(curves[test, :8])
+    assert one == pytest.approx(((left_out - curves[:, 8:]) ** 2).mean() ** 0.5, rel=1e-3)
+    linear = model.saturated_
+    assert len(linear) > 10
+    assert f"{len(linear)} of 60 rows are in the linear part of the loss\n" in said
+    # A file as wide as the training file is read like it: what is predicted is no input.
+    np.savetxt("inputs.csv", curves[:, :8], delimiter=",")
+    outputs = []
+    for name in ("curves.csv", "inputs.csv"):
+        assert main(["predict", "m.rkhs", name, "-o", "p.csv"]) == 0
+        assert capsys.readouterr().out == "60 predictions of column8, column9, ..., column15 (8 columns): p.csv\n"
+        outputs.append(np.loadtxt("p.csv", delimiter=",", skiprows=1))
+    np.testing.assert_array_equal(*outputs)
+    np.savetxt("wide.csv", np.c_[curves, curves[:, :1]], delimiter=",")
+    assert main(["predict", "m.rkhs", "wide.csv"]) == 2
+    assert "the model needs 8 columns; got 17" in capsys.readouterr().err
+
+
+def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path) -> None:
+    rng = np.random.default_rng(6)
+    numbers = rng.normal(size=(60, 4))
+    lines = [f"r{i}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(numbers)]
+    Path("named.csv").write_text("\n".join(lines))  # names of rows in the first column, none of columns
+    np.savetxt("inputs.csv", numbers[:, [0, 3]].round(6), delimiter=",")
+    assert fit("named.csv", "--predict", "2", "--drop-columns", "3", "--header", "no", "--quiet") == 0
+    values = []
+    for name in ("named.csv", "inputs.csv"):
+        assert main(["predict", "m.rkhs", name, "-o", "p.npy", "--header", "no"]) == 0
+        values.append(np.load("p.npy"))
+    np.testing.assert_array_equal(*values)
 
 
 def test_predictions_are_printed_as_csv_or_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

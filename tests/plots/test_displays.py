@@ -98,6 +98,12 @@ def test_reconstructions_of_images_curves_and_tables(autoencoder: KernelAutoenco
     np.testing.assert_allclose(np.asarray(shown).reshape(-1), np.clip(again[0], low, high))
     curves = plots.ReconstructionDisplay(X, X, kind="curves").plot()
     assert len(curves.ax_.lines) == 2
+    asked = plots.ReconstructionDisplay.from_estimator(autoencoder, X, rows=[7, 3], kind="curves").plot()
+    np.testing.assert_array_equal(asked.originals, X[[7, 3]])
+    assert [panel.get_title() for panel in asked.figure_.axes] == ["row 7", "row 3"]
+    ticks = asked.figure_.axes[0].get_yticks()
+    both = np.concatenate([asked.originals, asked.rebuilt])
+    np.testing.assert_allclose(ticks, [both.min(), both.max()])
     table = plots.ReconstructionDisplay(X, 0.5 * X, names=list("abcdef")).plot()
     np.testing.assert_allclose(
         [bar.get_width() for bar in table.ax_.patches], 0.25 * (X**2).sum(0) / ((X - X.mean(0)) ** 2).sum(0)
@@ -167,6 +173,9 @@ def test_predictions_ranks_support_and_outliers(pca: KernelPCA) -> None:
         (lambda: plots.ReconstructionDisplay(X, X[:3]), "rebuilt must have the shape"),
         (lambda: plots.ReconstructionDisplay(X, X, shape=(2, 2)), "shape must be"),
         (lambda: plots.ReconstructionDisplay(X, X, kind="images"), "shape must be given"),
+        (lambda: plots.ReconstructionDisplay(X, X, titles=["a"]), "titles must be 40, one an item; got 1"),
+        (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[40]), "rows must be from 0 to 39"),  # type: ignore[arg-type]
+        (lambda: plots.ReconstructionDisplay.from_estimator(None, X, rows=[0.5]), "rows must be a list of whole"),  # type: ignore[arg-type,list-item]
         (lambda: plots.TraversalDisplay(X), "walks must be"),
         (lambda: plots.ErrorDisplay([-1.0]), "must not be negative"),
         (lambda: plots.SelectionDisplay([], []), "one row a setting"),

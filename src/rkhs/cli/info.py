@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     from rkhs._core.containers import Container
@@ -110,7 +111,7 @@ def _facts(container: Container) -> dict[str, Any]:
         facts["codes"] = f"{n} x {p}"
     target = notes.get("predict", {})
     if target:
-        facts["predicts"] = ", ".join(target["columns"])
+        facts["predicts"] = few(target["columns"])
         if "labels" in target:
             facts["accuracy"] = f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"
         else:

@@ -332,6 +332,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     else:
         data = read_input(args, path)
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
+    data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
         raise InputError(f"{path}: the model reads rows of {expected} columns; got {data.kind}; give it a table")
     if data.X.shape[-1] != expected:
@@ -340,6 +341,18 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
             f"{path}: the model needs {expected} {meaning}; got {data.X.shape[-1]}; choose them with --columns"
         )
     return data
+
+
+def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places: list[int]) -> Dataset:
+    """A file as wide as the table of a fit of ``--predict`` without the columns that the model does not read."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    as_wide = data.kind == "vectors" and data.X.shape[-1] == expected + len(places)
+    if not places or not as_wide or data.column_names is not None or args.columns is not None:
+        return data
+    return replace(data, X=np.delete(data.X, places, axis=1))
 
 
 def chunks_for_model(

@@ -10,6 +10,7 @@ from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output is None:
         _print_csv(values, names, data)
     else:
-        print(f"{len(values)} predictions of {', '.join(names)}: {args.output}")
+        print(f"{len(values)} predictions of {few(names)}: {args.output}")
     return 0
 
 

@@ -13,7 +13,8 @@ from rkhs.cli.inputs import input_notes, user_errors
 from rkhs.cli.outputs import Outputs
 from rkhs.cli.rows import row_labels
 from rkhs.cli.summaries import print_json
-from rkhs.cli.targets import read_with_numbers
+from rkhs.cli.targets import places_left_out, read_with_numbers
+from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +76,8 @@ def _fit_regressor(args: argparse.Namespace) -> int:
         found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds}
-    known = {"columns": names, **{name: facts[name] for name in ("held-out error", "error of the mean", "measure")}}
+    known = {"columns": names, "places left out": places_left_out(args, data)}
+    known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     rkhs.save(model.estimator_, args.output, notes=input_notes(data, args) | {"predict": known})
     if args.json:
         print_json(facts)
@@ -170,6 +172,8 @@ def _facts(
         "held-out error": -model.best_score_,
         "error of the mean": (centred**2).mean() if squared else centred.mean(),
         "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
+        "error of a column": np.sqrt((found.residuals**2).mean() / len(names)),
+        "error of a column, of the mean": np.sqrt((centred**2).mean() / len(names)),
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
         "rows where the loss is linear": [names_of_rows[i] for i in model.estimator_.saturated_],
@@ -184,12 +188,18 @@ def _summary(facts: dict[str, Any]) -> str:
     rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
     kernel = brief(facts["kernel"])
     lines = [
-        f"{facts['class']}: {facts['input']['items']} items, predicts {', '.join(facts['predicts'])} "
+        f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
         f"({facts['seconds']:.1f} s)",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
         f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {facts['folds']} folds); the mean of the "
         f"column in place of a model: {facts['error of the mean']:.4g}",
     ]
+    if len(facts["predicts"]) > 1:
+        one, mean = facts["error of a column"], facts["error of a column, of the mean"]
+        lines.append(
+            f"held-out error of one column, root mean square: {one:.4g}; of the mean of the column: {mean:.4g} (the "
+            f"norm takes all {len(facts['predicts'])} together)"
+        )
     if rows:
         listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
         more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
@@ -197,6 +207,6 @@ def _summary(facts: dict[str, Any]) -> str:
     else:
         lines.append(f"suspicious rows: none has a held-out residual above {_FAR:g} times the median")
     if linear:
-        more = f" and {len(linear) - _MOST_NAMED} more" if len(linear) > _MOST_NAMED else ""
-        lines.append(f"rows in the linear part of the loss: {', '.join(linear[:_MOST_NAMED])}{more}")
+        named = f": {', '.join(linear)}" if len(linear) <= _MOST_NAMED else ""
+        lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return "\n".join(lines)

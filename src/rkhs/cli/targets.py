@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rkhs.data import Dataset
 
-__all__ = ["as_values", "read_with_numbers", "read_with_values"]
+__all__ = ["as_values", "places_left_out", "read_with_numbers", "read_with_values"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 _READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
@@ -127,6 +127,30 @@ def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], n
     if data.column_names is not None:
         kept = tuple(name for i, name in enumerate(data.column_names) if i not in places)
     return replace(data, X=np.delete(data.X, places, axis=1), column_names=kept)
+
+
+def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
+    """Columns without names that the table of a fit had beside those of the model.
+
+    Files like that table can then be read by a model that needs fewer columns.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of ``rkhs fit --predict``.
+    data : Dataset
+        As :func:`read_with_numbers` gave it.
+
+    Returns
+    -------
+    list of int
+        From 0, names of rows not counted; none if the columns have names or were chosen.
+    """
+    if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
+        return []
+    index = 0 if args.index_column is None else args.index_column
+    given = {int(place) for place in [*named_columns(args.drop_columns), *named_columns(args.predict)]}
+    return sorted(place - (data.row_names is not None and index < place) for place in given)
 
 
 def read_with_values(

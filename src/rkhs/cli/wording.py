@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["FLAGS", "in_flags", "one_line"]
+__all__ = ["FLAGS", "few", "in_flags", "one_line"]
 
 FLAGS = {
     "at_most": ("--at-most", "N"),
@@ -118,6 +119,30 @@ def _parameters() -> frozenset[str]:
     found = sys.modules.get("rkhs.estimators")
     classes = [getattr(found, name) for name in getattr(found, "__all__", ())]
     return frozenset(p for cls in classes if hasattr(cls, "get_params") for p in cls._get_param_names())
+
+
+def few(names: Sequence[str], most: int = 6) -> str:
+    """Names with commas between them; of many the first two, the last, and how many there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+    most : int, default=6
+        That are all written.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from rkhs.cli.wording import few
+    >>> few([f"column{j}" for j in range(75)])
+    'column0, column1, ..., column74 (75 columns)'
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
 
 
 def one_line(text: str) -> str:

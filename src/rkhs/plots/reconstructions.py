@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs.plots.display import Display, matrix, new_grid, vector
 from rkhs.plots.maps import COLORS
 
@@ -35,6 +35,8 @@ class ReconstructionDisplay(Display):
         Where the curves were measured.
     names : sequence of d str, default=None
         Columns of a table.
+    titles : sequence of m str, default=None
+        What stands above the items.
 
     Raises
     ------
@@ -60,6 +62,7 @@ class ReconstructionDisplay(Display):
         shape: Sequence[int] | None = None,
         times: Any = None,
         names: Sequence[str] | None = None,
+        titles: Sequence[str] | None = None,
     ) -> None:
         self.originals, self.rebuilt = matrix(originals, "originals"), matrix(rebuilt, "rebuilt")
         if self.originals.shape != self.rebuilt.shape:
@@ -79,18 +82,27 @@ class ReconstructionDisplay(Display):
         self.names = [f"column {j + 1}" for j in range(d)] if names is None else [str(name) for name in names]
         if len(self.names) != d:
             raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
+        m = len(self.originals)
+        self.titles = [""] * m if titles is None else [str(title) for title in titles]
+        if len(self.titles) != m:
+            raise InputError(f"titles must be {m}, one an item; got {len(self.titles)}")
 
     @classmethod
-    def from_estimator(cls, model: KernelEstimator, X: Any, *, n_items: int = 8, **options: Any) -> Self:
-        """Items and what a fitted model rebuilds of them, evenly spaced among ``X``.
+    def from_estimator(
+        cls, model: KernelEstimator, X: Any, *, n_items: int = 8, rows: Sequence[int] | None = None, **options: Any
+    ) -> Self:
+        """Items and what a fitted model rebuilds of them, with the number of the row of each above it.
 
         Parameters
         ----------
         model : estimator with ``transform`` and ``inverse_transform`` to vectors
         X : array of shape (m, d)
         n_items : int, default=8
+            Evenly spaced among ``X``.
+        rows : sequence of int, default=None
+            Rows to draw, counted from 0, in place of ``n_items``.
         **options
-            More arguments of the constructor.
+            More arguments of the constructor: ``kind``, ``shape``, ``times``, ``names``, ``titles``.
 
         Returns
         -------
@@ -98,9 +110,14 @@ class ReconstructionDisplay(Display):
         """
         items = matrix(X, "X")
         count = min(check_count(n_items, "n_items"), len(items))
-        rows = np.linspace(0, len(items) - 1, count).round().astype(int)
-        chosen = items[rows]
-        rebuilt = np.asarray(model.inverse_transform(model.transform(_safe_indexing(X, rows))))  # frames stay frames
+        drawn = np.linspace(0, len(items) - 1, count).round().astype(int) if rows is None else np.asarray(rows)
+        if drawn.ndim != 1 or drawn.dtype.kind not in "iu" or not len(drawn):
+            raise InputError(f"rows must be a list of whole numbers, not empty; got {shown(rows)}")
+        if not 0 <= drawn.min() <= drawn.max() < len(items):
+            raise InputError(f"rows must be from 0 to {len(items) - 1}; got {shown(rows)}")
+        options.setdefault("titles", [f"row {i}" for i in drawn.tolist()])
+        chosen = items[drawn]
+        rebuilt = np.asarray(model.inverse_transform(model.transform(_safe_indexing(X, drawn))))  # frames stay frames
         if rebuilt.shape != chosen.shape:
             raise InputError(
                 f"model must rebuild vectors; {type(model).__name__} gives weights on its training items. Use decode"
@@ -126,6 +143,8 @@ class ReconstructionDisplay(Display):
         draw = self._images if self.kind == "images" else self._curves
         self.figure_, panels = new_grid(2 if self.kind == "images" else 1, len(self.originals), 1.3)
         draw(panels)
+        for panel, title in zip(panels[0], self.titles, strict=True):
+            panel.set_title(title, fontsize="small")
         self.ax_ = panels.flat[0]
         return self
 
@@ -145,6 +164,10 @@ class ReconstructionDisplay(Display):
             panel.plot(self.times, old, color="#aaaaaa", linewidth=0.8, label="original")
             panel.plot(self.times, new, color=COLORS[1], linewidth=1.2, label="rebuilt")
             panel.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+            panel.set_xticks([self.times[0], self.times[-1]])
+            panel.tick_params(labelsize="x-small")
+        panels[0, 0].set_yticks([low, high])
+        panels[0, 0].yaxis.set_major_formatter("{x:.3g}")
         handles, names = panels[0, 0].get_legend_handles_labels()
         self.figure_.legend(handles, names, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
 
