@@ -61,7 +61,7 @@ def test_estimators_take_no_plain_text() -> None:
         if hasattr(cls, "fit"):
             hints = {key: str(value.annotation) for key, value in inspect.signature(cls).parameters.items()}
             loose += [f"{name}.{key}: {hint}" for key, hint in hints.items() if re.search(r"\bstr\b", hint)]
-    assert loose == ["OperatorKernelRegressorCV.gammas: Sequence[float | str] | None"]  # of any kernel
+    assert loose == ["OperatorKernelRegressorCV.gammas: Sequence[float | str] | Literal['auto'] | None"]  # of any
 
 
 def documented(cls: type) -> set[str]:

@@ -152,9 +152,9 @@ def test_the_chosen_regulariser_has_the_least_error_of_refits(operator: str | No
     w = copies if weighted else None
     model = InputOutputKernelRegressor(Gaussian(0.5), operator=operator, reg="auto", center=False).fit(X, Y, w)
     A = (Y[rows].T @ Y[rows]) / len(rows) if operator else np.eye(3)
-    unit = np.linalg.eigvalsh(A).max()
+    A /= np.linalg.eigvalsh(A).max()
     errors = {}
-    for reg in unit * np.logspace(0.0, -8.0, 17):
+    for reg in np.logspace(0.0, -8.0, 17):
         missed = []
         for i in range(len(rows)):
             rest = np.delete(rows, i)

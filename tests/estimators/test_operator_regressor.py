@@ -91,6 +91,7 @@ def test_sums_operators_and_outputs_in_any_basis(loss):
 def test_learned_operator_is_the_covariance():
     X, Y = data(5)
     C = np.cov(Y.T, bias=True)
+    C /= np.linalg.eigvalsh(C).max()
     learned = OperatorKernelRegressor(operator="covariance", loss=Huber(0.4), reg=0.1, tol=1e-11).fit(X, Y)
     given = OperatorKernelRegressor(operator=C, loss=Huber(0.4), reg=0.1, tol=1e-11).fit(X, Y)
     np.testing.assert_allclose(learned.predict(X), given.predict(X), atol=1e-5)
@@ -192,9 +193,43 @@ def test_a_choice_at_an_open_end_is_warned_of():
 def test_the_norm_criterion_and_default_grids():
     X, Y = data(12, n=24)
     model = OperatorKernelRegressorCV(loss="huber", criterion="norm", cv=3).fit(X, Y)
-    assert model.cv_errors_.shape == (1, 8, 5, 3)
+    assert model.cv_errors_.shape == (2, 8, 5, 3)
+    assert model.gamma_ in ("0.25*median", "median")
     size = np.sqrt(((Y - Y.mean(0)) ** 2).sum(1).mean())
     np.testing.assert_allclose([loss.kappa for loss in model.losses_], size * np.array([0.03, 0.1, 0.3, 0.6, 1.0]))
+
+
+def test_default_regularisers_are_shares_of_the_variance_of_the_features():
+    X, Y = data(12, n=24)
+    default = OperatorKernelRegressorCV(cv=3).fit(X, Y)
+    for gamma, regs in zip(("0.25*median", "median"), default.regs_, strict=True):
+        K = Gaussian(gamma)(X)
+        np.testing.assert_allclose(regs, (K.trace() / 24 - K.mean()) * 10.0 ** np.arange(-6.0, 2.0), rtol=1e-9)
+    assert default.reg_ == default.regs_[np.unravel_index(default.cv_errors_.mean(-1).argmin(), (2, 8, 1))[:2]]
+    assert default.estimator_.kernel_.kernel == Gaussian(default.gamma_).resolve(torch.from_numpy(X))
+    far = OperatorKernelRegressorCV("linear", cv=3).fit(1e4 * X, Y)  # another unit
+    near = OperatorKernelRegressorCV("linear", cv=3).fit(X, Y)
+    np.testing.assert_allclose(far.predict(1e4 * X), near.predict(X), rtol=1e-6, atol=1e-6)
+    whole = OperatorKernelRegressorCV("linear", cv=3, center=False).fit(X, Y)
+    np.testing.assert_allclose(whole.regs_[0, -1], 10.0 * (X**2).sum(1).mean())
+    assert OperatorKernelRegressorCV(Gaussian(0.3), cv=3).fit(X, Y).gamma_ is None
+    assert OperatorKernelRegressorCV(gammas=None, cv=3).fit(X, Y).cv_errors_.shape[0] == 1
+    with pytest.raises(InputError, match="gammas must be a sequence"):
+        OperatorKernelRegressorCV(gammas="median").fit(X, Y)
+
+
+def test_targets_of_other_outputs_have_no_score():
+    X, Y = data(5)
+    for model in (OperatorKernelRegressor().fit(X, Y), OperatorKernelRegressorCV(cv=2).fit(X, Y)):
+        with pytest.raises(InputError, match="y must have 3 columns, one an output of the model; got 1"):
+            model.score(X, Y[:, 0])
+
+
+def test_a_learned_operator_has_no_unit():
+    X, Y = data(5)
+    models = [OperatorKernelRegressor(operator="covariance", loss="huber", tol=1e-10) for _ in range(2)]
+    near, far = (model.fit(X, unit * Y).predict(X) for model, unit in zip(models, (1.0, 64.0), strict=True))
+    np.testing.assert_allclose(far, 64.0 * near, rtol=1e-4, atol=1e-3)
 
 
 def test_running_out_of_iterations_warns():

@@ -58,8 +58,8 @@ class InputOutputKernelRegressor(KernelMachine):
         Kernel of the outputs. With ``"precomputed"``, ``fit`` takes their Gram matrix, and candidates are rows of
         kernel values with the training outputs.
     operator : None or "covariance", default=None
-        None is the identity. ``"covariance"`` is the empirical covariance of the output features, which keeps their
-        span (assumption 3 of the paper).
+        None is the identity. ``"covariance"`` is the empirical covariance of the output features, in units of its
+        largest eigenvalue; it keeps their span (assumption 3 of the paper).
     loss : str or Loss, default="squared"
         As in :class:`OperatorKernelRegressor`, in units of the output features (1 for a normalised kernel).
     reg : float or "auto", default="auto"

@@ -249,4 +249,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()
+        if predicted.size != given.size:
+            outputs = predicted.size // len(predicted)
+            raise InputError(f"y must have {outputs} columns, one an output of the model; got {given.shape[1]}")
         return mean_r2(given, predicted.reshape(given.shape), sample_weight)

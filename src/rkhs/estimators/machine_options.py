@@ -112,7 +112,8 @@ def operators_in_coordinates(
         if term.operator is None:
             operators.append(None)
         elif isinstance(term.operator, str):
-            operators.append(covariance_operator(U, weights))
+            A = covariance_operator(U, weights)  # in units of its largest eigenvalue, so that reg has no unit
+            operators.append(A / torch.linalg.matrix_norm(A, 2).clamp_min(torch.finfo(A.dtype).tiny))
         elif not isinstance(output, Euclidean):
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:

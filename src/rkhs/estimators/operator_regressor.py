@@ -47,8 +47,8 @@ class OperatorKernelRegressor(DualRegressor):
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``predict`` kernel values
         (m, n). A list of pairs, or ``Separable(k1, A1) + Separable(k2, A2)``, is a sum.
     operator : None, "covariance" or array of shape (q, q), default=None
-        ``A`` of a single kernel. None is the identity; ``"covariance"`` is the empirical covariance of the outputs; a
-        matrix must be positive semi-definite.
+        ``A`` of a single kernel. None is the identity; ``"covariance"`` is the empirical covariance of the outputs, in
+        units of its largest eigenvalue; a matrix must be positive semi-definite.
     loss : str or Loss, default="squared"
         ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object such as
         ``Huber(0.5)``, with parameters in units of the outputs. For a name, kappa is the median norm of the

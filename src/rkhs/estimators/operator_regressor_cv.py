@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["OperatorKernelRegressorCV"]
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
+_BANDWIDTHS = ("0.25*median", "median")
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
-_CHOICE = ("reg_", "gamma_", "losses_", "cv_errors_", "best_score_", "at_edge_", "_chosen_kernel")
+_CHOICE = ("reg_", "regs_", "gamma_", "losses_", "cv_errors_", "best_score_", "at_edge_", "_chosen_kernel")
 
 
 class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachine):
@@ -53,12 +54,14 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     operator : None, "covariance" or array of shape (q, q), default=None
     loss : str or Loss, default="squared"
     regs : sequence of float, default=None
-        None: 1e-6, 1e-5, ..., 10.
+        None: 1e-6, 1e-5, ..., 10 times the variance of the features, the mean squared distance of ``phi(x_i)`` to their
+        mean.
     epsilons, kappas : sequence of float, default=None
         Parameters of the epsilon-insensitive losses, or of the Huber loss. None: the root mean squared norm of the
         centred outputs times 0.03, 0.1, 0.3, 0.6 and 1.
-    gammas : sequence of float or str, default=None
-        Bandwidths of the kernel, which must have one. None: the kernel as it is.
+    gammas : "auto", None or sequence of float or str, default="auto"
+        Bandwidths of the kernel, which must have one. ``"auto"``: ``"0.25*median"``, twice as wide, and ``"median"``
+        for one kernel whose ``gamma`` is ``"median"``, and else the kernel as it is. None: the kernel as it is.
     cv : int, splitter or iterable, default=5
         As in scikit-learn.
     criterion : {"squared", "norm"}, default="squared"
@@ -80,6 +83,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     Attributes
     ----------
     reg_ : float
+    regs_ : ndarray of shape (gammas, regs)
+        What was compared.
     loss_ : Loss
     gamma_ : float, str or None
     best_score_ : float
@@ -89,8 +94,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     losses_ : list of Loss
         What the third axis means.
     at_edge_ : dict
-        ``{"reg": "last"}`` and the like for a choice at the end of ``regs`` or ``gammas`` towards which the error was
-        still clearly falling, with an ``EdgeWarning``.
+        ``{"reg": "last"}`` and the like for a choice at the end of ``regs``, or of ``gammas`` that were given, towards
+        which the error was still clearly falling, with an ``EdgeWarning``.
     estimator_ : OperatorKernelRegressor
         Fitted on all data with the chosen parameters.
 
@@ -115,6 +120,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
 
     _reads_gaps = True
     reg_: float
+    regs_: np.ndarray
     gamma_: float | str | None
     best_score_: float
     cv_errors_: np.ndarray
@@ -130,7 +136,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         regs: Sequence[float] | np.ndarray | None = None,
         epsilons: Sequence[float] | None = None,
         kappas: Sequence[float] | None = None,
-        gammas: Sequence[float | str] | None = None,
+        gammas: Sequence[float | str] | Literal["auto"] | None = "auto",
         cv: int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = 5,
         criterion: Literal["squared", "norm"] = "squared",
         columns: Columns = "raw",
@@ -179,7 +185,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("squared", "norm"))
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
-        given = self._kernels()
+        gammas, given = self._kernels()
         kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         items, Y, weights = training.items, training.goal, training.weights
@@ -194,15 +200,18 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
                     f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
                     "give parts that each keep some others"
                 )
-        errors = np.stack([self._finite(self._grid(kernel, training, full, regs).errors(folds)) for kernel in kernels])
+        grids = [self._grid(kernel, training, full, regs) for kernel in kernels]
+        self.regs_ = np.array([grid.regs for grid in grids])
+        errors = np.stack([self._finite(grid.errors(folds)) for grid in grids])
         self.cv_errors_ = errors
         mean = errors.mean(-1)
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        self.reg_, chosen = regs[r], self.losses_[j]
-        self.gamma_ = None if self.gammas is None else list(self.gammas)[g]
+        self.reg_, chosen = float(self.regs_[g, r]), self.losses_[j]
+        self.gamma_ = gammas[g]
         spread = float(np.nanmax(mean))
         self.at_edge_ = open_ends(mean[g, :, j], spread, ends=("first", "last"))
-        self.at_edge_ |= open_ends(mean[:, r, j], spread, "gamma", ("first", "last"))
+        if not isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
+            self.at_edge_ |= open_ends(mean[:, r, j], spread, "gamma", ("first", "last"))
         warn_of_edges(self)
         self.best_score_ = -float(mean[g, r, j])
         self._chosen_kernel = given[g]
@@ -228,15 +237,17 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         model.__dict__.update({k: v for k, v in vars(self).items() if k not in names and k not in _CHOICE})
         return model
 
-    def _kernels(self) -> list[OperatorKernel]:
-        """One kernel a bandwidth."""
+    def _kernels(self) -> tuple[list[Any], list[OperatorKernel]]:
+        """The bandwidths, and one kernel for each."""
         base = read_operator_kernel(self.kernel, self.operator)
-        if self.gammas is None:
-            return [base]
-        many = check_list(self.gammas, "gammas")
-        if len(base.pairs) != 1 or "gamma" not in base.pairs[0].kernel.get_params(deep=False):
+        own = base.pairs[0].kernel.get_params(deep=False) if len(base.pairs) == 1 else {}
+        automatic = isinstance(self.gammas, str) and self.gammas == "auto"
+        if self.gammas is None or (automatic and own.get("gamma") != "median"):
+            return [None], [base]
+        many = list(_BANDWIDTHS) if automatic else check_list(self.gammas, "gammas")
+        if "gamma" not in own:
             raise InputError("gammas must stand beside one kernel with a bandwidth, such as 'gaussian'")
-        return [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
+        return many, [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
     def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
         loss = as_loss(self.loss)
@@ -262,8 +273,17 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         """The settings to compare with one kernel; its bandwidth is that of all training items."""
         resolved = kernel.resolve(training.items, weights / weights.sum(), training.goal.shape[1])
         grams = [training_gram(term.kernel, training.items, self._options, self.psd) for term in resolved.pairs]
+        if self.regs is None:
+            regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
         options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
         return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion)
+
+    def _variance(self, grams: list[Tensor], weights: Tensor) -> float:
+        """Mean squared length of the features, from their mean if targets are centred; one where it is zero."""
+        found = sum(float(weights @ K.diagonal()) for K in grams)
+        if self.center:
+            found -= sum(float(weights @ K @ weights) for K in grams)
+        return found if 0.0 < found < np.inf else 1.0
 
     def predict(self, X: Any) -> Any:
         """Predict the outputs of new items; see :meth:`OperatorKernelRegressor.predict`.
