@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,12 @@ def test_many_columns_are_said_in_short_and_in_the_units_of_one(
     np.savetxt("wide.csv", np.c_[curves, curves[:, :1]], delimiter=",")
     assert main(["predict", "m.rkhs", "wide.csv"]) == 2
     assert "the model needs 8 columns; got 17" in capsys.readouterr().err
+
+
+def test_rows_without_names_count_from_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savetxt("plain.csv", np.hstack([X, Y]), delimiter=",")
+    assert fit("plain.csv", "--predict", "2,3") == 0
+    assert re.search(r"times the median: row 8 \(.*\(rows count from 1\)\n", capsys.readouterr().out)
 
 
 def test_columns_left_out_by_position_are_left_out_of_new_files_too(folder: Path) -> None:

@@ -123,6 +123,8 @@ def test_rows_that_stand_apart_are_left_out_on_demand(folder: Path, capsys: pyte
     rest = [i for i in out[np.argsort(-found.outlier_score[out])] if found.outlier_score[i] <= 1.0]
     wrong = [i for i in np.argsort(-found.outlier_score) if found.outlier_score[i] > 1.0]
     assert {20, 70} <= {*rest, *wrong}
+    if rest and not wrong:
+        assert f"robust: {len(rest)} rows stood apart" in said
     for rows_named, words in ((rest, "stood apart and were left out: "), (wrong, "were left out of the fit: ")):
         if rows_named:
             assert words + ", ".join(f"row {i + 1}" for i in rows_named) + " (rows count from 1)" in said

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import input_notes, user_errors
 from rkhs.cli.outputs import Outputs
-from rkhs.cli.rows import row_labels
+from rkhs.cli.rows import named_rows, row_labels
 from rkhs.cli.summaries import print_json
 from rkhs.cli.targets import places_left_out, read_with_numbers
 from rkhs.cli.wording import few
@@ -82,7 +82,7 @@ def _fit_regressor(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     elif not args.quiet:
-        print("\n".join([_summary(facts), *column_sentences(model, data), f"model: {args.output}"]))
+        print("\n".join([_summary(facts, named_rows(data)), *column_sentences(model, data), f"model: {args.output}"]))
     return 0
 
 
@@ -182,7 +182,7 @@ def _facts(
     }
 
 
-def _summary(facts: dict[str, Any]) -> str:
+def _summary(facts: dict[str, Any], counted: str) -> str:
     from rkhs._core.errors import brief
 
     rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
@@ -203,10 +203,10 @@ def _summary(facts: dict[str, Any]) -> str:
     if rows:
         listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
         more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
-        lines.append(f"suspicious rows, held-out residual above {_FAR:g} times the median: {listed}{more}")
+        lines.append(f"suspicious rows, held-out residual above {_FAR:g} times the median: {listed}{more}{counted}")
     else:
         lines.append(f"suspicious rows: none has a held-out residual above {_FAR:g} times the median")
     if linear:
-        named = f": {', '.join(linear)}" if len(linear) <= _MOST_NAMED else ""
+        named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
     return "\n".join(lines)

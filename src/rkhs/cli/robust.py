@@ -168,8 +168,9 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
         said = [f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"]
     rest = np.setdiff1d(out, wrong)
     if len(rest):
+        more = "more " if len(wrong) else ""
         said.append(
-            f"robust: {len(rest)} more rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
+            f"robust: {len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
         )
     low, high = found.limits
     apart = np.where(found.inliers & (score <= 1.0), found.stands_apart, 0)
@@ -183,7 +184,8 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
     others = "other rows" if len(wrong) + len(rest) else "rows"
     if parts:
         stand = f"{len(above) + len(below)} {others} stand apart and are in the fit; look at them"
-        counts = "; the loss above counts them, and their codes may be wrong; --leave-out apart fits without them"
+        counts = "; the loss above counts them, and their codes may be wrong"
+        counts += "" if len(rest) else "; --leave-out apart fits without them"
         said.append(f"robust: {stand}: {'; '.join(parts)}{counted}{counts}")
     else:
         said.append(f"robust: no {others} stand apart")
