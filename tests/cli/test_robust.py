@@ -152,6 +152,21 @@ def test_rows_are_left_out_by_number_and_keep_the_numbers_of_the_file(
     assert "look wrong and were left out of the fit: row 21" in capsys.readouterr().out
 
 
+def test_rows_of_matrices_and_molecules_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    K, kept = X @ X.T, np.delete(np.arange(60), [1, 59])
+    np.save("gram.npy", K)
+    assert main(["fit", "gram.npy", "--gram", "--leave-out", "2,60", "-o", "m.rkhs", "--codes", "z.npy"]) == 0
+    twin = KernelAutoencoder(2, kernel="precomputed").fit(K[np.ix_(kept, kept)])
+    np.testing.assert_allclose(np.load("z.npy"), twin.codes_, rtol=1e-9)
+    pytest.importorskip("rdkit", reason="molecules need RDKit (extra `chem`)")
+    Path("m.smi").write_text("".join(f"{'C' * i}O\n" for i in range(1, 13)) + "CC.O\n")
+    assert main(["fit", "m.smi", "--leave-out", "13", "-o", "m.rkhs"]) == 0
+    said = capsys.readouterr()
+    assert "12 molecules" in said.out
+    assert "could not be read" not in said.out + said.err
+    assert "more than one part" not in said.out
+
+
 def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"R{i:02d}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(X)]
     Path("named.csv").write_text("\n".join(["recording,a,b,c,d", *lines]))

@@ -117,6 +117,13 @@ def test_frames_stay_frames_on_their_way_to_the_model() -> None:
     np.testing.assert_array_equal(drawn.originals, X[np.linspace(0, 39, 8).round().astype(int)])
 
 
+def test_the_limits_of_what_stands_apart_are_drawn() -> None:
+    drawn = plots.OutlierDisplay([0.2, 0.3, 0.9], [True, True, True], limits=(0.1, 0.6)).plot()
+    assert [line.get_ydata()[0] for line in drawn.ax_.lines] == [1.0, 0.1, 0.6]
+    far = plots.OutlierDisplay([0.2, 0.3, 0.9], [True, True, True], limits=(0.0, 1.0)).plot()
+    assert [line.get_ydata()[0] for line in far.ax_.lines] == [1.0]  # no limit known
+
+
 def test_traversals_hold_the_other_codes_at_their_means(autoencoder: KernelAutoencoder) -> None:
     display = plots.TraversalDisplay.from_estimator(autoencoder, n_steps=3, quantiles=(0.0, 1.0))
     Z = autoencoder.codes_.mean(0) * np.ones((1, 2))

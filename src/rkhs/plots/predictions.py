@@ -204,6 +204,8 @@ class OutlierDisplay(Display):
     scores : array of shape (n,)
         ``RobustFit.outlier_score``.
     inliers : array of shape (n,), bool
+    limits : (float, float), default=None
+        Scores below and above which an item stands apart, drawn as dotted lines.
 
     Raises
     ------
@@ -211,7 +213,8 @@ class OutlierDisplay(Display):
         For shapes that do not fit.
     """
 
-    def __init__(self, scores: Any, inliers: Any) -> None:
+    def __init__(self, scores: Any, inliers: Any, limits: tuple[float, float] | None = None) -> None:
+        self.limits = limits
         self.scores = vector(scores, "scores")
         self.inliers = np.asarray(inliers, dtype=bool)
         if self.inliers.shape != self.scores.shape:
@@ -229,7 +232,7 @@ class OutlierDisplay(Display):
         -------
         OutlierDisplay
         """
-        return cls(fit.outlier_score, fit.inliers)
+        return cls(fit.outlier_score, fit.inliers, fit.limits)
 
     def _draw(self, ax: Axes) -> None:
         rows = np.arange(len(self.scores))
@@ -241,6 +244,9 @@ class OutlierDisplay(Display):
                 label = f"{name}: {int(chosen.sum())}"
                 ax.scatter(rows[chosen], self.scores[chosen], s=14, color=color, marker=marker, label=label)
         ax.axhline(1.0, color="#444444", linestyle="--", linewidth=0.8)
+        for limit in self.limits or ():
+            if 0.0 < limit < 1.0:
+                ax.axhline(limit, color="#444444", linestyle=":", linewidth=0.8)
         if self.scores.max() > 20 * max(float(np.median(self.scores)), 1e-300) and self.scores.min() > 0.0:
             ax.set_yscale("log")
         ax.set_xlabel("item")
