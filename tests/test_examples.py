@@ -58,7 +58,7 @@ CHECKS: dict[str, tuple[dict[str, int], Callable[[dict[str, float]], bool]]] = {
     "molecules": ({"n": 120}, lambda r: r["similarity of neighbours"] > 1.5 * r["similarity at random"]),
     "graphs": ({"n": 90}, lambda r: r["5 nearest neighbours"] > r["largest class"]),
     "promoters": ({"n": 80}, lambda r: r["kernel autoencoder"] > 0.5),
-    "gunpoint": ({"n": 60}, lambda r: r["3 nearest codes"] > 0.7),
+    "gunpoint": ({"n": 90}, lambda r: r["3 nearest codes"] > 0.7),
     "moons": ({"n": 120}, lambda r: r["2-2-2"] < r["2-1-2"] < 0.1),
     "multilabel": (
         {"n": 150},
