@@ -218,6 +218,14 @@ def test_default_regularisers_are_shares_of_the_variance_of_the_features():
         OperatorKernelRegressorCV(gammas="median").fit(X, Y)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_the_smallest_regularisers_have_certificates(loss):
+    X, Y = data(5, n=10)
+    model = OperatorKernelRegressor(loss=loss, reg=1e-300, max_iter=50).fit(X, Y)
+    assert np.isfinite(model.kkt_residuals_).all()
+    assert model.kkt_residuals_.max() < 1e-6
+
+
 def test_targets_of_other_outputs_have_no_score():
     X, Y = data(5)
     for model in (OperatorKernelRegressor().fit(X, Y), OperatorKernelRegressorCV(cv=2).fit(X, Y)):

@@ -64,13 +64,12 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
     W = points.permute(0, 2, 3, 1).contiguous()
     _, gaps, _ = problem.certificates(W)
     tau = problem.tau
-    # In the scaled variable the prox of the row part with step 1/tau is the prox of the conjugate with step one.
+    # In the variable tau W the prox of the row part is that of the conjugate with step one, and no square overflows.
+    rows, V = problem.rows.with_tau(torch.ones_like(tau)), W * tau[:, None, None, :]
     R = problem.targets[..., None] - problem.apply(W)
-    curvature = problem.rows.curvature / tau
-    step = 1.0 / (tau * (1.0 + curvature))
-    shifted = (W + R / tau[:, None, None, :]) / (1.0 + curvature)[:, None, None, :]
-    s = problem.root_weights[:, :, None]
-    kkt = torch.linalg.vector_norm(W - problem.prox(shifted, step), dim=2) * tau[:, None, :] * s
+    step = 1.0 / (1.0 + rows.curvature)
+    moved = rows.prox((V + R) * step[:, None, None, :], step)
+    kkt = torch.linalg.vector_norm(V - moved, dim=2) * problem.root_weights[:, :, None]
     norms = torch.linalg.vector_norm(W, dim=2)
     caps = problem.rows.caps()
     saturated = (norms >= caps * (1.0 - 1e-9)) & (norms > 0)

@@ -61,6 +61,10 @@ class RowLoss(ABC):
         """The part for some folds and settings."""
 
     @abstractmethod
+    def with_tau(self, tau: Tensor) -> RowLoss:
+        """The same losses beside other regularisers."""
+
+    @abstractmethod
     def row(self, i: int) -> RowLoss:
         """The part for row ``i`` alone."""
 
@@ -139,6 +143,10 @@ class CanonicalRows(RowLoss):
         """The part for some folds and settings."""
         tau = self.tau[folds][:, columns]
         return CanonicalRows(self.s[folds], tau, self.c[columns], self.epsilon[columns], self.cap[columns])
+
+    def with_tau(self, tau: Tensor) -> CanonicalRows:
+        """The same losses beside other regularisers."""
+        return CanonicalRows(self.s, tau, self.c, self.epsilon, self.cap)
 
     def row(self, i: int) -> CanonicalRows:
         """The part for row ``i`` alone."""
@@ -223,6 +231,10 @@ class GeneralRows(RowLoss):
     def select(self, folds: slice, columns: Tensor | slice) -> GeneralRows:
         """The part for some folds and settings."""
         return GeneralRows(self.s[folds], self.tau[folds][:, columns], self.loss, self.targets[folds])
+
+    def with_tau(self, tau: Tensor) -> GeneralRows:
+        """The same losses beside other regularisers."""
+        return GeneralRows(self.s, tau, self.loss, self.targets)
 
     def row(self, i: int) -> GeneralRows:
         """The part for row ``i`` alone."""

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 import rkhs
-from rkhs import GramTransformer, KernelAutoencoder, KernelPCA
+from rkhs import GramTransformer, KernelAutoencoder, KernelPCA, OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs.kernels import (
     FromFunction,
@@ -268,3 +268,10 @@ def test_multipliers_that_are_no_shares_are_refused(multipliers: Any) -> None:
     items = [(np.ones(2), np.zeros(2)), (np.zeros(2), np.ones(2))]
     with pytest.raises(InputError, match=r"Views\.multipliers must"):
         Views([Gaussian(1.0), Gaussian(1.0)], multipliers=multipliers)(items)
+
+
+def test_views_with_equal_rows_and_weights_in_single_precision() -> None:
+    items = [(np.zeros(2), np.ones(1)), (np.zeros(2), np.zeros(1)), (np.zeros(2), -np.ones(1))]
+    kernel = Views((Gaussian(), Linear()), multipliers=[1.0, 1.0])
+    model = OperatorKernelRegressor(kernel, dtype="float32").fit(items, [1.0, 0.0, -1.0], sample_weight=[1.0, 2.0, 1.0])
+    assert np.isfinite(model.predict(items)).all()

@@ -134,6 +134,7 @@ def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
     Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
     do, the answer is 1.
     """
+    weights = None if weights is None else weights.to(D)  # items of several views have a type of their own
     scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:
         scale = float(D.mean() if weights is None else weights @ D @ weights)
