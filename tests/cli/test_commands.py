@@ -276,11 +276,15 @@ def test_a_missing_file_is_said_before_anything_heavy_is_imported(folder: Path, 
     assert not {"torch", "sklearn", "scipy"} & set(done.stdout.split())
 
 
-def test_the_program_fits_and_ctrl_c_leaves_no_half_file(folder: Path) -> None:
+@pytest.mark.slow
+def test_the_program_fits(folder: Path) -> None:
     with program("fit", "train.csv", "-o", "m.rkhs") as fit:
         out, err = fit.communicate(timeout=200)
     assert (fit.returncode, err) == (0, "")
     assert "model: m.rkhs" in out
+
+
+def test_ctrl_c_leaves_no_half_file(folder: Path) -> None:
     np.save("large.npy", np.random.default_rng(0).normal(size=(600, 20)))
     with program(
         "fit", "large.npy", "-o", "x.rkhs", "--set", "tol=0.0", "--set", "n_init=999", "--set", "verbose=1"

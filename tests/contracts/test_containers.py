@@ -318,6 +318,7 @@ PLACES: dict[str, Callable[[Wrap], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_places(place: str) -> None:
     agree(PLACES[place])

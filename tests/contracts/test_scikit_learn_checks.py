@@ -39,15 +39,15 @@ def check_all(estimator: BaseEstimator, rounded: frozenset[str] = frozenset()) -
 
 
 # The classes that other classes of the fast suite stand for, and Gram matrices of classes that fit by iteration.
-COSTLY = ("KernelAutoencoderCV", "DeepRKM", "OperatorKernelRegressorCV")
-GRAM_COSTLY = (*COSTLY, "KernelAutoencoder", "FunctionalKernelRegressor")
+COSTLY = ("KernelAutoencoderCV", "DeepRKM", "OperatorKernelRegressorCV", "FunctionalKernelRegressor")
+GRAM_COSTLY = (*COSTLY, "KernelAutoencoder")
 
 
 def costly_last(made: list[BaseEstimator]) -> list[Any]:
     """The estimators, those that take long and say what another one says marked as slow."""
 
     def slow(estimator: BaseEstimator) -> bool:
-        return type(estimator).__name__ in (GRAM_COSTLY if is_pairwise(estimator) else COSTLY[:1])
+        return type(estimator).__name__ in (GRAM_COSTLY if is_pairwise(estimator) else COSTLY)
 
     return [pytest.param(one, marks=pytest.mark.slow) if slow(one) else one for one in made]
 
@@ -87,6 +87,7 @@ def check_by_name(estimator: BaseEstimator, check: str) -> None:
         getattr(estimator_checks, check)(type(estimator).__name__, clone(estimator))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", LEFT_OUT)
 @pytest.mark.parametrize("estimator", costly_last([e for e in plain(QUICK) if not is_pairwise(e)]), ids=repr)
 def test_common_checks_that_check_estimator_leaves_out(estimator: BaseEstimator, check: str) -> None:

@@ -88,6 +88,7 @@ def test_memory_that_torch_can_view_is_not_copied() -> None:
     assert np.may_share_memory(tensor_like(X.T, torch.eye(1, dtype=torch.float64)).numpy(), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", VECTORS)
 def test_kernels_read_every_layout(kernel: Kernel) -> None:
     X, Y = (items(kernel, n, seed=n).numpy() for n in (5, 1))
@@ -99,6 +100,7 @@ def test_kernels_read_every_layout(kernel: Kernel) -> None:
             np.testing.assert_array_equal(kernel.diag(change(Y)), diagonal, err_msg=layout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", plain(QUICK), ids=repr)
 def test_estimators_read_every_layout(estimator: BaseEstimator) -> None:
     rng = np.random.default_rng(0)

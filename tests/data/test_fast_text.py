@@ -46,6 +46,7 @@ def both(path: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> tupl
         return fast, outcome(path, **options)
 
 
+@pytest.mark.slow
 @ROOMY
 @given(
     cells=st.lists(st.lists(NUMBERS | ODD, min_size=3, max_size=3), min_size=1, max_size=6),

@@ -189,6 +189,7 @@ def test_weights_are_repeated_rows(center: bool) -> None:
 OPERATOR = np.array([[1.0, 0.3], [0.3, 0.5]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "max_iter"),
     [

@@ -90,6 +90,7 @@ def test_what_features_cannot_do_is_refused() -> None:
         KernelContrastive(storage=Nystroem(3), kernel=Gaussian(1.0)).fit(np.ones((5, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [Nystroem(20), RandomFeatures(40)], ids=repr)
 def test_scikit_learn_checks(storage: Any) -> None:
     with warnings.catch_warnings():

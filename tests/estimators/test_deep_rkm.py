@@ -106,7 +106,16 @@ def test_eta_scale_and_weight():
     assert heavy.layer_values_[0].sum() < a.layer_values_[0].sum()
 
 
-@pytest.mark.parametrize("solver", [*STIEFEL_SOLVERS, ProjectedGradient(tol=1e-6)])
+LONG = ("cayley_adam", "penalty_adam", "penalty_lbfgs")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        *(pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in STIEFEL_SOLVERS),
+        ProjectedGradient(tol=1e-6),
+    ],
+)
 def test_every_solver_by_name(solver):
     best = DeepRKM((3, 2), kernel=Gaussian(0.3)).fit(X).objective_
     with warnings.catch_warnings():

@@ -48,6 +48,7 @@ def test_all_components_keep_every_feature():
     assert np.allclose(weights @ K, K, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layer", "preimage"), [(1, "fixed_point"), (3, "ridge"), pytest.param(2, "ridge", marks=pytest.mark.slow)]
 )

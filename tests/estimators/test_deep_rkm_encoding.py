@@ -27,6 +27,7 @@ def test_modes_of_encoding_for_one_layer():
     assert np.allclose(paper.transform(X), paper.codes_ * paper.layer_values_[0] / (2.0 * 0.7), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [True, False])
 def test_ridge_interpolates_deep_codes(center):
     model = DeepRKM((3, 2), kernel=Gaussian(2.0), decoder_kernel=Gaussian(2.0), center=center, ridge=1e-8).fit(X)

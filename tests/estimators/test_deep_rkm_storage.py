@@ -51,6 +51,7 @@ def test_all_landmarks_give_the_dense_machine(options: dict[str, Any]) -> None:
     np.testing.assert_allclose(errors[0], errors[1], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [Nystroem(20), RandomFeatures(400)], ids=repr)
 def test_fewer_features_come_near_and_are_saved(storage: Any, tmp_path: Path) -> None:
     dense, near = fit("dense"), fit(storage)

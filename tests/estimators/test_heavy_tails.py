@@ -82,6 +82,7 @@ def test_radial_kernels_stay_where_growing_ones_are_not_better(storage: Any) -> 
     assert same(model, KernelAutoencoder(2, storage=storage, **RADIAL).fit(MIXED[:300]))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*the largest number of iterations")
 @pytest.mark.parametrize(
     "given",

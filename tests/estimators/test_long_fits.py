@@ -27,6 +27,7 @@ MODELS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_engines_fit_the_same_model(name: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)

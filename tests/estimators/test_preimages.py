@@ -31,6 +31,7 @@ def counts(n: int = 30, d: int = 4, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).poisson(3.0, size=(n, d)).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel", [Gaussian(0.05), Matern(1.5, 0.3), Polynomial(2), Tanimoto(), FunctionalGaussian(0.3)], ids=repr
 )

@@ -104,6 +104,7 @@ def test_models_that_cannot_refine_have_plain_codes(options: dict[str, Any]) -> 
     np.testing.assert_array_equal(*codes)
 
 
+@pytest.mark.slow
 def test_codes_do_not_change_on_the_way_through_files(tmp_path: Path) -> None:
     X, new, kernel = table(0), table(1), Gaussian(0.3)
     for model, rows in (

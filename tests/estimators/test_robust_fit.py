@@ -240,6 +240,7 @@ def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch
     assert looked[40:].sum() > blind[40:].sum()
 
 
+@pytest.mark.slow
 def test_only_the_last_fit_speaks() -> None:
     rng = np.random.default_rng(0)
     times = np.linspace(0.0, 1.0, 60)
@@ -253,6 +254,7 @@ def test_only_the_last_fit_speaks() -> None:
         assert not fit_robust(KernelAutoencoder(4), bad).inliers[:10].any()
 
 
+@pytest.mark.slow
 def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = KernelAutoencoder.fit
 

@@ -21,6 +21,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "_TREES", 5)
 
 
+@pytest.mark.slow
 def test_classes_and_numbers_are_told_apart() -> None:
     quick: dict[str, Any] = {"n_components": 2, "n_splits": 2}
     assert compare_codes(X[:30], np.where(Y[:30], "yes", "no"), **quick).measure == "accuracy"

@@ -19,6 +19,7 @@ from rkhs._core.errors import InputError
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 
 
+@pytest.mark.slow
 @parametrize_with_checks([SmoothRegressor(), SmoothClassifier()])
 def test_scikit_learn(estimator: object, check: object) -> None:
     check(estimator)

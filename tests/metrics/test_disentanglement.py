@@ -151,6 +151,7 @@ HELD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", HELD.values(), ids=HELD)
 @pytest.mark.parametrize("score", [mig, irs, sap, dci], ids=lambda f: f.__name__)
 def test_every_container_holds_the_same_numbers(score, held):

@@ -63,6 +63,7 @@ def say(model: Any, shift: float) -> str:
     return "right"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(3)], ids=repr)
 def test_codes_do_not_depend_on_the_batch_or_the_loss_of_digits_is_said(model: Any, kernel: Any) -> None:

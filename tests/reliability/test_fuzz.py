@@ -31,6 +31,7 @@ def test_a_case_of_each_subject(name: str, tmp_path: Path) -> None:
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(estimators.kinds()))
 def test_parameters_of_the_wrong_kind_are_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -80,6 +80,7 @@ def test_refused_with_a_message_that_names_the_argument(case: Case) -> None:
     assert not isinstance(caught.value, np.linalg.LinAlgError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ANSWERED, ids=lambda case: case.name)
 def test_answered_with_finite_numbers(case: Case) -> None:
     with warnings.catch_warnings():

@@ -104,6 +104,7 @@ def test_kernel_values_against_fifty_digits(shape: str, offset: float, kernel: A
     np.testing.assert_allclose(found[np.ix_(near, near)], expected[np.ix_(near, near)], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["plain", "duplicated", "nearly duplicated", "on a line", "one far point"])
 @pytest.mark.parametrize("scale", [1e-8, *(pytest.param(scale, marks=pytest.mark.slow) for scale in (1e-4, 1e4)), 1e8])
 @pytest.mark.parametrize("kind", ["pca", "autoencoder"])

@@ -61,6 +61,7 @@ def lower_bounds() -> list[float]:
     return [alone.value - alone.gap for alone in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_path_is_its_members(solver, lower_bounds):
     K, Y = data(1)

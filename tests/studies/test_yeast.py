@@ -13,6 +13,7 @@ from studies.harness.figures import path_figure
 from studies.papers.yeast import LOSSES, load_yeast, main
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_reduced_study(data_dir: Path, tmp_path: Path) -> None:
     result = main(["--reduced", "--output", str(tmp_path / "numbers.json"), "--figures", str(tmp_path)])
