@@ -122,7 +122,6 @@ def test_fitted_attributes_hold_no_tensor(estimator: BaseEstimator, data: Any) -
     assert not [name for name, value in vars(model).items() if tensors(value)]
 
 
-@pytest.mark.slow
 @each
 @pytest.mark.parametrize("calls", [16, pytest.param(1000, marks=pytest.mark.slow)])
 def test_eight_threads_agree(estimator: BaseEstimator, calls: int, data: Any, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def test_the_start_is_that_of_repeated_rows(X: np.ndarray, storage: Any) -> None
 DECODERS = [Gaussian(0.5), Matern(1.5, 0.7) + 0.1 * Linear(), Laplacian("l1", 0.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("decoder", DECODERS, ids=repr)
 def test_all_landmarks_are_the_exact_autoencoder(decoder: Kernel, weighted: bool, X: np.ndarray) -> None:
@@ -150,6 +151,7 @@ def test_landmarks_of_an_autoencoder_come_near_the_exact_one(X: np.ndarray) -> N
     assert errors[100] < errors[20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", [Nystroem(40), RandomFeatures(60)], ids=repr)
 @pytest.mark.parametrize("estimator", [KernelPCA, KernelAutoencoder])
 def test_files_models_and_dtypes(estimator: Any, storage: Any, X: np.ndarray, tmp_path: Path) -> None:
