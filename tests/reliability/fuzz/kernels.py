@@ -187,7 +187,7 @@ def _rows(case: Case, kernel: Kernel, Y: Any, X: Any, whole: np.ndarray, context
     turned = [Y[i] for i in order] if isinstance(Y, list) else Y[order]
     found = case.call("k(Y, X) in another order", kernel, turned, X, may_name=READS)
     # Kernel values are at most the root of the product of those of the two rows, and rounding is a share of that.
-    rounding = 1e-14 * float(np.sqrt(_largest(kernel, Y) * _largest(kernel, X)))
+    rounding = max(1e-14, _of_angles(kernel)) * float(np.sqrt(_largest(kernel, Y) * _largest(kernel, X)))
     loose = 1e-7 if values.is_tame(np.asarray(whole)) or isinstance(Y, list) else 1e-6
     if found.answered:
         case.agree("k(Y, X) in another order", found.value, whole[order], rtol=loose, atol=rounding)
