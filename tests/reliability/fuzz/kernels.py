@@ -127,7 +127,7 @@ def _of_angles(kernel: Kernel) -> float:
         if isinstance(part, (ArcCosine, NTK)):
             roots = part.depth if getattr(part, "order", 1) == 0 else 1
             lost = max(lost, (16.0 * 2.3e-16) ** (0.5**roots))
-        below = part.get_params(deep=False).values() if isinstance(part, Kernel) else part
+        below = part.get_params(deep=False).values() if hasattr(part, "get_params") else part
         parts += [one for one in below if isinstance(one, (Kernel, tuple, list))]
     return lost
 
