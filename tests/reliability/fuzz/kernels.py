@@ -121,13 +121,16 @@ def _of_angles(kernel: Kernel) -> float:
 
     A step function takes this root once more in every layer.
     """
-    parts, lost = [kernel], 0.0
+    parts: list[Any] = [kernel]
+    lost = 0.0
     while parts:
         part = parts.pop()
         if isinstance(part, (ArcCosine, NTK)):
             roots = part.depth if getattr(part, "order", 1) == 0 else 1
             lost = max(lost, (16.0 * 2.3e-16) ** (0.5**roots))
-        below = part.get_params(deep=False).values() if hasattr(part, "get_params") else part
+        below = part if isinstance(part, (tuple, list)) else ()
+        if isinstance(part, Kernel):
+            below = part.get_params(deep=False).values()
         parts += [one for one in below if isinstance(one, (Kernel, tuple, list))]
     return lost
 
