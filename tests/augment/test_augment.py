@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from rkhs import KernelContrastive
 from rkhs._core.errors import InputError
 from rkhs.augment import (
     Augmentation,
@@ -19,6 +20,7 @@ from rkhs.augment import (
     as_augmentation,
     augmented,
 )
+from rkhs.kernels import MeanEmbedding
 
 EVERY = [
     GaussianNoise(0.3),
@@ -135,5 +137,8 @@ def test_errors_name_the_argument(augment: object, message: str) -> None:
 
 
 def test_noise_on_items_that_are_no_numbers_is_refused() -> None:
+    bags = [np.zeros((n, 2)) for n in (1, 2, 3, 2)]  # of different lengths: no array
+    with pytest.raises(InputError, match="GaussianNoise needs numbers; got items of dtype object"):
+        KernelContrastive(1, kernel=MeanEmbedding(), augment="gaussian_noise", pairs="augment").fit(bags)
     with pytest.raises(InputError, match="GaussianNoise needs numbers; got items of dtype <U3"):
         GaussianNoise()(np.array(["CCO", "CC"]), np.random.default_rng(0))

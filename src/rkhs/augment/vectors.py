@@ -56,7 +56,7 @@ class GaussianNoise(Augmentation):
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """``X`` plus noise, shape (n, d)."""
         self.check()
-        std, kind = float(self.std), np.asarray(X).dtype
+        std, kind = float(self.std), X.dtype if isinstance(X, np.ndarray) else np.dtype(object)  # a list has items
         if kind.kind not in "biuf":
             raise InputError(f"GaussianNoise needs numbers; got items of dtype {kind}: augment= must fit X")
         if self.relative:

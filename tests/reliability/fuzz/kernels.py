@@ -191,6 +191,8 @@ def _rows(case: Case, kernel: Kernel, Y: Any, X: Any, whole: np.ndarray, context
     found = case.call("k(Y, X) in another order", kernel, turned, X, may_name=READS)
     # Kernel values are at most the root of the product of those of the two rows, and rounding is a share of that.
     rounding = max(1e-14, _of_angles(kernel)) * float(np.sqrt(_largest(kernel, Y) * _largest(kernel, X)))
+    if isinstance(kernel, Centered) and kernel.domain == "vectors":  # of what the mean was taken off
+        rounding = max(rounding, _rounding(kernel, Y, X))
     loose = 1e-7 if values.is_tame(np.asarray(whole)) or isinstance(Y, list) else 1e-6
     if found.answered:
         case.agree("k(Y, X) in another order", found.value, whole[order], rtol=loose, atol=rounding)
