@@ -60,8 +60,9 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         Parameters of the epsilon-insensitive losses, or of the Huber loss. None: the root mean squared norm of the
         centred outputs times 0.03, 0.1, 0.3, 0.6 and 1.
     gammas : "auto", None or sequence of float or str, default="auto"
-        Bandwidths of the kernel, which must have one. ``"auto"``: ``"0.25*median"``, twice as wide, and ``"median"``
-        for one kernel whose ``gamma`` is ``"median"``, and else the kernel as it is. None: the kernel as it is.
+        Bandwidths of the kernel, which must have one. ``"auto"``: ``"0.25*median"``, a Gaussian
+        twice as wide, and ``"median"`` for one kernel whose ``gamma`` is ``"median"``; else as None. None: the kernel
+        as it is.
     cv : int, splitter or iterable, default=5
         As in scikit-learn.
     criterion : {"squared", "norm"}, default="squared"
