@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,14 +11,13 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
-from rkhs._core.eigen import positive_part
-from rkhs._core.errors import NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import factorize
 from rkhs._core.sparse import from_items
 from rkhs.constraints import Constraint
 from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss
+from rkhs.models.computed_again import GramOf, clipped_gram, what_a_file_holds, with_computed_again
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
@@ -235,12 +233,10 @@ class AutoencoderModel:
         """Triangle and pivots of the power function; a model from a file computes them again."""
         if self.pricing.triangle is not None and self.pricing.pivots is not None:
             return self.pricing.triangle, self.pricing.pivots
-        K = self.training_gram(torch.as_tensor(self.encoder.coefficients))
+        like = torch.as_tensor(self.encoder.coefficients)
+        kept = self.map.whole and self.map.kept is not None
+        K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
         assert K is not None
-        if not self.kernel.known_psd:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # said by the fit
-                K = positive_part(K, psd="clip", name="the Gram matrix of the kernel")
         factor = factorize(K)
         return factor.triangle.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
 
@@ -256,6 +252,15 @@ class AutoencoderModel:
         order = torch.as_tensor(pivots, device=T.device)
         K[order[:, None], order[None, :]] = T @ T.mT
         return K
+
+    @property
+    def gram_of_targets(self) -> GramOf | None:
+        """Of targets that are features: their Gram matrix; None where the targets are not held."""
+        rebuilt = self.rebuilt
+        items = self.map.kept if rebuilt.own and self.map.whole else rebuilt.items
+        if rebuilt.kernel is None or items is None:
+            return None
+        return GramOf(rebuilt.kernel, items, self.encoder.coefficients)
 
     def new_diagonal(self, items: Items, raw: Tensor) -> Tensor:
         """``k(x, x)`` of new items, shape (m,); for Gram matrices the constant of the training items."""
@@ -291,6 +296,7 @@ class AutoencoderModel:
         """What model files of format 1 hold, by their names."""
         pricing, linear, whole, loss = self.pricing, self.linear, self.map.whole, self.loss
         again = self.map.kept is not None  # the factor can be computed again
+        output, last = what_a_file_holds(self)
         return {
             "kernel_": self.kernel,
             "map_": None if whole else self.map,
@@ -298,7 +304,7 @@ class AutoencoderModel:
             "encoder_coefs_": self.encoder_coefficients,
             "decoder_kernels_": self.decoder_kernels,
             "layer_codes_": self.layer_codes,
-            "decoder_coef_": self.last.coefficients,
+            "decoder_coef_": last,
             "decoder_linear_": self.last.linear,
             "bottleneck_": self.narrowest,
             "codes_": self.codes,
@@ -309,7 +315,7 @@ class AutoencoderModel:
             "linear_offset_": None if linear is None else linear.offset,
             "linear_center_": None if linear is None else linear.center,
             "linear_mixed_": None if linear is None else linear.mixed,
-            "output_": self.rebuilt.output,
+            "output_": output,
             "output_kernel_": self.rebuilt.kernel,
             "_own_targets": self.rebuilt.own,
             "target_items_": self.rebuilt.items,
@@ -343,7 +349,7 @@ class AutoencoderModel:
         names = ("directions", "offset", "center", "coef", "mixed")
         linear = [state.pop(f"linear_{name}_", None) for name in names]
         whole = WholeMap(kernel, items, len(first))
-        return cls(
+        model = cls(
             kernel,
             Expansion(whole if features is None else features, first),
             None if linear[3] is None else LinearPart(*linear),
@@ -367,7 +373,7 @@ class AutoencoderModel:
             ),
             state.pop("loss_", None),
             state.pop("gap_", 0.0),
-            state.pop("support_", np.arange(len(last))),
+            state.pop("support_", np.arange(len(anchors[-1]))),
             state.pop("saturated_", np.arange(0)),
             state.pop("_row_weights", None),
             Compared(
@@ -379,3 +385,4 @@ class AutoencoderModel:
             ),
             state.pop("resting_", None),
         )
+        return with_computed_again(model)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -105,8 +107,8 @@ class Layer:
         On codes, resolved.
     anchors : ndarray of shape (a, p)
         ``A``: the codes of the training items, or of some of them.
-    coefficients : ndarray of shape (a, r)
-        ``C``.
+    held : ndarray of shape (a, r), callable, or None
+        ``C``, or what computes it when it is asked for; None while a file is read.
     linear : ndarray of shape (p + 1, r), optional
         ``L``, the constant last.
 
@@ -117,8 +119,14 @@ class Layer:
 
     kernel: Kernel
     anchors: np.ndarray
-    coefficients: np.ndarray
+    held: np.ndarray | Callable[[], np.ndarray] | None
     linear: np.ndarray | None = None
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """``C``, shape (a, r)."""
+        assert self.held is not None
+        return self.held if isinstance(self.held, np.ndarray) else self.held()
 
     def of(self, Z: Tensor) -> Tensor:
         """Values at codes of shape (m, p), shape (m, r)."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, tensor_like
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, weighted_mean
 from rkhs.outputs.base import OutputSpace
 
@@ -30,28 +33,45 @@ class RKHS(OutputSpace):
         ``||mean||^2``.
     factor : float
         What is divided by, after the mean.
-    triangle : array of shape (r, r)
-        Lower triangular: coordinates of the pivot items.
+    triangle : array of shape (r, r) or None
+        Lower triangular: coordinates of the pivot items. None in model files that hold the training targets: it is
+        computed again when it is asked for.
     pivots : array of shape (r,)
         Training items whose centred features span all of them.
+    steps : tuple of two float, optional
+        What the features were divided by before their Gram matrix was factored, and the coordinates after; their
+        product is ``factor``. None: ``factor`` and 1.
 
     Raises
     ------
     InputError
-        From ``fit``, if the Gram matrix cannot be factored.
+        From ``fit``, if the Gram matrix cannot be factored; for a triangle that is neither held nor computed again.
 
     References
     ----------
     Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.
     """
 
-    def __init__(self, mean: Any, gram_mean: Any, total: float, factor: float, triangle: Any, pivots: Any) -> None:
+    _cache_gram: Callable[[], Tensor]
+    _cache_rows: np.ndarray
+
+    def __init__(
+        self,
+        mean: Any,
+        gram_mean: Any,
+        total: float,
+        factor: float,
+        triangle: Any,
+        pivots: Any,
+        steps: tuple[float, float] | None = None,
+    ) -> None:
         self.mean = mean
         self.gram_mean = gram_mean
         self.total = total
         self.factor = factor
         self.triangle = triangle
         self.pivots = pivots
+        self.steps = steps
 
     @classmethod
     def fit(cls, K: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool) -> tuple[RKHS, Tensor]:
@@ -75,7 +95,7 @@ class RKHS(OutputSpace):
         mean = (K.new_full((n,), 1.0 / n) if weights is None else weights) if center else None
         gram_mean = K.new_zeros(n) if mean is None else K @ mean
         total = 0.0 if mean is None else float(gram_mean @ mean)
-        C = (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
+        C = _centred(K, gram_mean, total)
         variance = float(weighted_mean(C.diagonal().clamp_min(0.0), weights))
         if variance <= 1e-14 * float(K.diagonal().abs().max()):  # all features coincide: what is left is rounding
             C, variance = torch.zeros_like(C), 0.0
@@ -93,8 +113,42 @@ class RKHS(OutputSpace):
 
     def in_units(self, unit: float) -> RKHS:
         """The space with coordinates that are divided by ``unit`` too."""
-        rows = self.triangle / unit
-        return RKHS(self.mean, self.gram_mean, self.total, self.factor * unit, rows, self.pivots)
+        rows, steps = self.rows / unit, (self.factor, unit)
+        return RKHS(self.mean, self.gram_mean, self.total, self.factor * unit, rows, self.pivots, steps)
+
+    def without_triangle(self, gram: Callable[[], Tensor]) -> RKHS:
+        """The space for a model file; ``gram`` gives the Gram matrix of the training targets."""
+        lean = RKHS(self.mean, self.gram_mean, self.total, self.factor, None, self.pivots, self.steps)
+        lean._cache_gram = gram
+        return lean
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The triangle, computed again where it is not held."""
+        if self.triangle is None and not hasattr(self, "_cache_rows"):
+            self.coordinates_again()
+        found: np.ndarray = self._cache_rows if self.triangle is None else self.triangle
+        return found
+
+    def coordinates_again(self) -> Tensor:
+        """Coordinates (n, r) of the training targets, by the steps of the fit; keeps the triangle.
+
+        Another machine may break ties between pivots otherwise: then the items of the fit are taken in their order.
+        """
+        if not hasattr(self, "_cache_gram"):
+            raise InputError("triangle must be an array where the training targets are not held; got None")
+        K = self._cache_gram()
+        factor, unit = self.steps or (self.factor, 1.0)
+        C = _centred(K, tensor_like(self.gram_mean, K), self.total).div_(factor**2)
+        found = factorize(C)
+        if np.array_equal(found.pivots.cpu().numpy(), self.pivots):
+            triangle, U = found.triangle, found.matrix
+        else:
+            pivots = row_index(self.pivots, C)
+            triangle = torch.linalg.cholesky(C[pivots][:, pivots])
+            U = torch.linalg.solve_triangular(triangle, C[pivots], upper=False).mT
+        self._cache_rows = triangle.cpu().numpy() / unit
+        return U if unit == 1.0 else U / unit
 
     def _center(self, K: Tensor) -> tuple[Tensor, Tensor]:
         """``<phi(z) - mean, phi(y_j) - mean>`` on the pivots, and ``<phi(z), mean>``, from rows ``k(z, y_j)``."""
@@ -107,7 +161,7 @@ class RKHS(OutputSpace):
         """Coordinates of the projections of ``phi(z)`` on the training features from rows ``k(z, y_j)``, (m, r)."""
         centred, _ = self._center(K)
         return torch.linalg.solve_triangular(
-            tensor_like(self.triangle, K).mT, centred / self.factor**2, upper=True, left=False
+            tensor_like(self.rows, K).mT, centred / self.factor**2, upper=True, left=False
         )
 
     def squared_norms(self, K: Tensor, diag: Tensor) -> Tensor:
@@ -118,7 +172,7 @@ class RKHS(OutputSpace):
     def weights(self, U: Tensor) -> Tensor:
         """Weights ``b`` with ``sum_j b_j phi(y_j)`` at coordinates ``U`` of shape (m, r); shape (m, n)."""
         n = len(self.gram_mean)
-        small = torch.linalg.solve_triangular(tensor_like(self.triangle, U), U, upper=False, left=False)
+        small = torch.linalg.solve_triangular(tensor_like(self.rows, U), U, upper=False, left=False)
         full = U.new_zeros(U.shape[0], n)
         full[:, row_index(self.pivots, U)] = small
         if self.mean is None:
@@ -149,3 +203,8 @@ class RKHS(OutputSpace):
             return (self.factor**2 * ((U - E) ** 2).sum(1) + outside).clamp_min(0.0)
         cross = (U * U).sum(1)[:, None] - 2.0 * U @ E.mT + (E * E).sum(1)[None, :]
         return (self.factor**2 * cross + outside[None, :]).clamp_min(0.0)
+
+
+def _centred(K: Tensor, gram_mean: Tensor, total: float) -> Tensor:
+    """``<phi(y_i) - mean, phi(y_j) - mean>``, shape (n, n)."""
+    return (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)

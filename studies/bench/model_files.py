@@ -1,0 +1,70 @@
+"""Model files of molecules: their size, what they would take with what is computed again, and what that costs.
+
+Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3]. Morgan fingerprints of bbbp, Tanimoto,
+the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and the coefficients of the last layer
+would add. "first" is the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another
+one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten new molecules, and of distances
+after decoding, to those of the model that was saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import rkhs
+from studies.harness.scripts import data_folder, run_script
+from studies.harness.timing import seconds
+
+
+def molecules() -> np.ndarray:
+    stored = np.load(data_folder("bbbp") / "bbbp" / "fingerprints.npz")
+    return np.unpackbits(stored["morgan"], axis=1).astype(float)
+
+
+def measured(X: np.ndarray, new: np.ndarray, rounds: int, path: Path) -> str:
+    model = rkhs.KernelAutoencoder(kernel="tanimoto", output_kernel="same")
+    fit = seconds(lambda: model.fit(X))
+    save = float(np.median([seconds(lambda: rkhs.save(model, path)) for _ in range(rounds)]))
+    info = [sys.executable, "-m", "rkhs", "info", str(path)]
+    asked = float(np.median([seconds(lambda: subprocess.run(info, check=True, capture_output=True)) for _ in range(3)]))
+    first, after = [], []
+    for _ in range(rounds):
+        loaded = rkhs.load(path)
+        first.append(seconds(lambda loaded=loaded: loaded.transform(new)))
+        after.append(seconds(lambda loaded=loaded: loaded.transform(new)))
+    Z = model.codes_[:10]
+    gap = max(
+        np.abs(loaded.transform(new) - model.transform(new)).max(),
+        np.abs(loaded.decode(Z, new).distances - model.decode(Z, new).distances).max(),
+    )
+    size, extra = path.stat().st_size / 1e6, 8e-6 * (model.decoder_coef_.size + model.output_.rows.size)
+    times = "".join(f"{t:9.2f}" for t in (fit, save, float(np.median(first)), float(np.median(after)), asked))
+    return f"{len(X):6}{size:9.2f}{extra:10.1f}{X.size / 8e6:8.2f}{times}{gap:12.1e}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default="500,1000,2029")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    X = molecules()
+    X = X[np.random.default_rng(0).permutation(len(X))]
+    print(f"{'rows':>6}{'file MB':>9}{'matrices':>10}{'bits':>8}{'fit s':>9}{'save':>9}{'first':>9}{'next':>9}", end="")
+    print(f"{'info':>9}{'difference':>12}")
+    for n in map(int, arguments.rows.split(",")):
+        with tempfile.TemporaryDirectory() as folder:
+            print(measured(X[:n], X[-10:], arguments.rounds, Path(folder) / "m.rkhs"), flush=True)
+
+
+if __name__ == "__main__":
+    run_script(main)
