@@ -12,7 +12,7 @@ import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
 from rkhs.data import load_molecules, read_table
-from rkhs.kernels import kernel_from_name
+from rkhs.kernels import ShiftInvariant, kernel_from_name
 from rkhs.kernels.registry import _BY_NAME
 
 N = 10
@@ -55,7 +55,8 @@ def test_folders_of_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         Path(f"rings/g{i}.edgelist").write_text("# a ring\n" + "\n".join(f"{a} {b}" for a, b in edges) + "\n")
     assert fit("rings") == 0
     printed = capsys.readouterr().out
-    assert "kernel: WeisfeilerLehman() (default for graphs; choose with --kernel)" in printed
+    both = "Sum(terms=(WeisfeilerLehman(n_iter=2), ShortestPath()))"
+    assert f"kernel: {both} (default for graphs; choose with --kernel)" in printed
     assert "10 graphs, codes of 2 components" in printed
     assert read_table("z.csv").row_names == tuple(f"g{i}" for i in range(N))
     same_codes("rings")
@@ -65,6 +66,30 @@ def test_folders_of_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "top 5" in capsys.readouterr().out
     assert run("transform", "m.rkhs", "rings", "-o", "z2.csv", "--kind", "series") == 2
     assert "the model reads graphs; got --kind series" in capsys.readouterr().err
+
+
+def test_a_kernel_chosen_by_the_classes_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    height = np.repeat([1.0, 3.0], 10)  # classes differ in height: directions do not see it
+    X = height[:, None] * np.sin(np.linspace(0, 6, 15)) + 0.1 * rng.normal(size=(20, 15))
+    rows = ["\t".join([str(1 + i // 10), *map(str, x)]) for i, x in enumerate(X.tolist())]
+    Path("train.tsv").write_text("\n".join(rows) + "\n")
+    Path("train.csv").write_text("\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
+    words = ("--kind", "series", "--choose-kernel", "--leave-out", "3")
+    assert fit("train.tsv", *words) == 0
+    printed = capsys.readouterr().out
+    assert "chosen by the classes; leave-one-out errors (1: the mean): ShiftInvariant()" in printed
+    assert not isinstance(rkhs.load("m.rkhs").kernel_, ShiftInvariant)
+    assert "19 series" in printed
+    for more, said in (
+        (("train.csv", *words), "--choose-kernel needs the class of each item"),
+        (("train.tsv", *words, "--kernel", "gak"), "--choose-kernel and --kernel both"),
+        (("train.tsv", "--choose-kernel", "--header", "no"), "compares kernels of graphs or series; got vectors"),
+    ):
+        assert fit(*more) == 2
+        assert said in capsys.readouterr().err
+    assert run("fit", "train.tsv", *words, "--predict", "1", "-o", "m.rkhs") == 2
+    assert "--choose-kernel does not go with --predict" in capsys.readouterr().err
 
 
 def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -146,6 +146,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
     names = ("loss", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name for name in names if getattr(args, name) is not None]
+    given += ["choose-kernel"] * args.choose_kernel
     given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
     if given:
         raise InputError(f"--{given[0]} does not go with --predict of a class; leave one out")

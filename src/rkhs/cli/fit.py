@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
 from rkhs.cli.engines import add_engine_options, checkpoint_of, engine_settings, find_rows, open_stream
 from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_input, user_errors
-from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
+from rkhs.cli.kinds import OBJECTS, choose_by_classes, default_kernel, find_estimator, refuse_unknown
 from rkhs.cli.outputs import TABLES, Outputs, after_writing
 from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import (
@@ -28,6 +28,7 @@ from rkhs.cli.summaries import add_json_option, print_json
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
+    from rkhs.selection import KernelChoice
 
 __all__ = ["add_arguments", "add_fit_options", "build_estimator", "run", "say_kernel"]
 
@@ -41,9 +42,10 @@ kernels: a name, name(parameter=value), and sums, products and multiples of such
 Quote them for the shell. Names and short names, with the defaults by kind marked *:
   vectors    gaussian (rbf), laplacian, matern, linear, cosine, polynomial (poly), arccosine, ntk
   molecules  tanimoto *, minmax (* for counts)
-  graphs     weisfeilerlehman (wl) *, shortestpath (sp), randomwalk (rw)
+  graphs     weisfeilerlehman (wl), shortestpath (sp), randomwalk (rw); 'wl(2) + sp' *
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
-  series     shiftinvariant (sink; * for one length), globalalignment (gak; * for several), dynamictimewarping (dtw)
+  series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
+             'sink + gak' * for several channels, dynamictimewarping (dtw)
   curves     functionalgaussian *, functionallaplacian
   any of scikit-learn's on vectors: fromsklearn(chi2), "fromsklearn(chi2, {gamma: 2})"
 A kernel of your own cannot be named here: write its Gram matrix to a file, and pass that with --gram.
@@ -56,6 +58,7 @@ examples:
   rkhs fit promoters.fasta --kernel 'mismatch(k=5, m=1)' -o model.rkhs
   rkhs fit MUTAG/ --kernel 'wl(n_iter=3)' -o model.rkhs
   rkhs fit GunPoint_TRAIN.tsv --kind series --kernel gak -o model.rkhs
+  rkhs fit GunPoint_TRAIN.tsv --kind series --choose-kernel -o model.rkhs    (by the classes in the file)
   rkhs fit gram.npy --gram -o model.rkhs
   rkhs fit table.csv --predict price --loss huber -o model.rkhs
   rkhs fit table.csv --mixed --predict churn -o model.rkhs    (classes, known in some rows)
@@ -86,6 +89,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read a .npy or parquet file block by block; estimators other than the default need "
         "--set 'storage=nystroem(1000)'",
+    )
+    parser.add_argument(
+        "--choose-kernel",
+        action="store_true",
+        help="take the kernel of graphs or series that predicts the classes in the file best (leave-one-out)",
     )
     add_predict_options(parser)
     add_robust_options(parser)
@@ -184,8 +192,12 @@ def run(args: argparse.Namespace) -> int:
         return fit_predictor(args)
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
-    estimator = build_estimator(args, data)
-    if not args.quiet and not args.json:
+    with user_errors():
+        choice = choose_by_classes(args, data) if args.choose_kernel else None
+    estimator = build_estimator(args, data, None, None if choice is None else {"kernel": choice.kernel})
+    if choice is not None and not args.quiet and not args.json:
+        print(_comparison(choice), flush=True)
+    elif not args.quiet and not args.json:
         say_kernel(args, estimator, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
@@ -223,6 +235,12 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
     if not chosen and data.kind not in ("vectors", "gram"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
+
+
+def _comparison(choice: KernelChoice) -> str:
+    """The kernel that was chosen, and the errors of all."""
+    errors = (f"{kernel!r} {error:.3f}" for kernel, error in zip(choice.kernels, choice.errors, strict=True))
+    return f"kernel: {choice.kernel!r}, chosen by the classes; leave-one-out errors (1: the mean): {', '.join(errors)}"
 
 
 def _plan(args: argparse.Namespace) -> Outputs:
@@ -305,7 +323,7 @@ def build_estimator(
     given: dict[str, Any] = dict(defaults or {})
     kernel = default_kernel(data)
     if kernel is not None:
-        given["kernel"] = kernel
+        given.setdefault("kernel", kernel)
     if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
     if args.kernel is not None:

@@ -11,10 +11,12 @@ from rkhs.cli.parser import nearest
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.kernels import Kernel
+    from rkhs.selection import KernelChoice
 
 __all__ = [
     "OBJECTS",
     "add_kind_options",
+    "choose_by_classes",
     "default_kernel",
     "find_estimator",
     "kind_notes",
@@ -79,9 +81,8 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
     """
     from rkhs import kernels
 
-    if data.kind == "series":
-        one_length = len({len(item) for item in data.X}) == 1
-        return kernels.ShiftInvariant() if one_length else kernels.GlobalAlignment()
+    if data.kind == "series" or data.kind == "graphs":
+        return kernels.kernels_for(data.kind, data.X)[0]
     if data.kind == "molecules":
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     table: dict[str, Any] = {
@@ -89,10 +90,45 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         "table": "mixed_table",
         "sequences": kernels.Spectrum(),
         "texts": kernels.Spectrum(1, tokens="words"),
-        "graphs": kernels.WeisfeilerLehman(),
         "curves": kernels.FunctionalGaussian(),
     }
     return table.get(data.kind)
+
+
+def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
+    """Compare the kernels of the kind by the classes that the file holds.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    data : Dataset
+
+    Returns
+    -------
+    KernelChoice
+
+    Raises
+    ------
+    InputError
+        For other kinds, files without classes, and together with ``--kernel``.
+    """
+    from rkhs._core.errors import InputError
+    from rkhs.kernels import kernels_for
+    from rkhs.selection import choose_kernel
+
+    if args.kernel is not None:
+        raise InputError("--choose-kernel and --kernel both say which kernel is taken; leave one out")
+    if data.kind != "graphs" and data.kind != "series":
+        raise InputError(
+            f"--choose-kernel compares kernels of graphs or series; got {data.kind}; leave it out, or name the kernel "
+            "with --kernel"
+        )
+    if data.classes is None:
+        raise InputError(
+            f"--choose-kernel needs the class of each item; {args.input} has none; write series as .tsv with the class "
+            "first or as .ts, graphs in the TU format with NAME_graph_labels.txt, or leave --choose-kernel out"
+        )
+    return choose_kernel(data.X, data.classes, kernels_for(data.kind, data.X))
 
 
 def find_estimator(name: str) -> type:

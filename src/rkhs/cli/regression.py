@@ -91,6 +91,7 @@ def _plan(args: argparse.Namespace) -> Outputs:
 
     names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
+    given += ["choose-kernel"] * args.choose_kernel
     given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
     if given:
         raise InputError(

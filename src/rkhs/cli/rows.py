@@ -137,4 +137,5 @@ def without_rows(data: Dataset, text: str) -> Dataset:
         None if known is None else tuple(known[i] for i in kept) for known in (data.row_names, data.smiles)
     )
     skipped.sort(key=lambda bad: bad.row)
-    return replace(data, X=X, row_names=names, smiles=smiles, skipped=tuple(skipped))
+    classes = None if data.classes is None else data.classes[kept]
+    return replace(data, X=X, row_names=names, smiles=smiles, skipped=tuple(skipped), classes=classes)

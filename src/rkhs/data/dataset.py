@@ -77,6 +77,8 @@ class Dataset:
         Times of kind "curves", if the file has them.
     row_title : str or None, default=None
         Name of the column that holds `row_names`, if it has one.
+    classes : ndarray of shape (n,) or None, default=None
+        Class of each item of kinds "graphs" and "series" as text, if the file has them.
     """
 
     X: np.ndarray
@@ -88,6 +90,7 @@ class Dataset:
     skipped: tuple[SkippedRow, ...] = field(default=())
     times: np.ndarray | None = None
     row_title: str | None = None
+    classes: np.ndarray | None = None
 
     @property
     def items(self) -> Any:

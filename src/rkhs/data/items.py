@@ -84,11 +84,11 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     if found == "graphs":
         _refuse(options, (), found)
         graphs = read_graphs(file)
-        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source)
+        return Dataset(_objects(graphs.graphs), "graphs", graphs.names, None, graphs.source, classes=graphs.targets)
     if found == "series":
         _refuse(options, ("key", "delimiter", "encoding"), found)
         series = read_series(file, **options)
-        return Dataset(_objects(series.series), "series", series.names, None, series.source)
+        return Dataset(_objects(series.series), "series", series.names, None, series.source, classes=series.targets)
     given: Any = "texts" if kind == "texts" else "sequences" if kind == "sequences" else None
     columns = options.pop("columns", None)
     _refuse(options, ("index_column", "header", "delimiter", "encoding"), found)

@@ -13,6 +13,7 @@ from rkhs.kernels.combined.scaled_inputs import ScaledInputs
 from rkhs.kernels.combined.sparse_rows import SparseRows
 from rkhs.kernels.combined.sums_and_products import Product, Scaled, Sum
 from rkhs.kernels.combined.views import OnColumns, Views
+from rkhs.kernels.objects.by_kind import kernels_for
 from rkhs.kernels.objects.graphs import RandomWalk, ShortestPath, WeisfeilerLehman
 from rkhs.kernels.objects.mixed import MixedTable
 from rkhs.kernels.objects.molecules import MoleculeTanimoto
@@ -84,6 +85,7 @@ __all__ = [
     "alignment_weights",
     "as_kernel",
     "kernel_from_name",
+    "kernels_for",
     "quadrature_weights",
     "view_weights",
 ]

@@ -274,6 +274,18 @@ def _kernels_and_choices() -> dict[str, Function]:
             ("X", "targets"),
             names=r"reads|rows|Gaussian|K \+ n reg",
         ),
+        "choose_kernel": Function(
+            selection.choose_kernel,
+            lambda c: {"items": values.tame(c, 8, 2), "y": np.arange(8) % 2, "kernels": ("linear", "gaussian")},
+            ("items", "y"),
+            ("items", "y"),
+            names="reads|item|kernel",
+        ),
+        "kernels_for": Function(
+            kernels.kernels_for,
+            lambda c: {"kind": "series", "items": [c.rng.normal(size=(4, 2)) for _ in range(3)]},
+            names="items|reads|series",
+        ),
         "held_out_parts": Function(selection.held_out_parts, lambda c: {"n": 9, "seed": 1, "at_most": 5}),
         "open_end": Function(
             selection.open_end,

@@ -1,0 +1,127 @@
+"""One of several kernels by classes or numbers that are known of the items."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from rkhs._core.arrays import as_numpy, check_items
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.linalg import center_gram
+from rkhs.kernels import Kernel, as_kernel
+from rkhs.selection.ridge_path import ridge_path
+from rkhs.spaces import training_gram
+
+__all__ = ["KernelChoice", "choose_kernel"]
+
+_INTERCEPT = 100.0  # times the variance of the kernel
+_REGS = tuple(10.0**k for k in np.arange(-6.0, 0.5, 0.5))
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """The kernel of least leave-one-out error, and what the others had.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Not resolved.
+    kernels : tuple of Kernel
+        All that were compared.
+    errors : tuple of float
+        Leave-one-out error of each, as a share of the variance of the targets. One: no better than their mean.
+
+    Raises
+    ------
+    InputError
+        From :func:`choose_kernel`.
+
+    References
+    ----------
+    Rifkin and Lippert (2007), Notes on regularized least squares, section 3, for the error.
+    """
+
+    kernel: Kernel
+    kernels: tuple[Kernel, ...]
+    errors: tuple[float, ...]
+
+
+def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
+    """Choose among kernels by the leave-one-out error of a ridge regression of classes or numbers on the items.
+
+    The error of a kernel is that of its best regulariser, ``min_reg 1/n sum_i ||t_i - f_reg^(-i)(x_i)||^2``, where
+    ``t_i`` is the indicator of the class of item i or its numbers. Errors of reconstructions are not compared: each
+    kernel measures them in its own space.
+
+    Parameters
+    ----------
+    items : array (n, d) or sequence of n objects
+    y : array of shape (n,) or (n, q)
+        Classes (integers, texts or booleans) or numbers (floats).
+    kernels : sequence of Kernel or str
+        That read the items, such as those of :func:`rkhs.kernels.kernels_for`.
+
+    Returns
+    -------
+    KernelChoice
+
+    Raises
+    ------
+    InputError
+        For no kernels, targets that are all alike or do not fit, and items that a kernel does not read.
+
+    Notes
+    -----
+    A Gram matrix and an eigendecomposition a kernel, O(n^3). Indefinite kernels lose their negative eigenvalues.
+
+    References
+    ----------
+    Rifkin and Lippert (2007), Notes on regularized least squares, section 3.
+
+    Examples
+    --------
+    >>> from rkhs.selection import choose_kernel
+    >>> X = [[0.0], [0.1], [0.2], [2.0], [2.1], [2.2]]
+    >>> choose_kernel(X, ["a", "b", "a", "b", "a", "b"], ["linear", "gaussian"]).kernel
+    Linear()
+    """
+    compared = tuple(as_kernel(kernel) for kernel in check_items(kernels, "kernels"))
+    T = _targets(y)
+    variance = float((T**2).sum(1).mean())
+    if not variance > 0.0:
+        raise InputError("y must hold two classes or numbers that differ; all are the same")
+    errors = []
+    for kernel in compared:
+        read = kernel.read(items)
+        if len(read) != len(T):
+            raise InputError(f"y must have one row an item, {len(read)}; got {len(T)}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)  # the fit will say it
+            K = training_gram(kernel.resolve(read), read, {"dtype": torch.float64, "device": "cpu"}, "clip")
+        C = center_gram(K)
+        scale = float(C.diagonal().mean())
+        # The added constant is a nearly free intercept: without it the mean would count as known of each item left out.
+        path = ridge_path((C / scale if scale > 0.0 else C) + _INTERCEPT, T, _REGS)
+        errors.append(float(path.leave_one_out.min()) / variance)
+    return KernelChoice(compared[int(np.argmin(errors))], compared, tuple(errors))
+
+
+def _targets(y: Any) -> torch.Tensor:
+    """Centred indicators of classes, or centred numbers, shape (n, q)."""
+    array = np.asarray(as_numpy(y, "y"))
+    if array.ndim not in (1, 2) or len(array) < 2:
+        raise InputError(f"y must hold one class, or one row of numbers, an item; got shape {array.shape}")
+    if array.dtype.kind != "f":
+        if array.ndim == 2 or array.dtype.kind not in "biuUSO":
+            raise InputError(f"y must be classes of shape (n,) or floats; got shape {array.shape}, {array.dtype}")
+        known = sorted(set(array.tolist()), key=str)
+        array = np.array([[one == name for name in known] for one in array.tolist()], dtype=np.float64)
+    numbers = array.reshape(len(array), -1).astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise InputError("y must be finite; got NaN or infinity. Leave out items whose target is not known")
+    return torch.from_numpy(numbers - numbers.mean(0))
