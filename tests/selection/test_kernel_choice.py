@@ -82,7 +82,7 @@ def test_kernels_of_graphs_follow_from_the_largest() -> None:
     small = ([(0, 1), (1, 2)], 3)
     assert kernels_for("graphs", [small])[0] == WeisfeilerLehman(2) + ShortestPath()
     assert kernels_for("graphs", [small, ([(0, 1)], 1001)])[0] == WeisfeilerLehman()
-    with pytest.raises(InputError, match="at least one object"):
+    with pytest.raises(InputError, match="at least 1 items"):
         kernels_for("graphs", [])
     with pytest.raises(InputError, match="item 1"):
         kernels_for("graphs", [small, 3.0])
