@@ -47,7 +47,8 @@ def kernels_for(kind: Literal["graphs", "series"], items: Any) -> tuple[Kernel, 
 
     References
     ----------
-    Paparrizos and Franklin (2019), Cuturi (2011), Shervashidze et al. (2011), Borgwardt and Kriegel (2005): the kernels.
+    Of the kernels: Paparrizos and Franklin (2019), Cuturi (2011), Shervashidze et al. (2011), Borgwardt and Kriegel
+    (2005).
 
     Examples
     --------
