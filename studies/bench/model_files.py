@@ -45,7 +45,10 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, path: Path) -> str:
         np.abs(loaded.transform(new) - model.transform(new)).max(),
         np.abs(loaded.decode(Z, new).distances - model.decode(Z, new).distances).max(),
     )
-    size, extra = path.stat().st_size / 1e6, 8e-6 * (model.decoder_coef_.size + np.size(model.model_.rebuilt.output.rows))
+    size, extra = (
+        path.stat().st_size / 1e6,
+        8e-6 * (model.decoder_coef_.size + np.size(model.model_.rebuilt.output.rows)),
+    )
     times = "".join(f"{t:9.2f}" for t in (fit, save, float(np.median(first)), float(np.median(after)), asked))
     return f"{len(X):6}{size:9.2f}{extra:10.1f}{X.size / 8e6:8.2f}{times}{gap:12.1e}"
 
