@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +20,7 @@ from rkhs.engines import Threads, as_rows
 from rkhs.estimators import autoencoder_rows, autoencoder_streams, staged_rows
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
+from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from tests.reliability.cluster_kills import digest
 
 
@@ -174,7 +176,7 @@ def share_of(model: Any, rows: np.ndarray) -> float:
         ({"noise": GaussianNoise()}, "noise beside linear_part='free' needs storage='dense'"),
         ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
         ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
-        ({"loss": "huber"}, "linear_part='free' needs loss='squared'"),
+        ({"loss": Power(1.5)}, "needs storage='dense'; use loss='huber'"),
         ({"n_components": (3, 2)}, "linear_part='free' needs one hidden layer"),
         ({"constraint": "sphere"}, "linear_part='free' needs constraint='none'"),
     ],
@@ -225,3 +227,59 @@ def test_of_many_rows_of_a_file_a_sample_is_fitted_and_all_are_coded(
     assert weighted.support_.max() < 200
     assert weighted.model_.pricing.total == pytest.approx(130.0)
     assert weighted.codes_.shape == (300, 2)
+
+
+ROBUST = [Huber(0.3), EpsilonInsensitive(0.1), SquaredEpsilonInsensitive(0.02), "huber"]
+
+
+@pytest.mark.parametrize("loss", ROBUST, ids=repr)
+def test_a_robust_loss_fits_and_says_so(loss: Any) -> None:
+    model = KernelAutoencoder(2, storage=Nystroem(40), reg=REG, loss=loss).fit(X)
+    assert model.model_.linear is not None
+    assert not model.loss_.automatic
+    assert share(model, NEW) < 0.1
+    assert not hasattr(model, "gap_")
+    U = (X - X.mean(0)) / np.sqrt(X.var(0).sum())
+    R = U - model.model_.decode(model.model_.read(torch.from_numpy(model.codes_))).numpy()
+    far = np.linalg.norm(R, axis=1) > (model.loss_.kappa if isinstance(model.loss_, Huber) else model.loss_.epsilon)
+    if not isinstance(model.loss_, SquaredEpsilonInsensitive):
+        np.testing.assert_array_equal(model.saturated_, np.flatnonzero(far))
+    lost = float(model.loss_.value(torch.from_numpy(R)).mean())
+    assert lost < model.objective_ < lost + 0.1
+
+
+@pytest.mark.parametrize("loss", [Huber(1e6), SquaredEpsilonInsensitive(0.0)], ids=repr)
+def test_a_loss_that_cuts_nothing_is_the_squared_one(loss: Loss) -> None:
+    options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG}
+    plain, other = (KernelAutoencoder(2, loss=one, **options).fit(X) for one in ("squared", loss))
+    assert other.objective_ == pytest.approx(plain.objective_, rel=2e-2)  # rounds of steps, not one run
+    assert share(other, NEW) < 1.1 * share(plain, NEW)
+    assert len(other.saturated_) == 0
+
+
+def test_wrong_rows_are_found_and_do_less_harm() -> None:
+    bad = np.random.default_rng(3).choice(len(X), 30, replace=False)
+    wrong = X.copy()
+    wrong[bad] += np.random.default_rng(4).normal(size=(30, 8)) * 6.0
+    options: dict[str, Any] = {"storage": Nystroem(40), "reg": (1e-4, 1e-5)}
+    plain, robust = (KernelAutoencoder(2, loss=loss, **options).fit(wrong) for loss in ("squared", "huber"))
+    assert share(robust, NEW) < 0.9 * share(plain, NEW)
+    assert np.isin(bad, robust.saturated_).mean() > 0.9
+
+
+def test_rows_of_weight_two_are_two_rows_under_a_robust_loss() -> None:
+    twice, w = np.r_[X, X[:60]], np.r_[np.full(60, 2.0), np.ones(240)]
+    options: dict[str, Any] = {"storage": Nystroem(40), "reg": REG, "loss": Huber(0.2)}
+    weighted = KernelAutoencoder(2, **options).fit(X, sample_weight=w)
+    repeated = KernelAutoencoder(2, **options).fit(twice)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=0.1)
+
+
+def test_a_loss_that_nothing_lies_above_and_a_penalised_linear_part_are_refused() -> None:
+    for options, said in (
+        ({"loss": Power(1.5)}, "use loss='huber'"),
+        ({"loss": Ball(1.0)}, "use loss='huber'"),
+        ({"loss": "huber", "linear_part": "kernel"}, "leave it free"),
+    ):
+        with pytest.raises(InputError, match=said):
+            KernelAutoencoder(2, storage=Nystroem(40), **options).fit(X)

@@ -18,6 +18,7 @@ from rkhs.engines import as_rows
 from rkhs.estimators import autoencoder_settings
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
+from rkhs.losses import Power
 from tests.reliability.cluster_kills import digest
 
 X = np.sin(np.random.default_rng(0).normal(size=(90, 2)) @ np.random.default_rng(1).normal(size=(2, 6)))
@@ -64,7 +65,7 @@ def test_rows_of_any_container_count(convert: Any) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"loss": "huber"},
+        {"loss": Power(1.5)},
         {"constraint": "sphere"},
         {"n_components": (3, 2)},
         {"linear_part": "kernel"},

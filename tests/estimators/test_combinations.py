@@ -19,6 +19,7 @@ from rkhs.augment import GaussianNoise
 from rkhs.estimators.combinations import AXES, RULES, broken_rule
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
+from rkhs.losses import Power
 from rkhs.protocols import Reason, Solution
 from rkhs.solvers import Solver
 
@@ -31,7 +32,7 @@ STORAGES = {
     "landmarks": Nystroem(6, random_state=0),
     "random features": RandomFeatures(6, random_state=0),
 }
-LOSSES = {"squared": "squared", "another": "huber"}
+LOSSES = {"squared": "squared", "robust": "huber", "another": Power(1.5)}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from rkhs._core.linalg import factorize
 from rkhs.engines import Threads
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
-from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, OwnCodes
+from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive
+from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
 
@@ -124,3 +125,51 @@ def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> N
     assert broken.value_and_grad(point)[0] == float("inf")
     with pytest.raises(InputError, match="use a larger reg"):
         broken.value(point)
+
+
+ROBUST = [Huber(0.6), SquaredEpsilonInsensitive(0.5), EpsilonInsensitive(0.4)]
+
+
+def objective(decoder: AnchoredDecoder, layer: AnchoredLayer, Z: Tensor, loss: Loss, beside: Tensor) -> float:
+    """Of a robust loss at a layer, written out."""
+    R, C, b = decoder.residuals(Z, layer), layer.coefficients, layer.linear
+    w = torch.full((N,), 1.0 / N, dtype=torch.float64) if decoder.weights is None else decoder.weights
+    penalty = decoder.reg * float((C * (layer.gram @ C)).sum()) + decoder.ridge * float((C * C).sum())
+    penalty += decoder.slope * float((b[:-1] ** 2).sum())
+    return float(w @ loss.value(torch.cat([R, beside.sqrt()[:, None]], 1))) + 0.5 * penalty
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("loss", ROBUST, ids=repr)
+def test_touching_losses_touch_and_their_turns_end_at_the_robust_layer(loss: Loss, weighted: bool) -> None:
+    decoder = problem(KERNELS[0], 15, weighted=weighted).decoder
+    Z, beside = random(N, P, seed=5), random(N, seed=9).square() * 0.1
+    first = decoder.solve(Z)
+    touched = decoder.touching(loss, Z, first, beside)
+    R = touched.residuals(Z, first)
+    assert touched.weights is not None
+    quadratic = 0.5 * float(touched.weights @ (R * R).sum(1)) + touched.offset
+    plain = decoder.weights if decoder.weights is not None else torch.full((N,), 1.0 / N, dtype=torch.float64)
+    true = float(plain @ loss.value(torch.cat([decoder.residuals(Z, first), beside.sqrt()[:, None]], 1)))
+    assert quadratic == pytest.approx(true, rel=1e-12)
+    _, layer = decoder.robust(loss, Z, beside, 400, tol=0.0)
+    best = objective(decoder, layer, Z, loss, beside)
+    assert layer.value == pytest.approx(best, rel=1e-6 if not isinstance(loss, EpsilonInsensitive) else 2e-2)
+    assert best <= objective(decoder, first, Z, loss, beside)
+    slack = 1e-9 if not isinstance(loss, EpsilonInsensitive) else 2e-3  # its corner is rounded
+    for seed in range(10, 20):
+        other = replace(
+            layer,
+            coefficients=layer.coefficients + 1e-3 * random(*layer.coefficients.shape, seed=seed),
+            linear=layer.linear + 1e-3 * random(*layer.linear.shape, seed=seed + 10),
+        )
+        assert objective(decoder, other, Z, loss, beside) >= best - slack * abs(best)
+
+
+def test_no_cut_is_the_squared_layer() -> None:
+    decoder, Z, none = problem(KERNELS[0], 15).decoder, random(N, P, seed=5), torch.zeros(N, dtype=torch.float64)
+    plain = decoder.solve(Z)
+    for loss in (Huber(1e6), SquaredEpsilonInsensitive(0.0)):
+        _, layer = decoder.robust(loss, Z, none, 3)
+        torch.testing.assert_close(layer.coefficients, plain.coefficients, rtol=1e-9, atol=1e-12)
+        assert layer.value == pytest.approx(plain.value, rel=1e-12)

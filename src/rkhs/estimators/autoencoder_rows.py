@@ -29,7 +29,6 @@ from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, op
 from rkhs.estimators.run import Run
 from rkhs.estimators.staged_rows import (
     FIRST,
-    MORE,
     MOST,
     RowStages,
     Stage,
@@ -68,7 +67,8 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
     assert isinstance(engine, (Serial, Threads))
     with thread_limit(1 if X.device.type == "cpu" else None):  # so that the bits do not depend on the cores
         w = None if weights is None else torch.as_tensor(weights).to(goal)
-        output, T = row_outputs(goal, p, w, center=bool(settings.center), scale=bool(settings.scale))
+        as_given = {"center": bool(settings.center), "scale": bool(settings.scale)}
+        output, T = row_outputs(goal, p, w, **as_given, finer=not settings.robust)
         own, kinds = bool(settings.refine) and training.own, None
 
         def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
@@ -85,9 +85,21 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
                 kinds = told_apart(growing, radial, run)
                 settings = settings.growing if next(iter(kinds)) == GROWING else settings
         source, stages = opened(settings)
+        stages = _with_loss(stages) if settings.robust else stages
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         compared = replace(compared, kinds=kinds)
         return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
+
+
+def _with_loss(stages: RowStages) -> RowStages:
+    """Stages under a robust loss; what is "auto" in it follows from residuals of rows that a first fit has not seen."""
+    settings, n = stages.settings, len(stages.rows)
+    if not settings.loss.automatic:
+        return replace(stages, loss=settings.loss)
+    part, reg = min(n - max(1, min(n // 5, _HELD)), FIRST), (settings.reg[0], settings.reg[-1])
+    first = replace(stages, most=_FEW_ANCHORS).start(part, reg, [None])
+    size = float(_row_errors(stages, first).sqrt().median())
+    return replace(stages, loss=settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny)))
 
 
 def _sample_errors(stages: RowStages) -> np.ndarray:
@@ -135,7 +147,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
         stage, error = _race(stages, stage)
         rest = rest[1:]
     target, w = stages.rows.target, stages.rows.weights
-    squares = (target * target).sum(1)
+    squares = stages.losses((target * target).sum(1))
     variance = float(squares.mean() if w is None else w @ squares)
     if variance > 0.0 and np.isfinite(error):
         ends = open_ends(compared.errors, variance)
@@ -195,8 +207,8 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
 
 
 def _error(stages: RowStages, stage: Stage) -> float:
-    """Mean squared error of rows that follow those of a stage."""
-    errors = _row_errors(stages, stage)
+    """Mean squared error of rows that follow those of a stage, or twice the mean of another loss."""
+    errors = stages.losses(_row_errors(stages, stage))
     if stages.rows.weights is None:
         return float(errors.mean())
     w = stages.rows.weights[len(stage.codes) :][: len(errors)]
@@ -224,15 +236,15 @@ def _finish(
 ) -> Fit:
     """Code the other rows, and solve the decoder of all with more anchors."""
     rows, n, size, kernel = stages.rows, len(stages.rows), len(stage.codes), stages.kernel
-    codes = stage.codes
+    codes, settings = stage.codes, stages.settings
     if size < n:
         codes = torch.cat([codes, stages.code(stage, slice(size, n), rows.share(size))])
     Q = principal_axes(codes, rows.weights) if kernel.rotation_invariant else torch.eye(stages.p).to(codes)
     codes, W = codes @ Q, stage.point @ Q
-    layer = stages.decoder(rows.target, stage.reg, rows.weights, MORE * stages.anchors).solve(codes)
+    layer, trivial, linear = stages.last(stage, codes)
     k, inverse = rows.linear.shape[1], torch.argsort(rows.order)
     w = None if rows.weights is None else rows.weights[inverse]
-    codes, power = codes[inverse], float(stages.settings.code_metric)
+    codes, power = codes[inverse], float(settings.code_metric)
     M = code_map(codes, layer.anchors, kernel, layer.coefficients, layer.linear, power, w)
     leading = None if rows.leading is None else as_array(rows.leading)
     model = AutoencoderModel(
@@ -245,13 +257,14 @@ def _finish(
         np.empty(0),
         None if M is None else as_array(M),
         Pricing("diagonal", rows.share(size), directions=leading),
+        loss=settings.loss if stages.loss is None else stages.loss,
+        gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),
+        saturated=np.sort(as_array(rows.order[linear])),
         row_weights=None if w is None else as_array(w),
         compared=compared,
     )
     model = replace(model, codes=model.shown(codes).cpu().numpy())
     value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
-    squares = rows.target.square().sum(1)
-    trivial = 0.5 * float(squares.mean() if rows.weights is None else rows.weights @ squares)
     warned = tuple(collapse_warnings(value, trivial, model.reg))
     return Fit(model, replace(stage.solution, value=value), codes, source.diag, warned)

@@ -13,7 +13,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_ope
 from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
-from rkhs.estimators.combinations import check_combination, kind_of_solver
+from rkhs.estimators.combinations import check_combination, kind_of_loss, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
 from rkhs.features import Nystroem, Storage
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
@@ -149,9 +149,14 @@ class Settings:
     random_state: int | np.random.RandomState | None
 
     @property
+    def robust(self) -> bool:
+        """Whether the loss is another than the squared one."""
+        return not isinstance(self.loss, Squared)
+
+    @property
     def unsure(self) -> bool:
         """Whether the kind of kernel is to be chosen too."""
-        known = self.noise is None and isinstance(self.storage, (str, Nystroem))
+        known = self.noise is None and not self.robust and isinstance(self.storage, (str, Nystroem))
         return known and self.kinds and bool(self.candidates)
 
     @property
@@ -261,7 +266,9 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
         and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     )
     at_hand = _at_hand(estimator, storage) and not (sparse and isinstance(storage, Storage))
-    return "free" if defaults and _one_plain_layer(estimator) and at_hand else "kernel"
+    lost = kind_of_loss(estimator.loss)
+    known = lost == "squared" or (lost == "robust" and isinstance(storage, Storage))
+    return "free" if defaults and known and _one_plain_layer(estimator) and at_hand else "kernel"
 
 
 def _at_hand(estimator: KernelAutoencoder, storage: Storage | str) -> bool:
@@ -276,11 +283,10 @@ def _on_this_machine(estimator: KernelAutoencoder) -> bool:
 
 
 def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
-    """Whether there is one hidden layer and nothing beside it: no other loss, operators, constraint, noise."""
+    """Whether there is one hidden layer and nothing beside it: no operators, constraint, noise."""
     widths = estimator.n_components
     return (
         (not isinstance(widths, (tuple, list, np.ndarray)) or len(widths) == 1)
-        and (estimator.loss == "squared" or isinstance(estimator.loss, Squared))
         and estimator.operators is None
         and estimator.constraint == "none"
         and estimator.noise is None
@@ -324,8 +330,8 @@ def read_settings(
     check_combination("KernelAutoencoder", asked, **facts)
     if isinstance(estimator.reg, str) and estimator.reg != "auto":
         raise InputError(f"reg must be >= 0, one number or one a layer, or 'auto'; got {estimator.reg!r}")
-    free = isinstance(estimator.constraint, str) and estimator.constraint == "none"
-    plain = isinstance(storage, str) and kind_of_solver(estimator.solver) == "lbfgs" and _one_plain_layer(estimator)
+    plain = isinstance(storage, str) and _one_plain_layer(estimator)
+    plain = plain and (kind_of_solver(estimator.solver), kind_of_loss(estimator.loss)) == ("lbfgs", "squared")
     chosen = linear_part == "free" or (plain and not like_vectors)
     automatic = isinstance(estimator.reg, str) or (estimator.reg is None and chosen)
     candidates = default_regs(estimator, widths, features=not like_vectors, linear_part=linear_part, refined=refined)
@@ -341,7 +347,7 @@ def read_settings(
         tol=getattr(solver, "tol", tol),
         linear_part=linear_part,
         noise=None if estimator.noise is None else read_noise(estimator.noise),
-        constraint=None if free else _read_constraint(estimator.constraint, widths[0]),
+        constraint=None if estimator.constraint == "none" else _read_constraint(estimator.constraint, widths[0]),
         rows=features and like_vectors,
     )
     return Settings(

@@ -19,11 +19,11 @@ from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.engines import Serial, Threads
 from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
-from rkhs.losses import Squared, as_loss
+from rkhs.losses import Loss, Squared, as_loss
 from rkhs.solvers.base import Solver
 from rkhs.solvers.registry import DESCENTS
 
-__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination", "kind_of_solver"]
+__all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination", "kind_of_loss", "kind_of_solver"]
 
 FINITE = ("landmarks", "random features")
 BATCHED = ("minibatch", "doubly_stochastic")  # solvers that step from batch to batch
@@ -36,7 +36,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "rows": ("in memory", "from a file"),
     "targets": ("none", "given"),
     "outputs": ("vectors", "features", "other features", "features of other items"),
-    "loss": ("squared", "another"),
+    "loss": ("squared", "robust", "another"),
     "layers": ("one", "several"),
     "linear_part": ("kernel", "free"),
     "constraint": ("none", "sphere", "ball", "whiten", "soft"),
@@ -123,7 +123,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule("loss: other", "solver: lbfgs"),
         _rule("loss: other", "constraint: none"),
         _rule("linear_part: free", "layers: one", _FREE.format("one hidden layer")),
-        _rule("linear_part: free", "loss: squared", _FREE.format("loss='squared'")),
+        _rule("linear_part: free, storage: dense", "loss: squared", _FREE.format("loss='squared', or landmarks")),
         _rule("linear_part: free", "constraint: none", _FREE.format("constraint='none'")),
         _rule("linear_part: free", "operators: none", _FREE.format("operators=None")),
         _rule("linear_part: free", "solver: lbfgs | adam | your own", _FREE.format("solver='lbfgs' or 'adam'")),
@@ -143,7 +143,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         _dense("layers: one", "a deep autoencoder", "use one number of components"),
         _dense("constraint: none", "constraint={constraint!r}", "use constraint='none'"),
-        _dense("loss: squared", "loss={loss!r}", "use loss='squared'"),
+        _dense("loss: squared | robust", "loss={loss!r}", "use loss='huber' or another of rkhs.losses"),
+        _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", ", linear_part: kernel"),
         _dense("operators: none", "operators", "use operators=None"),
         _rule("linear_part: free, storage: finite", "input: vectors", _NOT_VECTORS),
         _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
@@ -261,7 +262,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "input": lambda given: (
         "auto" if isinstance(given["kernel"], str) and given["kernel"] == "auto" else as_kernel(given["kernel"]).domain
     ),
-    "loss": lambda given: "squared" if isinstance(as_loss(given["loss"]), Squared) else "another",
+    "loss": lambda given: kind_of_loss(given["loss"]),
     "layers": lambda given: (
         "several"
         if isinstance(given["n_components"], (tuple, list, np.ndarray)) and len(given["n_components"]) > 1
@@ -278,6 +279,12 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "constraint": lambda given: _CONSTRAINTS.get(type(given["constraint"]), str(given["constraint"])),
     "reg": lambda given: given["reg"] if isinstance(given["reg"], str) else "number",
 }
+
+
+def kind_of_loss(given: Loss | str) -> str:
+    """The value of the axis of losses: "robust" are those that have a majorizer."""
+    loss = as_loss(given)
+    return "squared" if isinstance(loss, Squared) else "robust" if loss.majorized else "another"
 
 
 def kind_of_solver(given: Solver | str) -> str:

@@ -30,6 +30,7 @@ from rkhs.solvers import RowNewton
 if TYPE_CHECKING:
     from rkhs.features import FeatureMap
     from rkhs.kernels import Kernel
+    from rkhs.losses import Loss
 
 __all__ = [
     "FIRST",
@@ -52,6 +53,8 @@ SAMPLE = 2000  # rows that these directions are found on, and what principal com
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
 _RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 _REFINING = (6, 1e-3)  # of the codes of added rows
+_ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
+_LAST_TURNS = 6  # of the last layer
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -126,6 +129,11 @@ class StagedRows:
         """Targets of some rows, in the directions that are descended on."""
         return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
 
+    def beside(self, rows: slice) -> Tensor:
+        """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
+        target, goal = self.target[rows], self.goal(rows)
+        return ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
+
     def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
         """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
         k = self.linear.shape[1]
@@ -174,8 +182,10 @@ def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
     return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
 
 
-def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool) -> tuple[Euclidean, Tensor]:
-    """Targets in coordinates: centred and scaled, in the unit of what ``p`` components leave where that is less."""
+def row_outputs(
+    goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool, finer: bool = True
+) -> tuple[Euclidean, Tensor]:
+    """Targets in coordinates: centred and scaled; ``finer``: in the unit of what ``p`` components leave if that is less."""
     w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
     mean = w @ goal if center else goal.new_zeros(goal.shape[1])
     T = goal - mean
@@ -184,7 +194,7 @@ def row_outputs(goal: Tensor, p: int, weights: Tensor | None, *, center: bool, s
     variance = float(w @ (T * T).sum(1))
     factor = variance**0.5 if scale and variance > 0.0 else 1.0
     T /= factor
-    if scale:
+    if scale and finer:
         count = min(len(T), SAMPLE)
         thin = torch.arange(count) * len(T) // count
         unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
@@ -225,6 +235,8 @@ class RowStages:
     engine : Engine
     most : int, optional
         Anchors of the decoder at most; None: as many as the storage says.
+    loss : Loss, optional
+        A robust one, with numbers for its parameters; None: squared.
     """
 
     settings: Settings
@@ -232,6 +244,7 @@ class RowStages:
     run: Run
     engine: Engine
     most: int | None = None
+    loss: Loss | None = None
 
     @property
     def p(self) -> int:
@@ -304,18 +317,24 @@ class RowStages:
     def descend(
         self, problem: AnchoredAutoencoder, reg: tuple[float, float], point: Tensor, steps: int, label: str
     ) -> Stage:
-        """Some iterations on one problem."""
+        """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
         settings, size = self.settings, len(problem.factor.linear)
         steps = min(steps, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
-        kept = recorded(problem, self.run.journal, f"stage {size} {reg} {self.kernel!r}")
-        solution = settings.solver.within(steps, force=True).solve(
-            kept, point, Monitor(verbose=self.run.verbose, label=label)
-        )
-        if solution.reason is Reason.MAX_ITER and steps < settings.max_iter:
-            solution = replace(solution, reason=Reason.SCHEDULE)
-        codes = problem.factor.codes(solution.point)
-        return Stage(reg, solution.point, codes, problem.decoder.solve(codes), solution)
+        rounds = 1 if self.loss is None else min(_ROUNDS, steps)
+        found: list[Solution] = []
+        decoder = problem.decoder
+        for number in range(rounds):
+            if self.loss is not None:
+                codes = problem.factor.codes(point)
+                decoder, _ = problem.decoder.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
+            posed = replace(problem, decoder=decoder, curvature=found[-1].curvature if found else ())
+            kept = recorded(posed, self.run.journal, f"stage {size} {reg} {self.kernel!r} {self.loss!r} {number}")
+            solver = settings.solver.within(steps // rounds, force=True)
+            found.append(solver.solve(kept, point, Monitor(verbose=self.run.verbose, label=label)))
+            point = found[-1].point
+        codes = problem.factor.codes(point)
+        return Stage(reg, point, codes, decoder.solve(codes), _joined(found, steps < settings.max_iter))
 
     def code(self, stage: Stage, rows: slice, count: float) -> Tensor:
         """Codes of rows that a stage has not seen, as those of new rows."""
@@ -340,5 +359,36 @@ class RowStages:
         codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes))), stage.layer
         decoded = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
         decoded.addmm_(codes, layer.linear[:-1])
-        target, goal = self.rows.target[rows], self.rows.goal(rows)
-        return ((goal - decoded) ** 2).sum(1) + ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
+        goal = self.rows.goal(rows)
+        return ((goal - decoded) ** 2).sum(1) + self.rows.beside(rows)
+
+    def losses(self, errors: Tensor) -> Tensor:
+        """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
+        return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
+
+    def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredLayer, float, Tensor]:
+        """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
+        rows, loss = self.rows, self.loss
+        decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.anchors)
+        if loss is None:
+            layer, linear = decoder.solve(codes), torch.zeros(len(codes), dtype=torch.bool)
+        else:
+            _, layer = decoder.robust(loss, codes, torch.zeros_like(rows.room), _LAST_TURNS)
+            R = decoder.residuals(codes, layer)
+            slopes = loss.gradient(R).norm(dim=1)
+            linear = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
+        trivial = 0.5 * self.losses((rows.target * rows.target).sum(1))
+        return layer, float(trivial.mean() if rows.weights is None else rows.weights @ trivial), linear
+
+
+def _joined(parts: list[Solution], scheduled: bool) -> Solution:
+    """One solution of the rounds of a stage; that it was to end here is no failure."""
+    last = parts[-1]
+    ended = last.reason is Reason.MAX_ITER and scheduled
+    return replace(
+        last,
+        reason=Reason.SCHEDULE if ended else last.reason,
+        n_iter=sum(part.n_iter for part in parts),
+        n_evaluations=sum(part.n_evaluations for part in parts),
+        history=tuple(row for part in parts for row in part.history),
+    )

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from torch import Tensor
 
 from rkhs._core.config import Configurable
+from rkhs._core.errors import InputError
 
 __all__ = ["Loss"]
 
@@ -48,6 +49,19 @@ class Loss(Configurable, ABC):
         ``size`` is the norm of a typical residual, larger than zero.
         """
         return self
+
+    @property
+    def majorized(self) -> bool:
+        """Whether :meth:`majorizer` has an answer."""
+        return False
+
+    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights ``w_i`` and centres ``u_i`` of squared losses that lie above the loss and touch it at ``R``.
+
+        ``f(r) <= f(r_i) + w_i / 2 (||r - u_i||^2 - ||r_i - u_i||^2)``, shapes (n,) and (n, q). ``beside`` of shape (n,)
+        are squared norms of parts of the residuals that are not in ``R`` and do not change.
+        """
+        raise InputError(f"a loss must lie below squared losses that touch it; got {self!r}. Use Huber(1.0)")
 
     def bind(self, Y: Tensor) -> Loss:
         """Return the loss for targets ``Y`` of shape (n, q); ``self`` unless the loss depends on them."""

@@ -25,6 +25,7 @@ __all__ = [
     "SquaredEpsilonInsensitive",
 ]
 
+_ROUND = 0.05  # of the median norm: where a loss with a corner is rounded so that squared losses lie above it
 _SLACK = 8.0  # roundings by which a projected row may leave its ball
 
 
@@ -52,6 +53,25 @@ class Canonical(Radial):
     @abstractmethod
     def dual_parameters(self) -> tuple[float, float, float]:
         """``(c, epsilon, cap)``, checked."""
+
+    @property
+    def majorized(self) -> bool:
+        """True: of every loss that is finite everywhere."""
+        return True
+
+    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+        """``u_i`` is the point of the ball of radius ``epsilon`` next to ``r_i``, ``w_i = g'(|r_i|) / |r_i - u_i|``.
+
+        ``g`` is a concave function of the squared distance from the ball. At ``c = 0`` the weight has no bound: from a
+        twentieth of the median norm down it stays what it is there, which is the loss with a rounded corner.
+        """
+        c, epsilon, cap = self.dual_parameters
+        r = ((R * R).sum(1) + beside).sqrt()
+        t = (r - epsilon).clamp_min(0.0)
+        floor = max(_ROUND * float(r.median()), torch.finfo(r.dtype).tiny) if c == 0.0 and len(r) else 0.0
+        w = cap / t.clamp_min(floor) if c == 0.0 else (cap / t.clamp_min(c * cap) if math.isfinite(cap) else 1.0 / c)
+        share = (epsilon / torch.where(r > 0.0, r, torch.ones_like(r))).clamp_max(1.0)
+        return torch.as_tensor(w, dtype=r.dtype, device=r.device).expand(len(r)), R * share[:, None]
 
     @property
     def largest_slope(self) -> float:
@@ -284,6 +304,11 @@ class Ball(Canonical):
 
     def __init__(self, radius: float = 1.0) -> None:
         self.radius = radius
+
+    @property
+    def majorized(self) -> bool:
+        """False: no squared loss lies above it."""
+        return False
 
     @property
     def dual_parameters(self) -> tuple[float, float, float]:

@@ -89,8 +89,8 @@ class AutoencoderModel:
         Of changes of codes.
     loss : Loss or None
         With numbers for its parameters.
-    gap : float
-        Duality gap of the last layer.
+    gap : float or None
+        Duality gap of the last layer; None where nothing bounds it.
     support, saturated : ndarray of shape (n_support,) and (n_saturated,)
         Training rows that the decoder uses; rows where the loss is linear.
     row_weights : ndarray of shape (n,) or None
@@ -116,7 +116,7 @@ class AutoencoderModel:
     code_map: np.ndarray | None
     pricing: Pricing
     loss: Loss | None = None
-    gap: float = 0.0
+    gap: float | None = 0.0
     support: np.ndarray = field(default_factory=lambda: np.arange(0))
     saturated: np.ndarray = field(default_factory=lambda: np.arange(0))
     row_weights: np.ndarray | None = None

@@ -19,7 +19,7 @@ training rows were held where new ones are free, and regularisers chosen on rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,7 @@ from rkhs._core.linalg import Outer
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial
+from rkhs.losses import Loss
 from rkhs.spaces.sums import upper_product
 
 __all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer", "OwnCodes"]
@@ -159,6 +160,8 @@ class AnchoredDecoder:
         Who computes the strips; None: one after another.
     strip : int, default=2048
         Rows of a strip.
+    offset : float, default=0
+        Constant that is added to the value.
 
     Raises
     ------
@@ -179,6 +182,7 @@ class AnchoredDecoder:
     weights: Tensor | None = None
     engine: Engine | None = None
     strip: int = STRIP
+    offset: float = 0.0
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -200,7 +204,42 @@ class AnchoredDecoder:
         if int(info) != 0:
             raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
         B = torch.cholesky_solve(c, L)
-        return AnchoredLayer(A, B[:a], B[a:], 0.5 * (float(total) - float((c * B).sum())), G)
+        return AnchoredLayer(A, B[:a], B[a:], 0.5 * (float(total) - float((c * B).sum())) + self.offset, G)
+
+    def residuals(self, Z: Tensor, layer: AnchoredLayer) -> Tensor:
+        """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
+        engine = Serial() if self.engine is None else self.engine
+        return torch.cat(list(engine.map(_residual, self.blocks, None, _Pass(self, Z, layer))))
+
+    def touching(self, loss: Loss, Z: Tensor, layer: AnchoredLayer, beside: Tensor) -> AnchoredDecoder:
+        """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``.
+
+        Its value at ``layer`` is the objective of ``loss``. ``beside`` of shape (n,) are squared norms of what the
+        targets have outside of the directions of ``target``. Hunter and Lange (2004), "A tutorial on MM algorithms".
+        """
+        R = self.residuals(Z, layer)
+        weights, centres = loss.majorizer(R, beside)
+        w = torch.full_like(weights, 1.0 / len(R)) if self.weights is None else self.weights
+        lost = loss.value(torch.cat([R, beside.sqrt()[:, None]], 1))
+        offset = float(w @ lost.sub_(0.5 * weights * ((R - centres) ** 2).sum(1)))
+        return replace(self, target=self.target - centres, weights=w * weights, offset=offset)
+
+    def robust(
+        self, loss: Loss, Z: Tensor, beside: Tensor, turns: int, *, tol: float = 1e-4
+    ) -> tuple[AnchoredDecoder, AnchoredLayer]:
+        """The best layer under a loss that has a majorizer, and the squared losses whose layer it is.
+
+        From the layer of the squared loss: touching losses and their layer in turn, until the value, which only falls,
+        changes by less than ``tol`` of it.
+        """
+        layer, last, touched = self.solve(Z), torch.inf, self
+        for _ in range(turns):
+            touched = self.touching(loss, Z, layer, beside)
+            layer = touched.solve(Z)
+            if last - layer.value <= tol * abs(layer.value):
+                break
+            last = layer.value
+        return touched, layer
 
     def gradient(self, Z: Tensor, layer: AnchoredLayer) -> Tensor:
         """Derivative of the value of a solved layer in the codes, shape (n, p); one more pass."""
@@ -241,6 +280,14 @@ def _normal(items: Any, block: Block, seen: _Pass) -> tuple[np.ndarray, ...]:
     return tuple(part.cpu().numpy() * scale for part in parts)
 
 
+def _residual(items: Any, block: Block, seen: _Pass) -> Tensor:
+    """Targets of a strip less what the layer says there."""
+    decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
+    assert layer is not None
+    said = (decoder.kernel._gram(seen.codes[rows], layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
+    return decoder.target[rows] - said.addmm_(seen.codes[rows], layer.linear[:-1])
+
+
 def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     """Derivative of the loss of a strip with the layer held fixed, in its codes and in those of the anchors."""
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
@@ -274,6 +321,8 @@ class AnchoredAutoencoder:
         With the targets.
     reg : float
         Regulariser of the encoder.
+    curvature : tuple, default=()
+        What a solver knows of a problem like this one, for L-BFGS to go on with.
 
     Raises
     ------
@@ -288,6 +337,7 @@ class AnchoredAutoencoder:
     factor: OwnCodes
     decoder: AnchoredDecoder
     reg: float
+    curvature: tuple[Any, ...] = ()
 
     def value(self, point: Tensor) -> float:
         """Reduced objective; one pass."""

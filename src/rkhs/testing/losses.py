@@ -50,7 +50,7 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
     >>> from rkhs.losses import Huber
     >>> from rkhs.testing import check_loss
     >>> len(check_loss(Huber(0.8)))
-    7
+    8
     """
     if not isinstance(loss, Loss):
         raise InputError(f"loss must be an instance of rkhs.losses.Loss; got a {type(loss).__name__}")
@@ -68,6 +68,7 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
         _proximal_map_is_the_minimiser,
         _moreau_holds,
         _single_precision_agrees,
+        *((_majorizer_lies_above_and_touches,) if loss.majorized else ()),
     )
     return keep(loss, dict.fromkeys(checks, (loss, rows)))
 
@@ -148,6 +149,22 @@ def _moreau_holds(loss: Loss, rows: Any) -> None:
             1e-8,
             f"value and conjugate at the two parts of A for step {step:g} (Moreau's identity)",
         )
+
+
+def _majorizer_lies_above_and_touches(loss: Loss, rows: Any) -> None:
+    R, zero = rows(10), torch.zeros(len(rows(10)), dtype=torch.float64)
+    beside = rows(11)[:, 0].abs()
+    for part in (zero, beside):
+        weights, centres = loss.majorizer(R, part)
+        require(weights.shape == part.shape, f"majorizer must give one weight a row; got {tuple(weights.shape)}")
+        require(bool((weights >= 0.0).all()), "majorizer must give weights that are not negative")
+        touched = loss.value(torch.cat([R, part.sqrt()[:, None]], 1))
+        for seed in range(12, 24):
+            other = R + rows(seed, 0.3)
+            rise = 0.5 * weights * (((other - centres) ** 2).sum(1) - ((R - centres) ** 2).sum(1))
+            above = float((loss.value(torch.cat([other, part.sqrt()[:, None]], 1)) - touched - rise).max())
+            size = 1e-9 * float(1 + touched.abs().max())
+            require(above <= size, f"majorizer is no bound: the loss is {above:.1e} above it")
 
 
 def _single_precision_agrees(loss: Loss, rows: Any) -> None:
