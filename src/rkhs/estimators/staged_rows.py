@@ -185,7 +185,7 @@ def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
 def row_outputs(
     goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool, finer: bool = True
 ) -> tuple[Euclidean, Tensor]:
-    """Targets in coordinates: centred and scaled; ``finer``: in the unit of what ``p`` components leave if that is less."""
+    """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
     w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
     mean = w @ goal if center else goal.new_zeros(goal.shape[1])
     T = goal - mean
