@@ -8,15 +8,19 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
+from rkhs.constraints import Ball, Sphere
 from rkhs.engines import Threads
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive
-from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
+from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
 from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.row_encoders import CodesOnASet, DeepCodes, FreeCodes, OwnCodes, RowEncoder
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
+from rkhs.problems.sphere_autoencoder import image_of
 
 N, P, R, K, M = 40, 2, 3, 2, 6
+REG_1 = 1e-3
 
 
 def random(*shape: int, seed: int) -> Tensor:
@@ -30,7 +34,13 @@ def problem(
     T = random(N, R, seed=1)
     factor = OwnCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
     w = None if w is None else w / w.sum()
-    return AnchoredAutoencoder(factor, AnchoredDecoder(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip), 1e-3)
+    decoder = AnchoredDecoder(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
+    return AnchoredAutoencoder(FreeCodes(factor, REG_1), decoder)
+
+
+def factor_of(whole: AnchoredAutoencoder) -> OwnCodes:
+    assert isinstance(whole.encoder, FreeCodes)
+    return whole.encoder.factor
 
 
 KERNELS = [Matern(1.5, 0.7) * 0.8 + 0.2 * Matern(0.5, 0.7), Gaussian(0.5) + Linear()]
@@ -41,7 +51,7 @@ KERNELS = [Matern(1.5, 0.7) * 0.8 + 0.2 * Matern(0.5, 0.7), Gaussian(0.5) + Line
 @pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
 def test_the_gradient_is_that_of_the_value(kernel: Kernel, weighted: bool, own: bool) -> None:
     whole = problem(kernel, 15, weighted=weighted, own=own)
-    point, step = random(whole.factor.dim, P, seed=5), random(whole.factor.dim, P, seed=6)
+    point, step = random(factor_of(whole).dim, P, seed=5), random(factor_of(whole).dim, P, seed=6)
     value, grad = whole.value_and_grad(point)
     slope, rest = float((grad * step).sum()), []
     assert value == pytest.approx(whole.value(point), rel=1e-12)
@@ -54,7 +64,7 @@ def test_the_gradient_is_that_of_the_value(kernel: Kernel, weighted: bool, own: 
 def test_the_value_is_that_of_the_definition(weighted: bool) -> None:
     kernel, a = KERNELS[0], 15
     whole = problem(kernel, a, weighted=weighted)
-    factor, decoder = whole.factor, whole.decoder
+    factor, decoder = factor_of(whole), whole.decoder
     assert factor.spread is not None
     point = random(factor.dim, P, seed=5)
     A, V, U = point.split([K, M, N])
@@ -66,21 +76,19 @@ def test_the_value_is_that_of_the_definition(weighted: bool) -> None:
     penalty[a : a + P, a : a + P] = decoder.slope * torch.eye(P)
     B = torch.linalg.solve(D.mT @ (w[:, None] * D) + penalty, D.mT @ (w[:, None] * decoder.target))
     loss = 0.5 * float(w @ ((decoder.target - D @ B) ** 2).sum(1)) + 0.5 * float((B * (penalty @ B)).sum())
-    assert whole.value(point) == pytest.approx(loss + 0.5 * whole.reg * float((point**2).sum()), rel=1e-10)
+    assert whole.value(point) == pytest.approx(loss + 0.5 * REG_1 * float((point**2).sum()), rel=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_all_rows_as_anchors_are_the_dense_autoencoder(weighted: bool) -> None:
     kernel = KERNELS[0]
     whole = problem(kernel, N, weighted=weighted, ridge=0.0)
-    factor, T, w = whole.factor, whole.decoder.target, whole.decoder.weights
+    factor, T, w = factor_of(whole), whole.decoder.target, whole.decoder.weights
     assert factor.spread is not None
     whole = replace(whole, decoder=replace(whole.decoder, slope=slope_penalty(T, w)))
     H = torch.cat([factor.linear, factor.features], 1)
     gram = H @ H.mT + torch.diag(factor.spread**2)
-    dense = Autoencoder(
-        factorize(gram), T, (kernel,), (P,), (whole.reg, whole.decoder.reg), (), w, semiparametric_decoder
-    )
+    dense = Autoencoder(factorize(gram), T, (kernel,), (P,), (REG_1, whole.decoder.reg), (), w, semiparametric_decoder)
     Z = random(N, P, seed=7)
     point = factor.solve(Z)
     torch.testing.assert_close(factor.codes(point), Z)
@@ -90,8 +98,7 @@ def test_all_rows_as_anchors_are_the_dense_autoencoder(weighted: bool) -> None:
         torch.linalg.solve(
             gram,
             dense.factor.codes(
-                dense.value_and_grad(dense.factor.solve(Z).reshape(-1))[1].view(N, P)
-                - whole.reg * dense.factor.solve(Z)
+                dense.value_and_grad(dense.factor.solve(Z).reshape(-1))[1].view(N, P) - REG_1 * dense.factor.solve(Z)
             ),
         ),
         rtol=1e-5,
@@ -101,7 +108,7 @@ def test_all_rows_as_anchors_are_the_dense_autoencoder(weighted: bool) -> None:
 
 def test_strips_and_threads_change_nothing() -> None:
     one, many = (problem(KERNELS[0], 15, weighted=True, strip=strip) for strip in (64, 7))
-    point = random(one.factor.dim, P, seed=5)
+    point = random(factor_of(one).dim, P, seed=5)
     value, grad = one.value_and_grad(point)
     again, other = many.value_and_grad(point)
     assert again == pytest.approx(value, rel=1e-12)
@@ -113,7 +120,7 @@ def test_strips_and_threads_change_nothing() -> None:
 
 
 def test_codes_without_room_of_their_own_come_near() -> None:
-    factor = problem(KERNELS[0], 15, own=False).factor
+    factor = factor_of(problem(KERNELS[0], 15, own=False))
     V = random(factor.dim, P, seed=8)
     torch.testing.assert_close(factor.solve(factor.codes(V)), V, rtol=1e-5, atol=1e-6)
 
@@ -121,7 +128,7 @@ def test_codes_without_room_of_their_own_come_near() -> None:
 def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> None:
     whole = problem(KERNELS[0], 15)
     broken = replace(whole, decoder=replace(whole.decoder, ridge=-1e3))
-    point = random(whole.factor.dim, P, seed=5)
+    point = random(factor_of(whole).dim, P, seed=5)
     assert broken.value_and_grad(point)[0] == float("inf")
     with pytest.raises(InputError, match="use a larger reg"):
         broken.value(point)
@@ -173,3 +180,72 @@ def test_no_cut_is_the_squared_layer() -> None:
         _, layer = decoder.robust(loss, Z, none, 3)
         torch.testing.assert_close(layer.coefficients, plain.coefficients, rtol=1e-9, atol=1e-12)
         assert layer.value == pytest.approx(plain.value, rel=1e-12)
+
+
+def checked(encoder: RowEncoder, point: Tensor, kernel: Kernel, *, weighted: bool) -> None:
+    """The gradient of a whole problem against differences of its value."""
+    whole = AnchoredAutoencoder(encoder, problem(kernel, 15, weighted=weighted).decoder)
+    step, rest = random(*point.shape, seed=6), []
+    value, grad = whole.value_and_grad(point)
+    assert value == pytest.approx(whole.value(point), rel=1e-12)
+    slope = float((grad * step).sum())
+    for h in (2e-4, 1e-4):
+        rest.append(abs(whole.value(point + h * step) - value - h * slope))
+    assert 3.5 < rest[0] / rest[1] < 4.5
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
+@pytest.mark.parametrize("code_set", [Sphere(), Ball()], ids=repr)
+def test_codes_on_a_set_have_the_gradient_and_the_least_price(
+    code_set: Sphere | Ball, kernel: Kernel, weighted: bool
+) -> None:
+    factor = factor_of(problem(kernel, 15))
+    encoder = CodesOnASet(factor, REG_1, image_of(code_set))
+    point = random(factor.dim, P, seed=5)
+    checked(encoder, point, kernel, weighted=weighted)
+    Z, price, _ = encoder.forward(point)
+    assert code_set.violation(Z) < 1e-12
+    H = torch.cat([factor.linear, factor.features], 1)
+    assert factor.spread is not None
+    gram = H @ H.mT + torch.diag(factor.spread**2)
+    assert price == pytest.approx(0.5 * REG_1 * float((Z * torch.linalg.solve(gram, Z)).sum()), rel=1e-9)
+    torch.testing.assert_close(encoder.forward(encoder.resume(Z, []))[0], Z)
+    W = encoder.parts(point)[0]
+    torch.testing.assert_close(factor.codes(W), Z)
+    assert 0.5 * REG_1 * float((W * W).sum()) == pytest.approx(price, rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
+def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool) -> None:
+    factor = factor_of(problem(kernel, 15, own=False))
+    deep = DeepCodes(factor, (kernel, Gaussian(0.3)), (3, P, P), (1e-3, 1e-2, 1e-2), 12, strip=7)
+    W, hidden = random(factor.dim, 3, seed=5), [random(12, P, seed=7), random(12, P, seed=8)]
+    point = deep.pack(W, hidden)
+    checked(deep, point, kernel, weighted=weighted)
+    again, parts = deep.parts(point)
+    torch.testing.assert_close(again, W)
+    torch.testing.assert_close(parts[1], hidden[1])
+    with Threads(2) as engine:
+        grad = AnchoredAutoencoder(replace(deep, engine=engine), problem(kernel, 15).decoder).value_and_grad(point)[1]
+    plain = AnchoredAutoencoder(replace(deep, strip=64), problem(kernel, 15).decoder).value_and_grad(point)[1]
+    torch.testing.assert_close(grad, plain, rtol=1e-8, atol=1e-12)
+
+
+def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> None:
+    kernel, hidden = Gaussian(0.5), Gaussian(0.3)
+    whole = problem(kernel, N, own=False, ridge=1e-11)
+    T = whole.decoder.target
+    whole = replace(whole, decoder=replace(whole.decoder, slope=slope_penalty(T, None)))
+    factor = factor_of(whole)
+    H = torch.cat([factor.linear, factor.features], 1)
+    dense = Autoencoder(
+        factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), last_layer=semiparametric_decoder
+    )
+    deep = DeepCodes(factor, (hidden,), (3, P), (1e-3, 1e-2), N)
+    W, Phi = random(factor.dim, 3, seed=5), random(N, P, seed=7) * 0.1
+    ours = AnchoredAutoencoder(deep, whole.decoder).value(deep.pack(W, [Phi]))
+    theirs = dense.value(dense.pack([dense.factor.solve(factor.codes(W)), Phi]))
+    norm = 0.5e-3 * float((W * W).sum() - dense.factor.solve(factor.codes(W)).square().sum())
+    assert ours - norm == pytest.approx(theirs, rel=1e-6)

@@ -120,6 +120,12 @@ class Ball(Constraint):
         """``H + D`` projected, shape (n, p)."""
         return self.project(H + D)
 
+    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
+        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``, shape (n, p)."""
+        norms = Y.norm(dim=1, keepdim=True)
+        outside = (G - (G * Y).sum(1, keepdim=True) * Y / norms.clamp_min(1.0) ** 2) / norms.clamp_min(1.0)
+        return torch.where(norms > 1.0, outside, G)
+
     def violation(self, H: Tensor) -> float:
         """Largest ``max(0, ||h_i|| - 1)``."""
         return float((H.norm(dim=1) - 1.0).clamp_min(0.0).max())

@@ -14,6 +14,7 @@ tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on tw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -59,17 +60,18 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Fit two layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
+    """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
     columns, outputs = training.items.shape[1], training.goal.shape[1]
     announce_rows(run, settings.feature_storage, len(training), columns, outputs, settings.widths[0])
-    X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, settings.widths[0]
+    X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, max(settings.widths)
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))
     with thread_limit(1 if X.device.type == "cpu" else None):  # so that the bits do not depend on the cores
         w = None if weights is None else torch.as_tensor(weights).to(goal)
         as_given = {"center": bool(settings.center), "scale": bool(settings.scale)}
         output, T = row_outputs(goal, p, w, **as_given, finer=not settings.robust)
-        own, kinds = bool(settings.refine) and training.own, None
+        alone = len(settings.widths) == 1 and training.own
+        own, kinds = alone and (bool(settings.refine) or settings.constraint is not None), None
 
         def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
             """All rows, or some."""
@@ -96,8 +98,8 @@ def _with_loss(stages: RowStages) -> RowStages:
     settings, n = stages.settings, len(stages.rows)
     if not settings.loss.automatic:
         return replace(stages, loss=settings.loss)
-    part, reg = min(n - max(1, min(n // 5, _HELD)), FIRST), (settings.reg[0], settings.reg[-1])
-    first = replace(stages, most=_FEW_ANCHORS).start(part, reg, [None])
+    part = min(n - max(1, min(n // 5, _HELD)), FIRST)
+    first = replace(stages, most=_FEW_ANCHORS).start(part, settings.reg, [None])
     size = float(_row_errors(stages, first).sqrt().median())
     return replace(stages, loss=settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny)))
 
@@ -134,11 +136,11 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
     rngs = [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
     sizes = stage_sizes(n)
     if not settings.candidates or n < _FEWEST:
-        reg = (settings.reg[0], settings.reg[-1])
         if previous is None:
-            return stages.start(sizes[0], reg, rngs), sizes[1:], Compared()
-        problem = stages.problem(len(previous), reg)
-        return stages.descend(problem, reg, problem.factor.solve(previous), 2 * _STEPS, "resumed"), [], Compared()
+            return stages.start(sizes[0], settings.reg, rngs), sizes[1:], Compared()
+        problem = stages.problem(len(previous), settings.reg)
+        point = problem.encoder.resume(previous, [])
+        return stages.descend(problem, settings.reg, point, 2 * _STEPS, "resumed"), [], Compared()
     part = min(n - min(n // 5, _HELD), _COMPARED)
     stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), _candidates(settings, part), rngs, part)
     rest = [size for size in sizes if size > part]
@@ -155,14 +157,13 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
     return stage, rest, compared
 
 
-def _candidates(settings: Settings, part: int) -> list[tuple[float, float]]:
-    found = settings.candidates + (settings.weaker if part >= _PLENTY else ())
-    return [(reg[0], reg[-1]) for reg in found]
+def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
+    return [*settings.candidates, *(settings.weaker if part >= _PLENTY else ())]
 
 
 def _path(
     stages: RowStages,
-    candidates: list[tuple[float, float]],
+    candidates: Sequence[tuple[float, ...]],
     rngs: list[np.random.RandomState | None],
     part: int,
 ) -> tuple[Stage, float, Compared]:
@@ -195,7 +196,8 @@ def _path(
 
 def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
     """The stage, or the same with weaker regularisers, as long as they are better on the rows that follow."""
-    weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if stages.p > _FEW_COMPONENTS else [])
+    many = stages.p > _FEW_COMPONENTS and len(stage.reg) == 2
+    weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if many else [])
     error = _error(stages, stage)
     for reg in weaker[weaker.index(stage.reg) + 1 :]:
         other = stages.move(stage, len(stage.codes), reg, steps=_STEPS)
@@ -223,6 +225,8 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
     """Codes of the rows that are descended on, of a model of as many rows."""
     if model is None or model.codes.shape != (len(stages.rows), stages.p) or model.last.linear is None:
         return None
+    if len(model.layers) > 1 or stages.settings.constraint != model.pricing.onto:
+        return None
     Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[:MOST]]
 
@@ -235,28 +239,30 @@ def _finish(
     compared: Compared,
 ) -> Fit:
     """Code the other rows, and solve the decoder of all with more anchors."""
-    rows, n, size, kernel = stages.rows, len(stages.rows), len(stage.codes), stages.kernel
-    codes, settings = stage.codes, stages.settings
-    if size < n:
-        codes = torch.cat([codes, stages.code(stage, slice(size, n), rows.share(size))])
-    Q = principal_axes(codes, rows.weights) if kernel.rotation_invariant else torch.eye(stages.p).to(codes)
-    codes, W = codes @ Q, stage.point @ Q
-    layer, trivial, linear = stages.last(stage, codes)
-    k, inverse = rows.linear.shape[1], torch.argsort(rows.order)
+    rows, settings = stages.rows, stages.settings
+    layers, W, hidden = _rotated(stages, stage)
+    layer, trivial, linear = stages.last(stage, layers[-1])
+    value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
+    for reg, Phi, Z in zip(stage.reg[1:], hidden, layers[1:], strict=False):
+        value += 0.5 * reg * float((Phi * Z[: len(Phi)]).sum())
+    kernels, k, inverse = settings.decoder_kernels, rows.linear.shape[1], torch.argsort(rows.order)
     w = None if rows.weights is None else rows.weights[inverse]
-    codes, power = codes[inverse], float(settings.code_metric)
-    M = code_map(codes, layer.anchors, kernel, layer.coefficients, layer.linear, power, w)
+    M = None
+    if not hidden and settings.constraint is None:
+        last = (layer.anchors, kernels[-1], layer.coefficients, layer.linear)
+        M = code_map(layers[0][inverse], *last, float(settings.code_metric), w)
     leading = None if rows.leading is None else as_array(rows.leading)
+    between = [Layer(q, as_array(Z[: len(C)]), as_array(C)) for q, Z, C in zip(kernels, layers, hidden, strict=False)]
     model = AutoencoderModel(
         source.kernel,
         Expansion(source.features, as_array(source.features.whiten(W[k : k + source.features.dim]))),
         LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
-        (Layer(kernel, as_array(layer.anchors), as_array(layer.coefficients), as_array(layer.linear)),),
+        (*between, Layer(kernels[-1], *map(as_array, (layer.anchors, layer.coefficients, layer.linear)))),
         rebuilt,
         stage.reg,
         np.empty(0),
         None if M is None else as_array(M),
-        Pricing("diagonal", rows.share(size), directions=leading),
+        Pricing("diagonal", rows.share(len(stage.codes)), directions=leading, onto=settings.constraint),
         loss=settings.loss if stages.loss is None else stages.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),
@@ -264,7 +270,16 @@ def _finish(
         row_weights=None if w is None else as_array(w),
         compared=compared,
     )
-    model = replace(model, codes=model.shown(codes).cpu().numpy())
-    value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
+    model = replace(model, codes=model.shown(layers[model.narrowest][inverse]).cpu().numpy())
     warned = tuple(collapse_warnings(value, trivial, model.reg))
-    return Fit(model, replace(stage.solution, value=value), codes, source.diag, warned)
+    return Fit(model, replace(stage.solution, value=value), layers[0][inverse], source.diag, warned)
+
+
+def _rotated(stages: RowStages, stage: Stage) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+    """Codes of all rows on principal axes where the kernel above allows it, and the parameters that give them."""
+    rows, turns = stages.rows, []
+    layers = stages.coded(stage, len(rows))
+    for kernel, Z in zip(stages.settings.decoder_kernels, layers, strict=True):
+        turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
+    hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
+    return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden

@@ -197,7 +197,8 @@ class Settings:
     @property
     def refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined where the model can; None: they are not."""
-        plain = self.constraint is None and self.noise is None and self.operators[0] is None
+        free = self.constraint is None or isinstance(self.storage, Storage)  # there codes on a set are refined on it
+        plain = free and self.noise is None and self.operators[0] is None
         return self.steps if self.refine and plain else None
 
     def check_rows(self, n: int, q: int | None) -> None:
@@ -266,9 +267,10 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
         and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     )
     at_hand = _at_hand(estimator, storage) and not (sparse and isinstance(storage, Storage))
-    lost = kind_of_loss(estimator.loss)
-    known = lost == "squared" or (lost == "robust" and isinstance(storage, Storage))
-    return "free" if defaults and known and _one_plain_layer(estimator) and at_hand else "kernel"
+    found = _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
+    if isinstance(storage, Storage):  # beside features they go with more
+        found = estimator.operators is None and estimator.noise is None
+    return "free" if defaults and found and at_hand else "kernel"
 
 
 def _at_hand(estimator: KernelAutoencoder, storage: Storage | str) -> bool:
@@ -354,9 +356,11 @@ def read_settings(
         widths=widths,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
         candidates=candidates[1:] if automatic else (),
-        weaker=WEAKER if automatic and linear_part == "free" and refined and min(widths) > 2 else (),
+        weaker=WEAKER if automatic and linear_part == "free" and refined and 2 < min(widths) == sum(widths) else (),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
+        kinds=linear_part == "free"
+        and (own and not features and len(widths) == 1)
+        and estimator.kernel == "auto" == estimator.decoder_kernel,
         **asked,
     )
 
@@ -433,9 +437,9 @@ def default_regs(
 
     Measured: see the docstring of the estimator.
     """
-    if linear_part == "free" and not refined:
+    if linear_part == "free" and len(widths) == 1 and not refined:
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
-    if linear_part == "free":
+    if linear_part == "free" and len(widths) == 1:
         free = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
         return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)

@@ -92,6 +92,7 @@ def _dense(needs: str, what: str, instead: str, given: str = "") -> Rule:
     return _rule("storage: finite" + given, needs, sentence)
 
 
+_PENALISED = ", linear_part: kernel"
 _ENGINE = _rule(
     "engine: a cluster",
     "storage: blocked | finite",
@@ -122,9 +123,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         _rule("loss: other", "solver: lbfgs"),
         _rule("loss: other", "constraint: none"),
-        _rule("linear_part: free", "layers: one", _FREE.format("one hidden layer")),
+        _rule("linear_part: free, storage: dense", "layers: one", _FREE.format("one hidden layer, or landmarks")),
         _rule("linear_part: free, storage: dense", "loss: squared", _FREE.format("loss='squared', or landmarks")),
-        _rule("linear_part: free", "constraint: none", _FREE.format("constraint='none'")),
+        _rule("linear_part: free, storage: dense", "constraint: none", _FREE.format("constraint='none', or landmarks")),
         _rule("linear_part: free", "operators: none", _FREE.format("operators=None")),
         _rule("linear_part: free", "solver: lbfgs | adam | your own", _FREE.format("solver='lbfgs' or 'adam'")),
         _rule("noise: given", "input: vectors", _VECTORS),
@@ -141,10 +142,18 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "targets: given",
             "output_kernel reads {output_domain}, kernel reads {input}; pass fit(X, targets=...) that it can read",
         ),
-        _dense("layers: one", "a deep autoencoder", "use one number of components"),
-        _dense("constraint: none", "constraint={constraint!r}", "use constraint='none'"),
+        _dense("constraint: none | sphere | ball", "constraint={constraint!r}", "use constraint='sphere'"),
+        _dense("layers: one", "a deep autoencoder beside linear_part='kernel'", "leave it free", _PENALISED),
+        _dense(
+            "constraint: none", "constraint={constraint!r} beside linear_part='kernel'", "leave it free", _PENALISED
+        ),
+        _rule(
+            "constraint: sphere | ball, storage: finite",
+            "targets: none",
+            "constraint={constraint!r} with targets needs storage='dense'; leave targets out",
+        ),
         _dense("loss: squared | robust", "loss={loss!r}", "use loss='huber' or another of rkhs.losses"),
-        _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", ", linear_part: kernel"),
+        _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense("operators: none", "operators", "use operators=None"),
         _rule("linear_part: free, storage: finite", "input: vectors", _NOT_VECTORS),
         _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),

@@ -11,7 +11,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import SHARE, available_bytes, readable
 from rkhs.estimators.combinations import RULES, check_combination
 from rkhs.features import Nystroem
-from rkhs.problems.anchored_autoencoder import STRIP
+from rkhs.problems.row_encoders import STRIP
 
 __all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]
 

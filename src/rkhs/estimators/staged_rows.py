@@ -15,15 +15,18 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs.constraints import Ball
 from rkhs.engines import Block, Engine, row_blocks
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.memory_needs import MORE, MOST
 from rkhs.estimators.run import Run, recorded
 from rkhs.outputs import Euclidean
-from rkhs.problems.anchored_autoencoder import STRIP, AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer, OwnCodes
+from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
 from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
+from rkhs.problems.row_encoders import STRIP, CodesOnASet, DeepCodes, FreeCodes, OwnCodes, RowEncoder
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
+from rkhs.problems.sphere_autoencoder import image_of
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import RowNewton
 
@@ -209,18 +212,28 @@ class Stage:
     Parameters
     ----------
     reg : tuple of float
-    point : Tensor of shape (dim, p)
-    codes : Tensor of shape (size, p)
+    point : Tensor of shape (dim, p_1)
+        Parameters of the encoder.
+    hidden : list of Tensor
+        Coefficients of hidden layers, each (a, p_l).
+    layers : list of Tensor
+        Codes of the rows in every layer, each (size, p_l).
     layer : AnchoredLayer
         Of the leading directions of the targets.
     solution : Solution
     """
 
-    reg: tuple[float, float]
+    reg: tuple[float, ...]
     point: Tensor
-    codes: Tensor
+    hidden: list[Tensor]
+    layers: list[Tensor]
     layer: AnchoredLayer
     solution: Solution
+
+    @property
+    def codes(self) -> Tensor:
+        """That the decoder reads, shape (size, p)."""
+        return self.layers[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,13 +261,13 @@ class RowStages:
 
     @property
     def p(self) -> int:
-        """Number of components."""
-        return self.settings.widths[0]
+        """Number of components, of the narrowest layer."""
+        return min(self.settings.widths)
 
     @property
     def kernel(self) -> Kernel:
-        """Of the codes."""
-        return self.settings.decoder_kernels[0]
+        """Of the codes that the decoder reads."""
+        return self.settings.decoder_kernels[-1]
 
     @property
     def anchors(self) -> int:
@@ -262,43 +275,63 @@ class RowStages:
         m = self.settings.feature_storage.m
         return m if self.most is None else min(m, self.most)
 
-    def problem(self, size: int, reg: tuple[float, float]) -> AnchoredAutoencoder:
+    def problem(self, size: int, reg: tuple[float, ...]) -> AnchoredAutoencoder:
         """The objective on the first rows."""
-        rows, weights, spread = self.rows, self.rows.part(size), None
+        weights = self.rows.part(size)
+        decoder = self.decoder(self.rows.goal(slice(0, size)), reg, weights, self.anchors)
+        return AnchoredAutoencoder(self.encoder(size, reg, weights), decoder)
+
+    def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> RowEncoder:
+        """Of the first rows."""
+        rows, settings, spread = self.rows, self.settings, None
         if rows.own:
             counts = rows.share(size) * (1.0 / size if weights is None else weights)
             spread = (rows.room[:size] / counts).sqrt()
         factor = OwnCodes(rows.linear[:size] * linear_unit(reg[0]), rows.features[:size], spread)
-        return AnchoredAutoencoder(factor, self.decoder(rows.goal(slice(0, size)), reg, weights, self.anchors), reg[0])
+        if len(settings.widths) > 1:
+            kernels = settings.decoder_kernels[:-1]
+            return DeepCodes(factor, kernels, settings.widths, reg[:-1], self.anchors, self.engine)
+        if settings.constraint is not None:
+            return CodesOnASet(factor, reg[0], image_of(settings.constraint))
+        return FreeCodes(factor, reg[0])
 
-    def decoder(
-        self, target: Tensor, reg: tuple[float, float], weights: Tensor | None, anchors: int
-    ) -> AnchoredDecoder:
+    def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchoredDecoder:
         """The last layer for targets of the first rows."""
         slope, anchors = slope_penalty(target, weights), min(anchors, len(target))
-        return AnchoredDecoder(target, self.kernel, anchors, reg[1], slope, _RIDGE, weights, self.engine)
+        return AnchoredDecoder(target, self.kernel, anchors, reg[-1], slope, _RIDGE, weights, self.engine)
 
     def first(self, problem: AnchoredAutoencoder, rng: np.random.RandomState | None) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
-        factor = problem.factor
-        W = factor.linear.new_zeros(factor.dim, self.p)
-        k = min(self.p, factor.linear.shape[1])
+        encoder, widths = problem.encoder, self.settings.widths
+        factor, p = encoder.factor, max(widths)
+        W = factor.linear.new_zeros(factor.dim, p)
+        k = min(p, factor.linear.shape[1])
         if rng is None:
             W[:k, :k] = torch.diag(self.rows.axes.scale[:k])
         else:
-            W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, self.p))).to(W)
+            W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, p))).to(W)
         Z = factor.codes(W)
-        W *= float(normalise_scale(Z, problem.decoder.weights).norm()) / max(float(Z.norm()), 1e-37)
+        if self.settings.constraint is not None:  # a circle of codes needs both of its axes
+            even = Z / Z.std(0).clamp_min(1e-6 * float(Z.std(0).max()) + 1e-300)
+            inside = 0.9 * even / even.norm(dim=1).max().clamp_min(1e-300)
+            return encoder.resume(inside if isinstance(self.settings.constraint, Ball) else even, [])
+        unit = normalise_scale(Z, problem.decoder.weights)
+        W *= float(unit.norm()) / max(float(Z.norm()), 1e-37)
+
+        def at(scale: float) -> Tensor:
+            return (
+                encoder.started([scale * unit[:, :q] for q in widths]) if isinstance(encoder, DeepCodes) else W * scale
+            )
 
         def value(scale: float) -> float:
             try:
-                return problem.value(W * scale)
+                return problem.value(at(scale))
             except InputError:  # a system that is singular at this scale
                 return float("inf")
 
-        return W * best_scale(value)[0]
+        return at(best_scale(value)[0])
 
-    def start(self, size: int, reg: tuple[float, float], rngs: list[np.random.RandomState | None]) -> Stage:
+    def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
         """The first stage, the best of several starts: from principal components (None) or random codes."""
         problem, found = self.problem(size, reg), []
         for number, rng in enumerate(rngs):
@@ -306,19 +339,16 @@ class RowStages:
             found.append(self.descend(problem, reg, self.first(problem, rng), _FIRST_STEPS, label))
         return min(found, key=lambda stage: stage.solution.value)
 
-    def move(self, stage: Stage, size: int, reg: tuple[float, float], *, steps: int = _STEPS) -> Stage:
+    def move(self, stage: Stage, size: int, reg: tuple[float, ...], *, steps: int = _STEPS) -> Stage:
         """The next stage: on more rows, or with other regularisers."""
-        old, codes = len(stage.codes), stage.codes
-        if size > old:
-            codes = torch.cat([codes, self.code(stage, slice(old, size), self.rows.share(size))])
-        problem = self.problem(size, reg)
-        return self.descend(problem, reg, problem.factor.solve(codes), steps, "")
+        codes, problem = self.coded(stage, size)[0], self.problem(size, reg)
+        return self.descend(problem, reg, problem.encoder.resume(codes, stage.hidden), steps, "")
 
     def descend(
-        self, problem: AnchoredAutoencoder, reg: tuple[float, float], point: Tensor, steps: int, label: str
+        self, problem: AnchoredAutoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str
     ) -> Stage:
         """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
-        settings, size = self.settings, len(problem.factor.linear)
+        settings, size, encoder = self.settings, len(problem.decoder.target), problem.encoder
         steps = min(steps, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
         rounds = 1 if self.loss is None else min(_ROUNDS, steps)
@@ -326,37 +356,60 @@ class RowStages:
         decoder = problem.decoder
         for number in range(rounds):
             if self.loss is not None:
-                codes = problem.factor.codes(point)
+                codes = encoder.layers(point)[-1]
                 decoder, _ = problem.decoder.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
             posed = replace(problem, decoder=decoder, curvature=found[-1].curvature if found else ())
             kept = recorded(posed, self.run.journal, f"stage {size} {reg} {self.kernel!r} {self.loss!r} {number}")
             solver = settings.solver.within(steps // rounds, force=True)
             found.append(solver.solve(kept, point, Monitor(verbose=self.run.verbose, label=label)))
             point = found[-1].point
-        codes = problem.factor.codes(point)
-        return Stage(reg, point, codes, decoder.solve(codes), _joined(found, steps < settings.max_iter))
+        layers = encoder.layers(point)
+        return Stage(
+            reg, *encoder.parts(point), layers, decoder.solve(layers[-1]), _joined(found, steps < settings.max_iter)
+        )
 
-    def code(self, stage: Stage, rows: slice, count: float) -> Tensor:
-        """Codes of rows that a stage has not seen, as those of new rows."""
+    def coded(self, stage: Stage, size: int) -> list[Tensor]:
+        """Codes of the first rows in every layer: those of the stage, and of the others as new rows."""
+        old = len(stage.codes)
+        if size <= old:
+            return stage.layers
+        new = self.code(stage, slice(old, size), self.rows.share(size))
+        return [torch.cat(pair) for pair in zip(stage.layers, new, strict=True)]
+
+    def code(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
+        """Codes of rows that a stage has not seen, as those of new rows, in every layer."""
         parts = [
             self._coded(stage, slice(start, min(start + TILE, rows.stop)), count)
             for start in range(rows.start, rows.stop, TILE)
         ]
-        return torch.cat(parts)
+        return [torch.cat(layers) for layers in zip(*parts, strict=True)]
 
-    def _coded(self, stage: Stage, rows: slice, count: float) -> Tensor:
+    def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
         start, layer = self.rows.encoded(stage.point, rows, linear_unit(stage.reg[0])), stage.layer
         if not self.rows.own:
-            return start
+            found = [start]
+            for kernel, below, Phi in zip(self.settings.decoder_kernels, stage.layers, stage.hidden, strict=False):
+                found.append(kernel._gram(found[-1], below[: len(Phi)]) @ Phi)
+            return found
+        onto = self.settings.constraint
+        start = start if onto is None else onto.project(start)
         radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
         problem = CodeRefinement(
-            self.kernel, layer.anchors, layer.coefficients, self.rows.goal(rows), start, radius, count, layer.linear
+            self.kernel,
+            layer.anchors,
+            layer.coefficients,
+            self.rows.goal(rows),
+            start,
+            radius,
+            count,
+            layer.linear,
+            onto=onto,
         )
-        return problem.codes(RowNewton(*_REFINING).solve(problem, problem.nearest()))
+        return [problem.codes(RowNewton(*_REFINING).solve(problem, problem.nearest()))]
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
-        codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes))), stage.layer
+        codes, layer = self.code(stage, rows, self.rows.share(len(stage.codes)))[-1], stage.layer
         decoded = (self.kernel._gram(codes, layer.anchors) @ layer.coefficients).add_(layer.linear[-1])
         decoded.addmm_(codes, layer.linear[:-1])
         goal = self.rows.goal(rows)

@@ -179,6 +179,7 @@ class AutoencoderModel:
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))
+        onto = self.pricing.onto if onto is None else onto
         found = [codes if onto is None else onto.project(codes)]
         for layer in self.layers[:-1]:
             found.append(layer.of(found[-1]))
@@ -335,7 +336,7 @@ class AutoencoderModel:
             "held_out_error_": self.compared.held_out,
             "at_edge_": self.compared.open_ends,
             "kernel_choice_": self.compared.kinds,
-        } | ({} if loss is None else {"loss_": loss})
+        } | {name: there for name, there in (("loss_", loss), ("code_set_", pricing.onto)) if there is not None}
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
@@ -370,6 +371,7 @@ class AutoencoderModel:
                 state.pop("encoder_triangle_", None),
                 state.pop("encoder_pivots_", None),
                 state.pop("goal_directions_", None),
+                state.pop("code_set_", None),
             ),
             state.pop("loss_", None),
             state.pop("gap_", 0.0),

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import row_index, tensor_like
+from rkhs.constraints.sphere import CodeSet
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import RowNewton
 
@@ -44,6 +45,8 @@ class Pricing:
         Numbers of these items.
     directions : ndarray of shape (q, k), optional
         Directions of the targets that codes are found by; None: all.
+    onto : Sphere or Ball, optional
+        Where codes are put; None: they are free, or are put nowhere where they are not refined.
 
     References
     ----------
@@ -55,6 +58,7 @@ class Pricing:
     triangle: np.ndarray | None = None
     pivots: np.ndarray | None = None
     directions: np.ndarray | None = None
+    onto: CodeSet | None = None
 
 
 def refined_codes(model: AutoencoderModel, items: Any, raw: Tensor, codes: Tensor, steps: tuple[int, float]) -> Tensor:
@@ -98,11 +102,11 @@ def _refined_on_anchors(model: AutoencoderModel, items: Tensor, codes: Tensor, s
         leading = tensor_like(model.pricing.directions, codes)
         goal, decoded = goal @ leading, decoded @ leading
         coefficients, linear = coefficients @ leading, linear @ leading
-    radius = (model.kernel._diag(items) / model.reg[0]).sqrt()
+    radius, onto = (model.kernel._diag(items) / model.reg[0]).sqrt(), model.pricing.onto
     parts = []
     for rows in torch.arange(len(codes), device=codes.device).split(_TILE):
         problem = CodeRefinement(
-            kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model.pricing.total, linear
+            kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model.pricing.total, linear, onto=onto
         )
         parts.append(problem.codes(solver.solve(problem, problem.nearest(decoded))))
     return torch.cat(parts) if parts else codes

@@ -20,7 +20,6 @@ training rows were held where new ones are free, and regularisers chosen on rows
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,89 +30,11 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
-from rkhs.kernels.vectors.radial import Radial
 from rkhs.losses import Loss
+from rkhs.problems.row_encoders import STRIP, RowEncoder, gram_and_pulls
 from rkhs.spaces.sums import upper_product
 
-__all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer", "OwnCodes"]
-
-STRIP = 2048
-"""Rows of a strip; part of the result as a seed is."""
-
-_RIDGE = 1e-8  # of the mean square of the features, where parameters are found without codes of the rows' own
-
-
-@dataclass(frozen=True, eq=False)
-class OwnCodes:
-    """Coordinates of an encoder in finite features with a code of its own for every row.
-
-    Parameters
-    ----------
-    linear : Tensor of shape (n, k)
-        ``Q``, principal coordinates in units of their price.
-    features : Tensor of shape (n, m)
-        ``F``.
-    spread : Tensor of shape (n,) or None
-        ``s``, positive; None: codes are those of the features alone.
-
-    References
-    ----------
-    Snelson and Ghahramani (2006), "Sparse Gaussian processes using pseudo-inputs", equation 8.
-    """
-
-    linear: Tensor
-    features: Tensor
-    spread: Tensor | None
-
-    @property
-    def width(self) -> int:
-        """``k + m``, parameters of the encoder alone."""
-        return self.linear.shape[1] + self.features.shape[1]
-
-    @property
-    def dim(self) -> int:
-        """Number of rows of the parameters ``[A; V; U]``."""
-        return self.width + (0 if self.spread is None else len(self.linear))
-
-    def encoded(self, W: Tensor) -> Tensor:
-        """``Q A + F V`` of shape (n, p), what the encoder says, for ``[A; V]`` or all parameters."""
-        k = self.linear.shape[1]
-        return torch.addmm(self.linear @ W[:k], self.features, W[k : self.width])
-
-    def codes(self, V: Tensor) -> Tensor:
-        """``Q A + F V + diag(s) U`` of shape (n, p)."""
-        Z = self.encoded(V)
-        return Z if self.spread is None else Z.addcmul_(self.spread[:, None], V[self.width :])
-
-    def pull(self, G: Tensor) -> Tensor:
-        """The transpose of :meth:`codes`, shape (dim, p) for ``G`` of shape (n, p)."""
-        parts = [(G.mT @ self.linear).mT, (G.mT @ self.features).mT]  # twice as fast as the other way round
-        return torch.cat(parts if self.spread is None else [*parts, self.spread[:, None] * G])
-
-    def solve(self, Z: Tensor) -> Tensor:
-        """Parameters of least norm whose codes are ``Z``; without own codes those that come nearest to them.
-
-        O(n (k + m)^2).
-        """
-        L, inner = self._system
-        s = torch.ones_like(Z[:, :1]) if self.spread is None else self.spread[:, None]
-        weighted = Z / (s * s)
-        W = torch.cholesky_solve(torch.cat([self.linear.mT @ weighted, self.features.mT @ weighted]) * inner, L)
-        return W if self.spread is None else torch.cat([W, (Z - self.encoded(W)) / s])
-
-    @cached_property
-    def _system(self) -> tuple[Tensor, float]:
-        """Triangle of ``I + H^T S^-2 H``, or of ``H^T H / n`` and a little; the factor of its right-hand side."""
-        H = self.linear.new_zeros(self.width, self.width)
-        for start in range(0, len(self.linear), STRIP):
-            rows = slice(start, start + STRIP)
-            part = torch.cat([self.linear[rows], self.features[rows]], 1)
-            H += upper_product(part if self.spread is None else part / self.spread[rows, None])
-        H = H + H.triu(1).mT
-        inner = 1.0 if self.spread is not None else 1.0 / len(self.linear)
-        H = H * inner
-        H.diagonal().add_(1.0 if self.spread is not None else _RIDGE * float(H.diagonal().mean()) + 1e-300)
-        return torch.linalg.cholesky(H), inner
+__all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,34 +214,22 @@ def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     decoder, layer, rows = seen.decoder, seen.layer, slice(block.start, block.stop)
     assert layer is not None
     Z, A, C, b = seen.codes[rows], layer.anchors, layer.coefficients, layer.linear
-    radial = decoder.kernel.radial
-    if isinstance(radial, Radial):
-        K, slopes = radial.gram_and_slopes(Z, A)
-    else:
-        K, slopes = decoder.kernel._gram(Z, A), None
+    K, pulls = gram_and_pulls(decoder.kernel, Z, A)
     R = torch.addmm(K @ C, Z, b[:-1]).add_(b[-1]).sub_(decoder.target[rows])
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])
-    S = R @ C.mT
-    if isinstance(radial, Radial) and slopes is not None:
-        M = S.mul_(slopes)
-        dZ, dA = radial.pulled(Z, A, M), radial.pulled(A, Z, M.mT)
-    else:
-        dZ, dA = decoder.kernel._pair_pullback(Z, A, S, K)
+    dZ, dA = pulls(R @ C.mT)
     return dZ.addmm_(R, b[:-1].mT), dA
 
 
 @dataclass(frozen=True, eq=False)
 class AnchoredAutoencoder:
-    """Reduced objective of a two-layer autoencoder of many rows; points are ``[A; V; U]``, shape (dim, p).
+    """Reduced objective of an autoencoder of many rows; points are those of its encoder.
 
     Parameters
     ----------
-    factor : OwnCodes
-        The encoder.
+    encoder : RowEncoder
     decoder : AnchoredDecoder
         With the targets.
-    reg : float
-        Regulariser of the encoder.
     curvature : tuple, default=()
         What a solver knows of a problem like this one, for L-BFGS to go on with.
 
@@ -334,25 +243,20 @@ class AnchoredAutoencoder:
     Laforgue et al. (2019), equation 8 and section 4.2, in the kernel of Snelson and Ghahramani (2006).
     """
 
-    factor: OwnCodes
+    encoder: RowEncoder
     decoder: AnchoredDecoder
-    reg: float
     curvature: tuple[Any, ...] = ()
 
     def value(self, point: Tensor) -> float:
         """Reduced objective; one pass."""
-        return self.decoder.solve(self.factor.codes(point)).value + self.price(point)
-
-    def price(self, point: Tensor) -> float:
-        """Penalty of the encoder and the rows' own codes."""
-        return 0.5 * self.reg * float((point * point).sum())
+        coded = self.encoder.forward(point)
+        return self.decoder.solve(coded.codes).value + coded.price
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Reduced objective and gradient, shape of ``point``; two passes. O(n a (a + r + p) + n m p + a^3)."""
-        Z = self.factor.codes(point)
+        coded = self.encoder.forward(point)
         try:
-            layer = self.decoder.solve(Z)
+            layer = self.decoder.solve(coded.codes)
         except InputError:  # too long a step of a line search
             return float("inf"), torch.zeros_like(point)
-        grad = self.factor.pull(self.decoder.gradient(Z, layer)).add_(point, alpha=self.reg)
-        return layer.value + self.price(point), grad
+        return layer.value + coded.price, coded.back(self.decoder.gradient(coded.codes, layer))

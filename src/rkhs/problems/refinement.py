@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
+from rkhs.constraints.sphere import CodeSet
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.radial import Radial
@@ -52,6 +53,8 @@ class CodeRefinement:
         Linear part of the decoder, which then says ``k(z, supports) coefficients + [z, 1] linear``.
     moves : Tensor of shape (p, p), optional
         Orthogonal projection that changes of codes go through; None: all changes.
+    onto : Sphere or Ball, optional
+        Set that codes are put on; None: they are free.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class CodeRefinement:
     n: float
     linear: Tensor | None = None
     moves: Tensor | None = None
+    onto: CodeSet | None = None
 
     @cached_property
     def _radial(self) -> Radial | None:
@@ -80,6 +84,10 @@ class CodeRefinement:
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
+        return self._free(U) if self.onto is None else self.onto.project(self._free(U))
+
+    def _free(self, U: Tensor) -> Tensor:
+        """Codes before they are put on the set."""
         return self.start + self.radius[:, None] * U
 
     def rows(self, index: Tensor) -> CodeRefinement:
@@ -130,6 +138,7 @@ class CodeRefinement:
         R = self.goal - self._decoded(codes, K)
         pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
         pulled = pulled if self.moves is None else pulled @ self.moves
+        pulled = pulled if self.onto is None else self.onto.pullback(self._free(U), pulled)
         values = (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
@@ -142,6 +151,7 @@ class CodeRefinement:
             values, grads, slopes = problem._state(U[part])
             J = problem._jacobian(problem.codes(U[part]), slopes)
             J = J if self.moves is None else self.moves @ J
+            J = J if self.onto is None else _through(self.onto, problem._free(U[part]), J)
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
@@ -171,6 +181,13 @@ class CodeRefinement:
         else:
             J = self._radial.jacobian_of(codes, self.supports, slopes, self.coefficients)
         return J if self.linear is None else J.add_(self.linear[:-1])
+
+
+def _through(onto: CodeSet, Y: Tensor, J: Tensor) -> Tensor:
+    """Derivatives (m, p, r) in codes on a set as those in the codes ``Y`` before."""
+    unit = torch.eye(Y.shape[1]).to(Y)
+    D = torch.stack([onto.pullback(Y, unit[j].expand_as(Y)) for j in range(len(unit))], 2)
+    return D @ J
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rkhs.constraints.sphere import Ball, CodeSet, SoftSphere, Sphere
 from rkhs.kernels.base import Kernel
 from rkhs.problems.autoencoder import Autoencoder, Decoder
 
-__all__ = ["SphereAutoencoder", "jittered_factor"]
+__all__ = ["CodeImage", "SphereAutoencoder", "image_of", "jittered_factor", "lifted"]
 
 _DELTA = 1e-8
 
@@ -89,7 +89,7 @@ class SphereAutoencoder:
     weights: Tensor | None = None
     solvers: tuple[str, ...] = ("lbfgs",)
     inner: Autoencoder = field(init=False, repr=False)
-    _set: _CodeSet = field(init=False, repr=False)
+    _set: CodeImage = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.code_set, Sphere) and self.n_components < 2:
@@ -101,7 +101,7 @@ class SphereAutoencoder:
             self.factor, self.target, (self.kernel,), (self.n_components,), self.reg, weights=self.weights
         )
         object.__setattr__(self, "inner", inner)
-        object.__setattr__(self, "_set", _SmoothBall() if isinstance(self.code_set, Ball) else self.code_set)
+        object.__setattr__(self, "_set", image_of(self.code_set))
 
     def codes(self, point: Tensor) -> Tensor:
         """Feasible codes of parameters of shape (n, p)."""
@@ -109,8 +109,7 @@ class SphereAutoencoder:
 
     def point(self, codes: Tensor) -> Tensor:
         """Parameters of feasible codes; inverse of :meth:`codes`."""
-        free = self._set.lift(codes) if isinstance(self._set, _SmoothBall) else codes
-        return self.whiten(free)
+        return self.whiten(lifted(self._set, codes))
 
     def whiten(self, codes: Tensor) -> Tensor:
         """``L^-1 Z``, whose squared norm is the squared norm of the encoder; shape (n, p)."""
@@ -148,12 +147,49 @@ class SphereAutoencoder:
         return self.point(self._set.project(Z))
 
 
-class _CodeSet(Protocol):
-    """A set as the image of all matrices."""
+class CodeImage(Protocol):
+    """A set of codes as the image of all matrices."""
 
-    def project(self, Y: Tensor) -> Tensor: ...
+    def project(self, Y: Tensor) -> Tensor:
+        """Codes on the set."""
+        ...
 
-    def pullback(self, Y: Tensor, G: Tensor) -> Tensor: ...
+    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
+        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``."""
+        ...
+
+
+def image_of(code_set: CodeSet) -> CodeImage:
+    """The set as the image of a smooth map.
+
+    Parameters
+    ----------
+    code_set : Sphere, Ball, Whitened or SoftSphere
+
+    Returns
+    -------
+    CodeImage
+
+    References
+    ----------
+    Esser et al. (2024), definition 3.
+    """
+    return _SmoothBall() if isinstance(code_set, Ball) else code_set
+
+
+def lifted(image: CodeImage, Z: Tensor) -> Tensor:
+    """A matrix whose image codes ``Z`` on the set are.
+
+    Parameters
+    ----------
+    image : CodeImage
+    Z : Tensor of shape (n, p)
+
+    Returns
+    -------
+    Tensor of shape (n, p)
+    """
+    return image.lift(Z) if isinstance(image, _SmoothBall) else Z
 
 
 class _SmoothBall:
