@@ -16,27 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import principal_axes
 from rkhs.engines import Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
+from rkhs.estimators.ordered_rows import ordered_rows, row_outputs, strips
 from rkhs.estimators.run import Run
 from rkhs.estimators.staged_rows import (
     FIRST,
     MOST,
     RowStages,
     Stage,
-    row_outputs,
     stage_sizes,
-    staged_rows,
-    strips,
 )
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
@@ -72,15 +70,22 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
         output, T = row_outputs(goal, p, w, **as_given, finer=not settings.robust)
         alone = len(settings.widths) == 1 and training.own
         own, kinds = alone and (bool(settings.refine) or settings.constraint is not None), None
+        in_order = partial(ordered_rows, own=own, fitted=MOST)
 
         def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
             """All rows, or some."""
             items, targets, total = (X, T, training.total) if part is None else (X[part], T[part], float(len(part)))
             source = open_source(run.options, settings.feature_storage, settings.kernel, items, weights)
             items, maps = items.to(torch.float64), (source.kernel, source.features)
-            return source, RowStages(settings, staged_rows(items, targets, *maps, p, w, total, own=own), run, engine)
+            return source, RowStages(settings, in_order(items, targets, *maps, p, w, total), run, engine)
 
-        if len(X) >= MANY_ENOUGH and w is None and settings.unsure:
+        if (
+            len(X) >= MANY_ENOUGH
+            and w is None
+            and settings.unsure
+            and p == sum(settings.widths)
+            and not settings.robust
+        ):
             sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
             if heavy_tailed(X[sample]):
                 growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))
@@ -240,7 +245,7 @@ def _finish(
 ) -> Fit:
     """Code the other rows, and solve the decoder of all with more anchors."""
     rows, settings = stages.rows, stages.settings
-    layers, W, hidden = _rotated(stages, stage)
+    layers, W, hidden = stages.rotated(stage)
     layer, trivial, linear = stages.last(stage, layers[-1])
     value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
     for reg, Phi, Z in zip(stage.reg[1:], hidden, layers[1:], strict=False):
@@ -273,13 +278,3 @@ def _finish(
     model = replace(model, codes=model.shown(layers[model.narrowest][inverse]).cpu().numpy())
     warned = tuple(collapse_warnings(value, trivial, model.reg))
     return Fit(model, replace(stage.solution, value=value), layers[0][inverse], source.diag, warned)
-
-
-def _rotated(stages: RowStages, stage: Stage) -> tuple[list[Tensor], Tensor, list[Tensor]]:
-    """Codes of all rows on principal axes where the kernel above allows it, and the parameters that give them."""
-    rows, turns = stages.rows, []
-    layers = stages.coded(stage, len(rows))
-    for kernel, Z in zip(stages.settings.decoder_kernels, layers, strict=True):
-        turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
-    hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
-    return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden

@@ -156,7 +156,7 @@ class Settings:
     @property
     def unsure(self) -> bool:
         """Whether the kind of kernel is to be chosen too."""
-        known = self.noise is None and not self.robust and isinstance(self.storage, (str, Nystroem))
+        known = self.noise is None and isinstance(self.storage, (str, Nystroem))
         return known and self.kinds and bool(self.candidates)
 
     @property
@@ -266,18 +266,12 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
         and estimator.output_kernel is None
         and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     )
-    at_hand = _at_hand(estimator, storage) and not (sparse and isinstance(storage, Storage))
-    found = _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
-    if isinstance(storage, Storage):  # beside features they go with more
-        found = estimator.operators is None and estimator.noise is None
-    return "free" if defaults and found and at_hand else "kernel"
-
-
-def _at_hand(estimator: KernelAutoencoder, storage: Storage | str) -> bool:
-    """Whether the exact model is asked for, or one in finite features that this machine computes."""
-    if isinstance(storage, str):
-        return storage == "dense"
-    return _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
+    if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
+        known = not sparse and _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
+        known = known and estimator.operators is None and estimator.noise is None
+    else:
+        known = storage == "dense" and _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
+    return "free" if defaults and known else "kernel"
 
 
 def _on_this_machine(estimator: KernelAutoencoder) -> bool:
@@ -358,9 +352,7 @@ def read_settings(
         candidates=candidates[1:] if automatic else (),
         weaker=WEAKER if automatic and linear_part == "free" and refined and 2 < min(widths) == sum(widths) else (),
         choice_asked=estimator.reg is not None,
-        kinds=linear_part == "free"
-        and (own and not features and len(widths) == 1)
-        and estimator.kernel == "auto" == estimator.decoder_kernel,
+        kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
         **asked,
     )
 

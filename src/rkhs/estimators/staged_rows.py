@@ -15,23 +15,21 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.constraints import Ball
-from rkhs.engines import Block, Engine, row_blocks
-from rkhs.estimators.autoencoder_settings import Settings
+from rkhs._core.linalg import principal_axes
 from rkhs.estimators.memory_needs import MORE, MOST
+from rkhs.estimators.ordered_rows import TILE, OrderedRows
 from rkhs.estimators.run import Run, recorded
-from rkhs.outputs import Euclidean
 from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
 from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
-from rkhs.problems.row_encoders import STRIP, CodesOnASet, DeepCodes, FreeCodes, OwnCodes, RowEncoder
-from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, linear_unit, slope_penalty
-from rkhs.problems.sphere_autoencoder import image_of
+from rkhs.problems.row_encoders import OwnCodes, RowEncoder, row_encoder
+from rkhs.problems.semiparametric import linear_unit, slope_penalty
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import RowNewton
 
 if TYPE_CHECKING:
-    from rkhs.features import FeatureMap
+    from rkhs.engines import Engine
+    from rkhs.estimators.autoencoder_settings import Settings
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 
@@ -39,30 +37,17 @@ __all__ = [
     "FIRST",
     "MORE",
     "MOST",
-    "SAMPLE",
     "RowStages",
     "Stage",
-    "StagedRows",
-    "row_outputs",
     "stage_sizes",
-    "staged_rows",
-    "strips",
 ]
 
 FIRST = 1000  # rows of the first stage
-TILE = 2048  # rows that are coded at once
-_TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
-SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
 _RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 _REFINING = (6, 1e-3)  # of the codes of added rows
 _ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
 _LAST_TURNS = 6  # of the last layer
-
-
-def strips(n: int) -> tuple[Block, ...]:
-    """Of the rows that are descended on."""
-    return row_blocks(min(n, MOST), STRIP)
 
 
 def stage_sizes(n: int) -> list[int]:
@@ -73,136 +58,6 @@ def stage_sizes(n: int) -> list[int]:
         found.append(size)
         size *= 2
     return [*found, n]
-
-
-@dataclass(frozen=True, eq=False)
-class StagedRows:
-    """Training rows in the order in which stages take them.
-
-    Parameters
-    ----------
-    order : Tensor of shape (n,)
-        Numbers of the rows.
-    linear : Tensor of shape (n, k)
-        Principal coordinates of unit variance.
-    axes : PrincipalCoordinates
-        Of these coordinates.
-    features : Tensor of shape (min(n, MOST), m)
-        Of the rows that are descended on.
-    room : Tensor of shape (n,)
-        ``s^2 = k(x, x)``.
-    target : Tensor of shape (n, q)
-    leading : Tensor of shape (q, r) or None
-        Directions of the targets that are descended on, orthonormal columns; None: all.
-    weights : Tensor of shape (n,) or None
-    total : float
-        Sum of the weights as they were given.
-    own : bool
-        Whether rows have codes of their own.
-    items : Tensor of shape (n, d)
-        As they were given.
-    map : FeatureMap
-    """
-
-    order: Tensor
-    linear: Tensor
-    axes: PrincipalCoordinates
-    features: Tensor
-    room: Tensor
-    target: Tensor
-    leading: Tensor | None
-    weights: Tensor | None
-    total: float
-    own: bool
-    items: Tensor
-    map: FeatureMap
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def share(self, size: int) -> float:
-        """Sum of the weights, as given, of the first rows."""
-        return self.total * (size / len(self) if self.weights is None else float(self.weights[:size].sum()))
-
-    def part(self, size: int) -> Tensor | None:
-        """Weights of the first rows, which sum to one."""
-        return None if self.weights is None else self.weights[:size] / self.weights[:size].sum()
-
-    def goal(self, rows: slice) -> Tensor:
-        """Targets of some rows, in the directions that are descended on."""
-        return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
-
-    def beside(self, rows: slice) -> Tensor:
-        """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
-        target, goal = self.target[rows], self.goal(rows)
-        return ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
-
-    def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
-        """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
-        k = self.linear.shape[1]
-        known = rows.stop <= len(self.features)
-        F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
-        return torch.addmm((self.linear[rows] * unit) @ W[:k], F, W[k : k + F.shape[1]])
-
-
-def staged_rows(
-    X: Tensor,
-    target: Tensor,
-    kernel: Kernel,
-    features: FeatureMap,
-    p: int,
-    weights: Tensor | None,
-    total: float,
-    *,
-    own: bool,
-) -> StagedRows:
-    """Arrange rows in a random order and compute what all stages share."""
-    axes = PrincipalCoordinates.of_vectors(X, p, weights)
-    order = torch.from_numpy(np.random.RandomState(0).permutation(len(X))).to(X.device)
-    kept, room = X.new_empty(min(len(X), MOST), features.dim), X.new_empty(len(X))
-    for start in range(0, len(X), TILE):
-        items = X[order[start : start + TILE]]
-        room[start : start + TILE] = kernel._diag(items)
-        if start < len(kept):
-            kept[start : start + TILE] = features.features(items)[: len(kept) - start]
-    target, w = target[order], None if weights is None else weights[order]
-    leading = _leading(target[:SAMPLE], None if w is None else w[:SAMPLE] / w[:SAMPLE].sum(), p)
-    return StagedRows(order, axes.of(X)[order], axes, kept, room, target, leading, w, total, own, X, features)
-
-
-def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
-    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
-    q = T.shape[1]
-    Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
-    wide = q > len(Y)
-    values, vectors = torch.linalg.eigh(Y @ Y.mT if wide else Y.mT @ Y)
-    values, vectors = values.flip(0).clamp_min(0.0), vectors.flip(1)
-    left = values.sum() - values.cumsum(0)
-    count = int((left > _TAIL * left[min(p, len(left)) - 1]).sum()) + 1
-    if count <= p or count >= 0.9 * q:
-        return None
-    vectors = vectors[:, :count]
-    return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
-
-
-def row_outputs(
-    goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool, finer: bool = True
-) -> tuple[Euclidean, Tensor]:
-    """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
-    w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
-    mean = w @ goal if center else goal.new_zeros(goal.shape[1])
-    T = goal - mean
-    if center:
-        T -= w @ T  # what rounding left
-    variance = float(w @ (T * T).sum(1))
-    factor = variance**0.5 if scale and variance > 0.0 else 1.0
-    T /= factor
-    if scale and finer:
-        count = min(len(T), SAMPLE)
-        thin = torch.arange(count) * len(T) // count
-        unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
-        T, factor = T / unit, factor * unit
-    return Euclidean(mean.cpu().numpy(), factor, None), T
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +98,7 @@ class RowStages:
     Parameters
     ----------
     settings : Settings
-    rows : StagedRows
+    rows : OrderedRows
     run : Run
     engine : Engine
     most : int, optional
@@ -253,7 +108,7 @@ class RowStages:
     """
 
     settings: Settings
-    rows: StagedRows
+    rows: OrderedRows
     run: Run
     engine: Engine
     most: int | None = None
@@ -288,12 +143,8 @@ class RowStages:
             counts = rows.share(size) * (1.0 / size if weights is None else weights)
             spread = (rows.room[:size] / counts).sqrt()
         factor = OwnCodes(rows.linear[:size] * linear_unit(reg[0]), rows.features[:size], spread)
-        if len(settings.widths) > 1:
-            kernels = settings.decoder_kernels[:-1]
-            return DeepCodes(factor, kernels, settings.widths, reg[:-1], self.anchors, self.engine)
-        if settings.constraint is not None:
-            return CodesOnASet(factor, reg[0], image_of(settings.constraint))
-        return FreeCodes(factor, reg[0])
+        kernels, engine = settings.decoder_kernels[:-1], self.engine
+        return row_encoder(factor, kernels, settings.widths, reg[:-1], settings.constraint, self.anchors, engine)
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchoredDecoder:
         """The last layer for targets of the first rows."""
@@ -302,8 +153,8 @@ class RowStages:
 
     def first(self, problem: AnchoredAutoencoder, rng: np.random.RandomState | None) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
-        encoder, widths = problem.encoder, self.settings.widths
-        factor, p = encoder.factor, max(widths)
+        encoder, p = problem.encoder, max(self.settings.widths)
+        factor = encoder.factor
         W = factor.linear.new_zeros(factor.dim, p)
         k = min(p, factor.linear.shape[1])
         if rng is None:
@@ -311,25 +162,16 @@ class RowStages:
         else:
             W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, p))).to(W)
         Z = factor.codes(W)
-        if self.settings.constraint is not None:  # a circle of codes needs both of its axes
-            even = Z / Z.std(0).clamp_min(1e-6 * float(Z.std(0).max()) + 1e-300)
-            inside = 0.9 * even / even.norm(dim=1).max().clamp_min(1e-300)
-            return encoder.resume(inside if isinstance(self.settings.constraint, Ball) else even, [])
         unit = normalise_scale(Z, problem.decoder.weights)
         W *= float(unit.norm()) / max(float(Z.norm()), 1e-37)
 
-        def at(scale: float) -> Tensor:
-            return (
-                encoder.started([scale * unit[:, :q] for q in widths]) if isinstance(encoder, DeepCodes) else W * scale
-            )
-
         def value(scale: float) -> float:
             try:
-                return problem.value(at(scale))
+                return problem.value(encoder.started(W, unit, scale))
             except InputError:  # a system that is singular at this scale
                 return float("inf")
 
-        return at(best_scale(value)[0])
+        return encoder.started(W, unit, best_scale(value)[0])
 
     def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
         """The first stage, the best of several starts: from principal components (None) or random codes."""
@@ -418,6 +260,15 @@ class RowStages:
     def losses(self, errors: Tensor) -> Tensor:
         """Twice the loss of residuals with these squared norms, shape (m,); those themselves for the squared loss."""
         return errors if self.loss is None else 2.0 * self.loss.value(errors.sqrt()[:, None])
+
+    def rotated(self, stage: Stage) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+        """Codes of all rows on principal axes where the kernel above allows it, and the parameters that give them."""
+        rows, turns = self.rows, []
+        layers = self.coded(stage, len(rows))
+        for kernel, Z in zip(self.settings.decoder_kernels, layers, strict=True):
+            turns.append(principal_axes(Z, rows.weights) if kernel.rotation_invariant else torch.eye(Z.shape[1]).to(Z))
+        hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
+        return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden
 
     def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredLayer, float, Tensor]:
         """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""

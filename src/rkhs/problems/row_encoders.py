@@ -16,10 +16,11 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import Outer
+from rkhs.constraints.sphere import CodeSet
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial
-from rkhs.problems.sphere_autoencoder import CodeImage, lifted
+from rkhs.problems.sphere_autoencoder import CodeImage, image_of, lifted
 from rkhs.spaces.sums import upper_product
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "OwnCodes",
     "RowEncoder",
     "gram_and_pulls",
+    "row_encoder",
 ]
 
 STRIP = 2048
@@ -38,6 +40,7 @@ STRIP = 2048
 
 _RIDGE = 1e-8  # of the mean square of the features, where parameters are found without codes of the rows' own
 _SMOOTH = 1e-2  # of the trace: hidden layers start as ridge fits that drop finer directions, as in the dense model
+_INSIDE = 0.9  # of the radius of a ball: on its boundary the map has no radial slope
 _UNIT = 100.0  # length of a row of hidden coefficients beside whitened ones, as in the dense model
 
 
@@ -81,6 +84,10 @@ class RowEncoder(Protocol):
 
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point with these codes of the first layer and these coefficients."""
+        ...
+
+    def started(self, W: Tensor, codes: Tensor, scale: float) -> Tensor:
+        """A point to start from: parameters ``W`` give ``codes`` of as many columns as the widest layer has."""
         ...
 
 
@@ -219,6 +226,10 @@ class FreeCodes:
         """The point of least norm whose codes are these."""
         return self.factor.solve(codes)
 
+    def started(self, W: Tensor, codes: Tensor, scale: float) -> Tensor:
+        """The parameters at this scale."""
+        return W * scale
+
 
 @dataclass(frozen=True, eq=False)
 class CodesOnASet:
@@ -270,6 +281,13 @@ class CodesOnASet:
         """A point whose codes are these, which lie on the set."""
         return self.factor.solve(lifted(self.image, codes))
 
+    def started(self, W: Tensor, codes: Tensor, scale: float) -> Tensor:
+        """Codes of every column at the same spread, at nine tenths of the radius for a ball, whatever the scale."""
+        spread = codes.std(0)
+        even = codes / spread.clamp_min(1e-6 * float(spread.max()) + 1e-300)
+        inside = self.image.project(even / even.norm(dim=1).max().clamp_min(1e-300))
+        return self.resume(inside.mul_(_INSIDE), [])
+
 
 @dataclass(frozen=True, eq=False)
 class DeepCodes:
@@ -315,8 +333,9 @@ class DeepCodes:
         """A point whose first codes come near to these, with these coefficients."""
         return self.pack(self.factor.solve(codes), hidden)
 
-    def started(self, goals: list[Tensor]) -> Tensor:
-        """A point whose codes of every layer come near to ``goals``: ridge fits on the anchors, as in the dense model."""
+    def started(self, W: Tensor, codes: Tensor, scale: float) -> Tensor:
+        """A point whose codes of a layer come near to leading columns of ``codes``, by ridge fits on the anchors."""
+        goals = [scale * codes[:, :p] for p in self.widths]
         W, hidden = self.factor.solve(goals[0]), []
         below = self.factor.codes(W)
         for kernel, goal in zip(self.kernels, goals[1:], strict=True):
@@ -400,3 +419,36 @@ def _pull(items: Any, block: Block, seen: tuple[int, Tensor, Kernel, Tensor, Ten
     rows = slice(block.start, block.stop)
     K, pulls = gram_and_pulls(kernel, below[rows], below[:count])
     return (K.mT @ G[rows], *pulls(G[rows] @ Phi.mT))
+
+
+def row_encoder(
+    factor: OwnCodes,
+    kernels: tuple[Kernel, ...],
+    widths: tuple[int, ...],
+    reg: tuple[float, ...],
+    code_set: CodeSet | None,
+    anchors: int,
+    engine: Engine | None,
+) -> RowEncoder:
+    """The encoder of these options.
+
+    Parameters
+    ----------
+    factor : OwnCodes
+    kernels : tuple of Kernel
+        Of the hidden layers; empty for one layer.
+    widths : tuple of int
+    reg : tuple of float
+        One a layer.
+    code_set : Sphere, Ball or None
+        Of one layer.
+    anchors : int
+    engine : Engine or None
+
+    Returns
+    -------
+    RowEncoder
+    """
+    if kernels:
+        return DeepCodes(factor, kernels, widths, reg, anchors, engine)
+    return FreeCodes(factor, reg[0]) if code_set is None else CodesOnASet(factor, reg[0], image_of(code_set))

@@ -1,0 +1,162 @@
+"""Rows of a fit in stages, in the random order in which stages take them, and what all stages share of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.engines import Block, row_blocks
+from rkhs.estimators.memory_needs import MOST
+from rkhs.outputs import Euclidean
+from rkhs.problems.row_encoders import STRIP
+from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
+
+if TYPE_CHECKING:
+    from rkhs.features import FeatureMap
+    from rkhs.kernels import Kernel
+
+__all__ = ["TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
+
+TILE = 2048  # rows that are coded at once
+_TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
+_SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
+
+
+def strips(n: int) -> tuple[Block, ...]:
+    """Of the rows that are descended on."""
+    return row_blocks(min(n, MOST), STRIP)
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedRows:
+    """Training rows in the order in which stages take them.
+
+    Parameters
+    ----------
+    order : Tensor of shape (n,)
+        Numbers of the rows.
+    linear : Tensor of shape (n, k)
+        Principal coordinates of unit variance.
+    axes : PrincipalCoordinates
+        Of these coordinates.
+    features : Tensor of shape (f, m)
+        Of the rows that are descended on.
+    room : Tensor of shape (n,)
+        ``s^2 = k(x, x)``.
+    target : Tensor of shape (n, q)
+    leading : Tensor of shape (q, r) or None
+        Directions of the targets that are descended on, orthonormal columns; None: all.
+    weights : Tensor of shape (n,) or None
+    total : float
+        Sum of the weights as they were given.
+    own : bool
+        Whether rows have codes of their own.
+    items : Tensor of shape (n, d)
+        As they were given.
+    map : FeatureMap
+    """
+
+    order: Tensor
+    linear: Tensor
+    axes: PrincipalCoordinates
+    features: Tensor
+    room: Tensor
+    target: Tensor
+    leading: Tensor | None
+    weights: Tensor | None
+    total: float
+    own: bool
+    items: Tensor
+    map: FeatureMap
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def share(self, size: int) -> float:
+        """Sum of the weights, as given, of the first rows."""
+        return self.total * (size / len(self) if self.weights is None else float(self.weights[:size].sum()))
+
+    def part(self, size: int) -> Tensor | None:
+        """Weights of the first rows, which sum to one."""
+        return None if self.weights is None else self.weights[:size] / self.weights[:size].sum()
+
+    def goal(self, rows: slice) -> Tensor:
+        """Targets of some rows, in the directions that are descended on."""
+        return self.target[rows] if self.leading is None else self.target[rows] @ self.leading
+
+    def beside(self, rows: slice) -> Tensor:
+        """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
+        target, goal = self.target[rows], self.goal(rows)
+        return ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
+
+    def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
+        """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
+        k = self.linear.shape[1]
+        known = rows.stop <= len(self.features)
+        F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
+        return torch.addmm((self.linear[rows] * unit) @ W[:k], F, W[k : k + F.shape[1]])
+
+
+def ordered_rows(
+    X: Tensor,
+    target: Tensor,
+    kernel: Kernel,
+    features: FeatureMap,
+    p: int,
+    weights: Tensor | None,
+    total: float,
+    *,
+    own: bool,
+    fitted: int,
+) -> OrderedRows:
+    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
+    axes = PrincipalCoordinates.of_vectors(X, p, weights)
+    order = torch.from_numpy(np.random.RandomState(0).permutation(len(X))).to(X.device)
+    kept, room = X.new_empty(min(len(X), fitted), features.dim), X.new_empty(len(X))
+    for start in range(0, len(X), TILE):
+        items = X[order[start : start + TILE]]
+        room[start : start + TILE] = kernel._diag(items)
+        if start < len(kept):
+            kept[start : start + TILE] = features.features(items)[: len(kept) - start]
+    target, w = target[order], None if weights is None else weights[order]
+    leading = _leading(target[:_SAMPLE], None if w is None else w[:_SAMPLE] / w[:_SAMPLE].sum(), p)
+    return OrderedRows(order, axes.of(X)[order], axes, kept, room, target, leading, w, total, own, X, features)
+
+
+def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
+    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
+    q = T.shape[1]
+    Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
+    wide = q > len(Y)
+    values, vectors = torch.linalg.eigh(Y @ Y.mT if wide else Y.mT @ Y)
+    values, vectors = values.flip(0).clamp_min(0.0), vectors.flip(1)
+    left = values.sum() - values.cumsum(0)
+    count = int((left > _TAIL * left[min(p, len(left)) - 1]).sum()) + 1
+    if count <= p or count >= 0.9 * q:
+        return None
+    vectors = vectors[:, :count]
+    return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
+
+
+def row_outputs(
+    goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool, finer: bool = True
+) -> tuple[Euclidean, Tensor]:
+    """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
+    w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights
+    mean = w @ goal if center else goal.new_zeros(goal.shape[1])
+    T = goal - mean
+    if center:
+        T -= w @ T  # what rounding left
+    variance = float(w @ (T * T).sum(1))
+    factor = variance**0.5 if scale and variance > 0.0 else 1.0
+    T /= factor
+    if scale and finer:
+        count = min(len(T), _SAMPLE)
+        thin = torch.arange(count) * len(T) // count
+        unit = kernel_unit(T[thin], p, w[thin] / w[thin].sum())
+        T, factor = T / unit, factor * unit
+    return Euclidean(mean.cpu().numpy(), factor, None), T
