@@ -79,13 +79,7 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
             items, maps = items.to(torch.float64), (source.kernel, source.features)
             return source, RowStages(settings, in_order(items, targets, *maps, p, w, total), run, engine)
 
-        if (
-            len(X) >= MANY_ENOUGH
-            and w is None
-            and settings.unsure
-            and p == sum(settings.widths)
-            and not settings.robust
-        ):
+        if len(X) >= MANY_ENOUGH and w is None and alone and settings.unsure and not settings.robust:
             sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
             if heavy_tailed(X[sample]):
                 growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))

@@ -84,7 +84,8 @@ class CodeRefinement:
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
-        return self._free(U) if self.onto is None else self.onto.project(self._free(U))
+        Z = self.start + self.radius[:, None] * U
+        return Z if self.onto is None else self.onto.project(Z)
 
     def _free(self, U: Tensor) -> Tensor:
         """Codes before they are put on the set."""
