@@ -177,8 +177,11 @@ def share_of(model: Any, rows: np.ndarray) -> float:
         ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
         ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
         ({"loss": Power(1.5)}, "needs storage='dense'; use loss='huber'"),
-        ({"n_components": (3, 2)}, "linear_part='free' needs one hidden layer"),
-        ({"constraint": "sphere"}, "linear_part='free' needs constraint='none'"),
+        ({"n_components": (3, 2), "linear_part": "kernel"}, "a deep autoencoder beside linear_part='kernel' needs"),
+        ({"constraint": "sphere", "linear_part": "kernel"}, "constraint='sphere' beside linear_part='kernel' needs"),
+        ({"constraint": "soft"}, "constraint='soft' needs storage='dense'; use constraint='sphere'"),
+        ({"constraint": "whiten"}, "constraint='whiten' needs storage='dense'"),
+        ({"constraint": "sphere", "n_components": (3, 2)}, "needs one hidden layer"),
     ],
 )
 def test_what_is_not_there_is_refused(options: dict[str, Any], message: str) -> None:
@@ -283,3 +286,66 @@ def test_a_loss_that_nothing_lies_above_and_a_penalised_linear_part_are_refused(
     ):
         with pytest.raises(InputError, match=said):
             KernelAutoencoder(2, storage=Nystroem(40), **options).fit(X)
+
+
+FORMS = {
+    "sphere": {"constraint": "sphere"},
+    "ball": {"constraint": "ball"},
+    "deep": {"n_components": (4, 2)},
+    "deep and robust": {"n_components": (4, 2), "loss": Huber(0.3)},
+    "four layers": {"n_components": (4, 2, 4)},
+}
+
+
+def formed(name: str, **options: Any) -> KernelAutoencoder:
+    given: dict[str, Any] = {"n_components": 2, "storage": Nystroem(40), **FORMS[name], **options}
+    depth = len(given["n_components"]) if isinstance(given["n_components"], tuple) else 1
+    return KernelAutoencoder(**{"reg": (1e-4,) * (depth + 1), **given})
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp_path: Path) -> None:
+    model = formed(name).fit(X)
+    assert model.model_.linear is not None
+    assert model.codes_.shape == (300, 2)
+    assert share(model, NEW) < (0.15 if name in ("sphere", "ball") else 0.3)
+    near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
+    assert np.median(near) < (0.03 if name in ("sphere", "ball") else 1e-9)
+    if "constraint" in FORMS[name]:
+        for codes in (model.codes_, model.transform(NEW), model.set_params(refine=False).transform(NEW)):
+            norms = np.linalg.norm(codes, axis=1)
+            assert np.abs(norms - 1.0).max() < 1e-9 if name == "sphere" else norms.max() < 1.0 + 1e-9
+        plain = share(model, NEW)
+        assert share(model.set_params(refine=True), NEW) < plain
+    rkhs.save(model, tmp_path / "m.rkhs")
+    for again in (rkhs.load(tmp_path / "m.rkhs"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
+        np.testing.assert_array_equal(again.inverse_transform(NEW[:5, :2]), model.inverse_transform(NEW[:5, :2]))
+    np.testing.assert_array_equal(formed(name, engine=Threads(2)).fit(X).codes_, formed(name).fit(X).codes_)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(name: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    options: dict[str, Any] = {"reg": None, "max_iter": 10}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = formed(name, **options).fit(X)
+        again = formed(name, **options).fit(as_rows(tmp_path / "x.npy"))
+    assert model.candidate_errors_ is not None
+    assert len(model.reg_) == model.candidates_.shape[1]
+    np.testing.assert_array_equal(again.codes_, model.codes_)
+
+
+def test_hidden_codes_and_rows_of_no_weight() -> None:
+    model = formed("four layers").fit(X)
+    assert [model.transform(NEW, layer=k).shape[1] for k in (1, 2, 3)] == [4, 2, 4]
+    assert [len(Z) for Z in model.layer_codes_] == [40, 40, 120]
+    for name in ("sphere", "deep and robust"):
+        weighted = formed(name).fit(X, sample_weight=np.r_[np.ones(240), np.zeros(60)])
+        np.testing.assert_array_equal(weighted.codes_, formed(name).fit(X[:240]).codes_)
+
+
+def test_codes_on_a_set_refuse_other_targets() -> None:
+    with pytest.raises(InputError, match="leave targets out"):
+        formed("sphere").fit(X, targets=X)

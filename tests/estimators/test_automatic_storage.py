@@ -66,8 +66,8 @@ def test_rows_of_any_container_count(convert: Any) -> None:
     "options",
     [
         {"loss": Power(1.5)},
-        {"constraint": "sphere"},
-        {"n_components": (3, 2)},
+        {"constraint": "soft"},
+        {"constraint": "whiten"},
         {"linear_part": "kernel"},
         {"kernel": Gaussian(0.5)},
         {"output_kernel": "same"},
@@ -108,8 +108,8 @@ def test_rows_of_files_need_blocks_and_threads_do_not(tmp_path: Path) -> None:
     model = fitted(as_rows(tmp_path / "x.npy"))
     assert model.storage_ == Nystroem(20)
     assert fitted(np.load(tmp_path / "x.npy", mmap_mode="r")).storage_ == "dense"
-    with pytest.raises(InputError, match="a deep autoencoder needs storage='dense'"):
-        fitted(as_rows(tmp_path / "x.npy"), n_components=(3, 2))
+    with pytest.raises(InputError, match="a deep autoencoder beside linear_part='kernel' needs"):
+        fitted(as_rows(tmp_path / "x.npy"), n_components=(3, 2), linear_part="kernel")
 
 
 @pytest.mark.usefixtures("soon")

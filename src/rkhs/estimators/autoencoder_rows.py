@@ -60,7 +60,7 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
     columns, outputs = training.items.shape[1], training.goal.shape[1]
-    announce_rows(run, settings.feature_storage, len(training), columns, outputs, settings.widths[0])
+    announce_rows(run, settings.feature_storage, len(training), columns, outputs, max(settings.widths))
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, max(settings.widths)
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))

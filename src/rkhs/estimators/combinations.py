@@ -148,7 +148,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "constraint: none", "constraint={constraint!r} beside linear_part='kernel'", "leave it free", _PENALISED
         ),
         _rule(
-            "constraint: sphere | ball, storage: finite",
+            "constraint: other, storage: finite, linear_part: free",
             "targets: none",
             "constraint={constraint!r} with targets needs storage='dense'; leave targets out",
         ),
