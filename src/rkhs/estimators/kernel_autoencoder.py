@@ -82,7 +82,8 @@ class KernelAutoencoder(BaseAutoencoder):
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
-        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``.
+        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``; with landmarks it must have a
+        :meth:`~rkhs.losses.Loss.majorizer`, as these have.
     reg : "auto", float or sequence of float, default=None
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
@@ -92,22 +93,22 @@ class KernelAutoencoder(BaseAutoencoder):
         the units of the data back. Tables whose columns have different units need it.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
-        costs some ``p + 20`` decodings. It applies to two layers without constraint, ``targets`` or operator on
-        the codes; Gram inputs need a constant diagonal.
+        costs some ``p + 20`` decodings. It applies to two layers without ``targets`` or operator on the codes, beside a
+        constraint with landmarks only; Gram inputs need a constant diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
-        ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n, and
-        need two layers and the squared loss; they read memory maps and files without holding all rows. ``"auto"`` is
-        dense up to 2,000 rows and landmarks beyond, where these have all that the dense model has (see Notes). With
-        ``linear_part="kernel"`` and features codes are not refined.
+        ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
+        memory maps and files without holding all rows. ``"auto"`` is dense up to 2,000 rows and landmarks beyond, where
+        these have all that the dense model has (see Notes). With ``linear_part="kernel"`` features have two layers, the
+        squared loss, no constraint, and codes that are not refined.
     random_state : int, RandomState or None, default=None
         Seed of the random starts.
     verbose : int, default=0
         Above 0: show progress on standard error.
     linear_part : {"auto", "kernel", "free"}, default="auto"
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
-        includes PCA; needs one hidden layer and the squared loss. ``"kernel"``: linear parts are those of the kernels
-        and are penalised. ``"auto"``: free for vectors if both kernels are ``"auto"`` and no other parameter forbids
-        it; if the storage is not dense ``engine`` must not be Dask.
+        includes PCA; dense storage needs one hidden layer, the squared loss and no constraint for it. ``"kernel"``:
+        linear parts are those of the kernels and are penalised. ``"auto"``: free for vectors if both kernels are
+        ``"auto"`` and no other parameter forbids it; if the storage is not dense ``engine`` must not be Dask.
     operators : sequence of (array or None), default=None
         Positive semi-definite matrices ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one for each layer. None
         is the identity. The last one acts on the outputs and needs vectors there.
@@ -120,7 +121,8 @@ class KernelAutoencoder(BaseAutoencoder):
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
         Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
         second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
-        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``.
+        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``; with
+        landmarks, sphere and ball, on which codes of new items then lie too.
     noise : Augmentation, default=None
         Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
         ``GaussianNoise(0.1, copies=5)``. Vectors only.
@@ -187,8 +189,8 @@ class KernelAutoencoder(BaseAutoencoder):
     loss_ : Loss
         The loss with numbers for its parameters.
     objective_, gap_ : float
-        The objective, and the duality gap of the decoder for these codes (zero for the squared loss). It does not bound
-        the distance to the best codes: the objective is not convex.
+        The objective, and the duality gap of the decoder for these codes (zero for the squared loss; not there for
+        other losses with landmarks). It does not bound the distance to the best codes: the objective is not convex.
     support_, saturated_ : ndarray of shape (n_support,) and (n_saturated,)
         Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
