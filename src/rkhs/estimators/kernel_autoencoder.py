@@ -82,8 +82,8 @@ class KernelAutoencoder(BaseAutoencoder):
     loss : str or Loss, default="squared"
         Loss of the reconstruction: ``"huber"``, ``"epsilon_insensitive"``, ``"squared_epsilon_insensitive"`` or an
         object such as ``Huber(0.5)``, in units of the centred, scaled targets. The loss of a name gets its parameter
-        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``; with landmarks it must have a
-        :meth:`~rkhs.losses.Loss.majorizer`, as these have.
+        from the residuals of a first fit. Needs ``solver="lbfgs"`` and ``constraint="none"``; with landmarks it must
+        have a :meth:`~rkhs.losses.Loss.majorizer`, as these have.
     reg : "auto", float or sequence of float, default=None
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
