@@ -12,7 +12,7 @@ import rkhs
 from rkhs.cli.expressions import parse_kernel
 from rkhs.cli.main import main
 from rkhs.data import load_molecules, read_table
-from rkhs.kernels import ShiftInvariant, kernel_from_name
+from rkhs.kernels import ShiftInvariant, kernel_from_name, quadrature_weights
 from rkhs.kernels.registry import _BY_NAME
 
 N = 10
@@ -132,13 +132,21 @@ def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert fit("curves.csv", "--kind", "curves", "--header", "yes") == 0
     assert "10 curves at 12 times" in capsys.readouterr().out
     model = rkhs.load("m.rkhs")
-    np.testing.assert_allclose(model.kernel_.times, t.round(3) ** 2)
-    same_codes("curves.csv", "--header", "yes")
+    assert model.columns == "integral"  # their times are not equally spaced
+    np.testing.assert_allclose(model.column_scales_**-2, quadrature_weights(t.round(3) ** 2, 12))
+    assert run("transform", "m.rkhs", "curves.csv", "--header", "yes", "-o", "again.npy") == 0
+    np.testing.assert_allclose(np.load("again.npy"), model.transform(X), atol=1e-6)
     assert run("decode", "m.rkhs", "z.csv", "-o", "back.csv") == 0
     assert read_table("back.csv", header=True).column_names == tuple(header.split(","))
     np.savez("other.npz", X=X, t=t)
     assert run("transform", "m.rkhs", "other.npz", "-o", "z2.csv") == 2
-    assert "reads curves on its grid" in capsys.readouterr().err
+    assert "the model reads curves at 12 times from 0 to 1; got others" in capsys.readouterr().err
+    np.savez("even.npz", X=X, t=t)
+    assert fit("even.npz", "--kind", "curves") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"
+    assert fit("curves.csv", "--kind", "curves", "--header", "yes", "--kernel", "functionalgaussian") == 0
+    assert rkhs.load("m.rkhs").columns == "raw"  # its kernel integrates
+    np.testing.assert_allclose(rkhs.load("m.rkhs").kernel_.times, t.round(3) ** 2)
 
 
 def test_fingerprints_are_remembered(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

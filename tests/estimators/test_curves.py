@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rkhs
-from rkhs import GramTransformer, KernelAutoencoder, KernelPCA
+from rkhs import GramTransformer, KernelAutoencoder, KernelAutoencoderCV, KernelPCA, OperatorKernelRegressorCV
 from rkhs._core.errors import InputError
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Linear, quadrature_weights
 from rkhs.kernels.vectors.functional import grid_weights, on_grid
@@ -26,6 +26,42 @@ def curves(n: int = 30, seed: int = 0, times: np.ndarray = TIMES) -> np.ndarray:
 def carried(X: np.ndarray, times: np.ndarray = TIMES) -> Any:
     """What scikit-fda's FDataGrid carries."""
     return SimpleNamespace(data_matrix=X[:, :, None], grid_points=(times,), __len__=lambda: len(X))
+
+
+@pytest.mark.parametrize("cls", [KernelAutoencoder, KernelPCA])
+def test_integral_columns_are_those_of_weighted_curves(cls: type, tmp_path: Path) -> None:
+    X, new, w = curves(), curves(7, 1), quadrature_weights(TIMES, 6)
+    model, twin = cls(2, columns="integral").fit(carried(X)), cls(2).fit(X * w**0.5)
+    np.testing.assert_allclose(model.transform(carried(new)), twin.transform(new * w**0.5), rtol=1e-6, atol=1e-8)
+    back = model.inverse_transform(model.transform(new))
+    np.testing.assert_allclose(
+        back * w**0.5, twin.inverse_transform(twin.transform(new * w**0.5)), rtol=1e-6, atol=1e-8
+    )
+    if cls is KernelAutoencoder:
+        np.testing.assert_allclose(model.reconstruction_error(new), ((back - new) ** 2) @ w, rtol=1e-9)
+    rkhs.save(model, tmp_path / "m.rkhs")
+    np.testing.assert_allclose(rkhs.load(tmp_path / "m.rkhs").transform(new), model.transform(new), rtol=1e-9)
+    with pytest.raises(InputError, match="at the times of the training curves; got 6 times from 0 to 3"):
+        model.transform(carried(new, TIMES * 1.5))
+
+
+def test_integral_columns_need_times_and_a_kernel_that_does_not_integrate() -> None:
+    with pytest.raises(InputError, match="columns='integral' is for curves that carry their times"):
+        KernelAutoencoder(1, columns="integral").fit(curves())
+    with pytest.raises(InputError, match="is for kernels that do not integrate"):
+        KernelAutoencoder(1, kernel="functional_gaussian", columns="integral").fit(carried(curves()))
+    with pytest.raises(InputError, match="columns='integral' is for rows of numbers in memory; got a Gram matrix"):
+        KernelPCA(1, kernel="precomputed", columns="integral").fit(carried(np.eye(6)))
+
+
+def test_searches_keep_the_times_of_curves() -> None:
+    X, w = curves(), quadrature_weights(TIMES, 6)
+    search = KernelAutoencoderCV(1, columns="integral", regs=(1e-2, 1e-3), cv=2).fit(carried(X))
+    twin = KernelAutoencoderCV(1, regs=(1e-2, 1e-3), cv=2).fit(X * w**0.5)
+    np.testing.assert_allclose(search.transform(X), twin.transform(X * w**0.5), rtol=1e-6, atol=1e-8)
+    y = X[:, 0] + np.random.default_rng(2).normal(size=len(X))
+    model = OperatorKernelRegressorCV(columns="integral").fit(carried(X), y)
+    np.testing.assert_allclose(model.predict(X), OperatorKernelRegressorCV().fit(X * w**0.5, y).predict(X * w**0.5))
 
 
 def test_the_error_is_that_of_the_integral() -> None:

@@ -366,6 +366,11 @@ class ColumnScaling:
         rounding = 10.0 * np.finfo(np.float64).eps * np.abs(wide).max(0)
         return cls(mean, np.where(scale > rounding, scale, 1.0))
 
+    @classmethod
+    def of_weights(cls, weights: np.ndarray) -> ColumnScaling:
+        """Sums over columns of squares become sums with these weights of shape (d,)."""
+        return cls(np.zeros(len(weights)), weights**-0.5)
+
     def apply(self, X: np.ndarray) -> np.ndarray:
         """Scaled rows, shape (m, d), of float64 whatever the dtype of ``X``."""
         return (X - self.mean) / self.scale

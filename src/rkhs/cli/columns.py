@@ -7,6 +7,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
@@ -56,6 +58,8 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
     from rkhs.data.columns import wants_scaling
 
     asked = getattr(args, "scale_columns", "auto")
+    if data.kind == "curves" and asked == "auto":
+        return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
     in_memory = data.kind == "vectors" and hasattr(data.X, "std") and getattr(args, "engine", None) is None
     if asked == "yes" and not in_memory:
         blocks = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
@@ -65,6 +69,13 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
         asked == "auto" and in_memory and table and _sees_units(kernel) and wants_scaling(data.X)
     )
     return {"columns": "scaled"} if scaled else {}
+
+
+def _unequal(times: np.ndarray | None) -> bool:
+    """Whether curves have times that are not equally spaced."""
+    import numpy as np
+
+    return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
 
 
 def _sees_units(kernel: Any) -> bool:

@@ -46,7 +46,7 @@ Quote them for the shell. Names and short names, with the defaults by kind marke
   sequences  spectrum *, mismatch, gappy; texts: spectrum(1, tokens=words) *
   series     shiftinvariant (sink) * for one channel and one length, globalalignment (gak) * for several lengths,
              'sink + gak' * for several channels, dynamictimewarping (dtw)
-  curves     functionalgaussian *, functionallaplacian
+  curves     functionalgaussian, functionallaplacian; * those of vectors
   any of scikit-learn's on vectors: fromsklearn(chi2), "fromsklearn(chi2, {gamma: 2})"
 A kernel of your own cannot be named here: write its Gram matrix to a file, and pass that with --gram.
 

@@ -331,6 +331,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
         data = _read_vectors(args, path, known.get("column_names"))
     else:
         data = read_input(args, path)
+    _check_times(path, data, known.get("times"))
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
     if data.kind in OBJECTS and hasattr(model, "n_features_in_"):
@@ -341,6 +342,21 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
             f"{path}: the model needs {expected} {meaning}; got {data.X.shape[-1]}; choose them with --columns"
         )
     return data
+
+
+def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
+    """Refuse curves at other times than those of the fit, where both files say them."""
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+
+    if times is None or data.times is None or len(times) != len(data.times):
+        return  # another number of times is refused as another number of columns
+    if not np.allclose(times, data.times, rtol=1e-9, atol=1e-12 * np.ptp(data.times)):
+        raise InputError(
+            f"{path}: the model reads curves at {len(times)} times from {times[0]:g} to {times[-1]:g}; got others, "
+            f"from {data.times[0]:g} to {data.times[-1]:g}. Resample the curves"
+        )
 
 
 def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places: list[int]) -> Dataset:

@@ -90,7 +90,6 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         "table": "mixed_table",
         "sequences": kernels.Spectrum(),
         "texts": kernels.Spectrum(1, tokens="words"),
-        "curves": kernels.FunctionalGaussian(),
     }
     return table.get(data.kind)
 
@@ -213,6 +212,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         notes["text_column"] = args.columns
     if data.kind in ("series", "curves"):
         notes["key"] = args.key
+        notes["times"] = None if data.times is None else data.times.tolist()
     return notes
 
 

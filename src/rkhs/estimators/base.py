@@ -18,7 +18,9 @@ from rkhs._core.arrays import (
     ColumnScaling,
     as_numpy,
     check_items,
+    is_curves,
     is_frame,
+    read_curves,
     read_numbers,
     read_rows,
     resolve_device,
@@ -36,7 +38,7 @@ from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters
 from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
-from rkhs.kernels.vectors.functional import check_grid, on_grid
+from rkhs.kernels.vectors.functional import check_grid, grid_weights, on_grid, quadrature_weights
 from rkhs.spaces.rounding import warn_of_rounding
 
 if TYPE_CHECKING:
@@ -146,6 +148,7 @@ class KernelEstimator(BaseEstimator):
         """
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
+        grid = self._grid_scaling(X, kernel) if getattr(self, "columns", "raw") == "integral" else None
         if kernel.row_width is not None:
             rows = self._check_sparse(X, reset=True, at_least=at_least)
             self._input_dtype = rows.dtype
@@ -169,7 +172,7 @@ class KernelEstimator(BaseEstimator):
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
         check_dense(type(self).__name__, parameters, array.shape, self._matrices)
-        return unshared(to_tensor(self._scale_training(array, kernel), **self._options), X)
+        return unshared(to_tensor(self._scale_training(array, kernel, grid), **self._options), X)
 
     def _read_stream(self, X: Any) -> Rows:
         """Training rows that are read from where they are."""
@@ -183,16 +186,34 @@ class KernelEstimator(BaseEstimator):
     def _check_columns(self, domain: str) -> None:
         """Forget the scaling of an earlier fit, and refuse one of what has no columns."""
         self.column_means_ = self.column_scales_ = None
-        if getattr(self, "columns", "raw") == "scaled" and domain != "vectors":
+        columns = getattr(self, "columns", "raw")
+        if columns != "raw" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
             if domain == "sparse":
                 what = "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler"
-            raise InputError(f"columns='scaled' is for rows of numbers in memory; got {what}; use columns='raw'")
+            raise InputError(f"columns={columns!r} is for rows of numbers in memory; got {what}; use columns='raw'")
 
-    def _scale_training(self, array: np.ndarray, kernel: Kernel | OperatorKernel) -> np.ndarray:
+    def _grid_scaling(self, X: Any, kernel: Kernel | OperatorKernel) -> ColumnScaling:
+        """Of curves that carry their times: every column counts by the time that it stands for."""
+        scalar = [term.kernel for term in kernel.pairs] if hasattr(kernel, "pairs") else [kernel]
+        if not is_curves(X):
+            raise InputError(
+                "columns='integral' is for curves that carry their times; got data without; pass scikit-fda's "
+                "FDataGrid, or use columns='raw'"
+            )
+        values, times = read_curves(X)
+        if any(one.domain == "vectors" and grid_weights(one, len(times)) is not None for one in scalar):
+            raise InputError(
+                f"columns='integral' is for kernels that do not integrate; got {kernel!r}; use columns='raw'"
+            )
+        return ColumnScaling.of_weights(quadrature_weights(times, values.shape[1]))
+
+    def _scale_training(
+        self, array: np.ndarray, kernel: Kernel | OperatorKernel, grid: ColumnScaling | None
+    ) -> np.ndarray:
         """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
-        if getattr(self, "columns", "raw") == "scaled":
-            scaling = ColumnScaling.of(array)
+        if getattr(self, "columns", "raw") != "raw":
+            scaling = ColumnScaling.of(array) if grid is None else grid
             self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
         else:
             self._warn_of_columns(array, kernel)
@@ -226,6 +247,8 @@ class KernelEstimator(BaseEstimator):
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
         check_grid(self.kernel_, X)
+        if is_curves(X) and getattr(self, "columns", "raw") == "integral":
+            self._check_spacing(X)
         if self.kernel_.row_width is not None:
             return self.kernel_.read(self._check_sparse(X, reset=False))
         if self.kernel_.domain == "objects":
@@ -237,6 +260,16 @@ class KernelEstimator(BaseEstimator):
         if self.kernel_.domain == "gram":
             return self._kept_columns(to_tensor(array, **self._options))
         return to_tensor(self._scaled(array), **self._options)
+
+    def _check_spacing(self, X: Any) -> None:
+        """Refuse curves at times whose spacing is not that of the training curves."""
+        times, scales = read_curves(X)[1], self.column_scales_
+        found = ColumnScaling.of_weights(quadrature_weights(times, len(times))).scale
+        if scales is None or found.shape != scales.shape or not np.allclose(found, scales, rtol=1e-6):
+            raise InputError(
+                f"X must hold curves at the times of the training curves; got {len(times)} times from {times[0]:g} to "
+                f"{times[-1]:g}, spaced otherwise. Resample the curves"
+            )
 
     def _as_matrix(self, X: Any, name: str) -> Any:
         """New data as the matrix that the training data became."""

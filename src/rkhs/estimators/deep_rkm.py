@@ -67,7 +67,7 @@ class DeepRKM(FittedComponents, KernelEstimator):
         little use here.
     eta : float or tuple of float, default=1.0
         Inverse weight of each layer. A common factor changes nothing; the paper's ``gamma`` is ``eta[0] / eta[1]``.
-    columns : {"raw", "scaled"}, default="raw"
+    columns : {"raw", "scaled", "integral"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
     center : bool, default=True

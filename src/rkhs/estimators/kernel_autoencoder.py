@@ -88,9 +88,10 @@ class KernelAutoencoder(BaseAutoencoder):
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
         where it pays and takes fixed values elsewhere (see Notes).
-    columns : {"raw", "scaled"}, default="raw"
+    columns : {"raw", "scaled", "integral"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back. Tables whose columns have different units need it.
+        the units of the data back. Tables whose columns have different units need it. ``"integral"`` is for curves that
+        carry their times: sums over columns become integrals over time.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies to two layers without ``targets`` or operator on the codes, beside a
@@ -200,7 +201,7 @@ class KernelAutoencoder(BaseAutoencoder):
     announced_bytes_ : int
         Memory that the fit was expected to take, in bytes.
     column_means_, column_scales_ : ndarray of shape (d,) or None
-        What ``columns="scaled"`` subtracts and divides by; all rows of the data count alike in them.
+        What ``columns`` subtracts and divides by; all rows of the data count alike in them.
     n_features_in_, feature_names_in_
         As in scikit-learn; not for objects.
 
@@ -405,8 +406,8 @@ class KernelAutoencoder(BaseAutoencoder):
         output = settings.output_kernel
         if self.column_scales_ is not None:
             raise InputError(
-                "columns='scaled' scales the rows that are rebuilt; with targets= scale both before fit, and use "
-                "columns='raw'"
+                f"columns={self.columns!r} scales the rows that are rebuilt; with targets= scale both before fit, and "
+                "use columns='raw'"
             )
         if output is not None and output.domain == "objects":
             read: Any = read_items(output, targets, "targets")

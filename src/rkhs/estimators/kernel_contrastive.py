@@ -43,7 +43,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and ``transform`` kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled"}, default="raw"
+    columns : {"raw", "scaled", "integral"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``augment`` then changes such
         rows.
     loss : {"simple", "spectral"}, default="simple"

@@ -76,7 +76,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
     kernel : str, Kernel or callable, default="gaussian"
         Kernel of the inputs. With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n) and every other method kernel
         values with the training items (m, n).
-    columns : {"raw", "scaled"}, default="raw"
+    columns : {"raw", "scaled", "integral"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
     center : bool, default=True

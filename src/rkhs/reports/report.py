@@ -143,7 +143,7 @@ def make_report(
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
     values = None if target is None else _target(target, len(everything))
     said = audit(everything)
-    if getattr(model, "column_scales_", None) is not None:
+    if getattr(model, "columns", "raw") == "scaled":
         said.append("The model standardises the columns; its errors count standard deviations.")
     said += [] if values is None else [target_sentence(target_name, values)]
     kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
