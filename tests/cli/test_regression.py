@@ -145,6 +145,26 @@ def test_a_robust_loss_and_the_better_of_two(folder: Path, capsys: pytest.Captur
     assert "loss Huber(kappa=" in capsys.readouterr().out
 
 
+def test_rows_that_the_others_do_not_predict_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("all.csv", "--predict", "price", "--robust", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["row"] for row in found["suspicious rows"]] == ["r7"]
+    assert found["rows left out"] == 1
+    Z = np.hstack([X, Y[:, 1:]])
+    good = np.array([row != "r7" for row in ROWS])
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(Z[good], Y[good, 0])
+    assert found["held-out error"] == pytest.approx(-model.best_score_)
+    assert main(["predict", "m.rkhs", "all.csv", "-o", "p.npy"]) == 0
+    np.testing.assert_allclose(np.load("p.npy")[:, 0], model.predict(Z), rtol=1e-6)
+    assert fit("all.csv", "--predict", "price", "--robust") == 0
+    printed = capsys.readouterr().out
+    assert "the fit left out all 1 of them" in printed
+    assert "above 4 times the upper quartile: r7" in printed
+    assert fit("all.csv", "--predict", "price", "--robust", "--loss", "auto") == 2
+    assert "with --robust name one" in capsys.readouterr().err
+    assert fit("all.csv", "--predict", "price", "--robust", "--leave-out", "apart") == 2
+
+
 def test_gram_matrices_and_rows_without_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     K = X @ X.T + 1.0
     np.save("K.npy", K)

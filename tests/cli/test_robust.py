@@ -199,7 +199,7 @@ def test_rows_are_left_out_of_a_prediction_and_by_name(folder: Path, capsys: pyt
         (["--robust", "--checkpoint", "c"], "--checkpoint does not go with --robust"),
         (["--robust", "--estimator", "kernel-pca"], "--robust fits a KernelAutoencoder; got KernelPCA"),
         (["--robust", "--scores", "s.txt"], "--scores"),
-        (["--robust", "--predict", "2"], "--robust does not go with --predict"),
+        (["--robust", "--scores", "s.csv", "--predict", "2"], "--scores does not go with --predict"),
     ],
 )
 def test_what_does_not_go_together(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import input_notes, user_errors
 from rkhs.cli.outputs import Outputs
+from rkhs.cli.robust import fit_regressor_robustly
 from rkhs.cli.rows import named_rows, row_labels
 from rkhs.cli.summaries import print_json
 from rkhs.cli.targets import places_left_out, read_with_numbers
@@ -32,10 +33,11 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class _Suspicious:
-    """Norms of the held-out residuals (n,), and the rows whose is far from the others', worst first."""
+    """Norms of the held-out residuals (n,), rows whose norm is far from the others', worst first, and those fitted."""
 
     residuals: np.ndarray
     rows: list[int]
+    fitted: np.ndarray
 
 
 def fit_predictor(args: argparse.Namespace) -> int:
@@ -72,8 +74,11 @@ def _fit_regressor(args: argparse.Namespace) -> int:
     y = Y[:, 0] if len(names) == 1 else Y
     started = time.perf_counter()
     with user_errors():
-        model = _choose(args, data, y)
-        found = _suspicious(model, data, Y)
+        if args.robust:
+            model, found = _fit_robustly(args, data, y)
+        else:
+            model = _choose(args, data, y)
+            found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds}
     known = {"columns": names, "places left out": places_left_out(args, data)}
@@ -92,7 +97,8 @@ def _plan(args: argparse.Namespace) -> Outputs:
     names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
     given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
     given += ["choose-kernel"] * args.choose_kernel
-    given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
+    given += [name for name in ("stream", "scores") if getattr(args, name)]
+    given += ["leave-out apart"] * (args.leave_out == "apart")
     if given:
         raise InputError(
             f"--{given[0]} does not go with --predict, which fits an OperatorKernelRegressorCV; leave one out"
@@ -138,7 +144,19 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
             residuals[test] = np.linalg.norm(one.predict(_rows(data, test, train)) - Y[test], axis=1)
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
-    return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]))
+    return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(Y)))
+
+
+def _fit_robustly(
+    args: argparse.Namespace, data: Dataset, y: np.ndarray
+) -> tuple[OperatorKernelRegressorCV, _Suspicious]:
+    """A fit in rounds, without the rows that the others do not predict."""
+    import numpy as np
+
+    found = fit_regressor_robustly(args, _regressor(args, data, args.loss or "squared"), data, y)
+    residuals, wrong = found.outlier_score * found.threshold, np.flatnonzero(found.outlier_score > 1.0)
+    rows = sorted(wrong.tolist(), key=lambda i: -residuals[i])
+    return found.model, _Suspicious(residuals, rows, np.flatnonzero(found.inliers))
 
 
 def _rows(data: Dataset, rows: np.ndarray, known: np.ndarray) -> Any:
@@ -159,7 +177,8 @@ def _facts(
 ) -> dict[str, Any]:
     import numpy as np
 
-    centred = np.linalg.norm(Y - Y.mean(0), axis=1)
+    fitted = Y[found.fitted]
+    centred = np.linalg.norm(fitted - fitted.mean(0), axis=1)
     squared = model.criterion == "squared"
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
@@ -173,11 +192,13 @@ def _facts(
         "held-out error": -model.best_score_,
         "error of the mean": (centred**2).mean() if squared else centred.mean(),
         "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
-        "error of a column": np.sqrt((found.residuals**2).mean() / len(names)),
+        "error of a column": np.sqrt((found.residuals[found.fitted] ** 2).mean() / len(names)),
         "error of a column, of the mean": np.sqrt((centred**2).mean() / len(names)),
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
-        "rows where the loss is linear": [names_of_rows[i] for i in model.estimator_.saturated_],
+        "rows left out": len(Y) - len(fitted),
+        "limit": f"{args.trim or 4.0:g} times the upper quartile" if args.robust else f"{_FAR:g} times the median",
+        "rows where the loss is linear": [names_of_rows[found.fitted[i]] for i in model.estimator_.saturated_],
         "columns": {"scaled": model.columns == "scaled", "said": column_sentences(model, data)},
         "model": args.output,
     }
@@ -187,6 +208,7 @@ def _summary(facts: dict[str, Any], counted: str) -> str:
     from rkhs._core.errors import brief
 
     rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
+    robust = "quartile" in facts["limit"]
     kernel = brief(facts["kernel"])
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
@@ -204,9 +226,11 @@ def _summary(facts: dict[str, Any], counted: str) -> str:
     if rows:
         listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
         more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
-        lines.append(f"suspicious rows, held-out residual above {_FAR:g} times the median: {listed}{more}{counted}")
+        lines.append(f"suspicious rows, held-out residual above {facts['limit']}: {listed}{more}{counted}")
+        left_out = f"the fit left out all {facts['rows left out']} of them" if facts["rows left out"] else ""
+        lines += [left_out or "--robust: no row was left out; the others are predicted as well with them"] * robust
     else:
-        lines.append(f"suspicious rows: none has a held-out residual above {_FAR:g} times the median")
+        lines.append(f"suspicious rows: none has a held-out residual above {facts['limit']}")
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.estimators import OperatorKernelRegressorCV
     from rkhs.estimators.base import KernelEstimator
     from rkhs.estimators.robust_fit import RobustFit
 
 __all__ = [
     "add_robust_options",
     "apart_sentence",
+    "fit_regressor_robustly",
     "fit_robustly",
     "plan_robust",
     "plan_scores",
@@ -125,7 +127,6 @@ def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dat
         For an estimator that cannot be fitted robustly.
     """
     from rkhs import KernelAutoencoder, fit_robust
-    from rkhs._core.checks import check_number
     from rkhs._core.errors import InputError
 
     if not isinstance(estimator, KernelAutoencoder):
@@ -133,11 +134,49 @@ def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dat
     found = fit_robust(
         estimator,
         data.items,
-        trim=4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0),
+        trim=_trim(args),
         leave_out="apart" if args.leave_out == APART else "wrong",
     )
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
     return found.model, codes, found
+
+
+def fit_regressor_robustly(
+    args: argparse.Namespace, regressor: OperatorKernelRegressorCV, data: Dataset, y: np.ndarray
+) -> RobustFit[OperatorKernelRegressorCV]:
+    """Fit a regressor in rounds.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    regressor : OperatorKernelRegressorCV
+        Not fitted.
+    data : Dataset
+    y : ndarray of shape (n,) or (n, q)
+
+    Returns
+    -------
+    RobustFit
+
+    Raises
+    ------
+    InputError
+        For losses that are compared, and for curves whose times are not equally spaced.
+    """
+    from rkhs import fit_robust
+    from rkhs._core.errors import InputError
+
+    if args.loss == "auto":
+        raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")
+    if regressor.columns == "integral":
+        raise InputError("--predict from curves at unequal times does not go with --robust; leave --robust out")
+    return fit_robust(regressor, data.X, y, trim=_trim(args))
+
+
+def _trim(args: argparse.Namespace) -> float:
+    from rkhs._core.checks import check_number
+
+    return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
 def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:

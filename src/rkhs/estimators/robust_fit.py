@@ -1,22 +1,23 @@
-"""An autoencoder fitted as if the outliers were not there: rounds of fits, each without what the last could not code.
+"""A model fitted as if the outliers were not there: rounds of fits, each without what the last could not code.
 
 The first fit sees the items nearest to the middle. Then every item gets an error of a model that has not seen it: in
 closed form (leave-one-out) for those in the fit, as any new item for the others. Items within ``trim`` times the upper
 quartile of these errors make the next fit, until they stay the same. Then the nearer ones of the others are taken in
 once, and stay if the model codes them from the rest: but no items far outside the data, which as a group code each
 other. Errors are those of refined codes if the model refines. In the end, where only a few are left out and the others
-are coded as well with them, nothing is left out.
+are coded as well with them, nothing is left out. Regressors have the same rounds: their first fit sees the items that
+are predicted best from others, and errors are those of predictions.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from torch import Tensor
@@ -28,6 +29,7 @@ from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.robust_regression import RegressorRounds, pair_errors
 
 __all__ = ["RobustFit", "fit_robust", "spread_limits"]
 
@@ -45,17 +47,33 @@ _FEWEST = 20  # rows; fewer do not say how scores spread
 _NORMAL = 1.4826  # standard deviation of a normal law, in median absolute deviations
 
 
+M = TypeVar("M", bound=BaseEstimator)
+
+
+class _Rounds(Protocol):
+    """What the rounds ask of a kind of model."""
+
+    rare: float  # up to this share of outliers may stay in the fit if they do no harm
+    near: np.ndarray  # items (n,) that may get a second look
+    distances: np.ndarray  # of the items (n,); those up to one are in the first fit
+
+    def fit(self, kept: np.ndarray) -> tuple[Any, list[Warning]]: ...
+
+    def errors(self, fitted: Any, kept: np.ndarray) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, repr=False)
-class RobustFit:
+class RobustFit(Generic[M]):
     r"""A model of the items that belong together, and how far each item is from it.
 
     Parameters
     ----------
-    model : KernelAutoencoder
+    model : KernelAutoencoder or regressor
         Fitted to the inliers alone, which may be all items.
     inliers : ndarray of shape (n,), bool
         Items in the fit: those with a score of at most one. All items are in the fit if the others are at most one in
-        twenty and change the errors of the inliers by less than 5 %. With ``leave_out="apart"``: those that did not
+        twenty and change the errors of the inliers by less than 5 %; of a regressor, however many they are. With
+        ``leave_out="apart"``: those that did not
         stand apart.
     outlier_score : ndarray of shape (n,)
         Root of the error of each item by a model without it, divided by the largest root that an inlier may have.
@@ -86,7 +104,7 @@ class RobustFit:
     Rousseeuw and Van Driessen (1999), "A fast algorithm for the minimum covariance determinant estimator": the rounds.
     """
 
-    model: KernelAutoencoder
+    model: M
     inliers: np.ndarray
     outlier_score: np.ndarray
     threshold: float
@@ -112,12 +130,13 @@ class RobustFit:
             f"threshold={self.threshold:.6g}, n_rounds={self.n_rounds}, settled={self.settled})"
         )
 
-    def score_items(self, X: Any, *, diag: ArrayLike | None = None) -> np.ndarray:
+    def score_items(self, X: Any, y: Any = None, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers.
 
         Parameters
         ----------
-        X : items, as for ``transform`` of the model
+        X : items, as for ``transform`` or ``predict`` of the model
+        y : targets of a regressor, default=None
         diag : float or array of shape (m,), optional
             ``k(x, x)`` for ``kernel="precomputed"``.
 
@@ -125,7 +144,11 @@ class RobustFit:
         -------
         ndarray of shape (m,)
         """
-        return np.sqrt(_errors_of(self.model, X, diag)) / self.threshold
+        if isinstance(self.model, KernelAutoencoder):
+            return np.sqrt(_errors_of(self.model, X, diag)) / self.threshold
+        if y is None:
+            raise InputError("y must hold the targets of the items, which a regressor is scored on; got None")
+        return np.sqrt(pair_errors(self.model, as_numpy(X), as_numpy(y, "y"))) / self.threshold
 
 
 def spread_limits(score: np.ndarray, k: float = _APART) -> tuple[float, float]:
@@ -154,20 +177,24 @@ def spread_limits(score: np.ndarray, k: float = _APART) -> tuple[float, float]:
 
 
 def fit_robust(
-    model: KernelAutoencoder,
+    model: M,
     X: Any,
+    y: Any = None,
     *,
     trim: float = 4.0,
     max_rounds: int = 20,
     leave_out: Literal["wrong", "apart"] = "wrong",
-) -> RobustFit:
-    """Fit an autoencoder without the items whose errors are large when the model has not seen them.
+) -> RobustFit[M]:
+    """Fit an autoencoder or a regressor without the items whose errors are large when the model has not seen them.
 
     Parameters
     ----------
-    model : KernelAutoencoder
-        Not changed. One hidden layer, the squared loss, dense storage, no constraint, noise or operators.
+    model : KernelAutoencoder or regressor
+        Not changed. An autoencoder has one hidden layer, the squared loss, dense storage, no constraint, noise or
+        operators. A regressor is one of this library, or any of scikit-learn's.
     X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
+    y : array of shape (n,) or (n, q), or outputs of an InputOutputKernelRegressor, default=None
+        Targets of a regressor, whose X is no Gram matrix.
     trim : float, default=4
         An item is an outlier if the root of its error is above ``trim`` times the upper quartile of these roots.
     max_rounds : int, default=20
@@ -189,7 +216,8 @@ def fit_robust(
     Notes
     -----
     At most a quarter of the rows may be bad. A tight group of bad items near the middle is not found. The time is that
-    of two to eight fits. ``./dev bench robust`` measures the errors, and ``docs/user/outliers.md`` shows them.
+    of two to eight fits, of a regressor six times that. ``./dev bench robust`` and ``./dev bench wrong_curves
+    --regressors`` measure the errors, and ``docs/user/outliers.md`` shows them.
 
     References
     ----------
@@ -211,22 +239,21 @@ def fit_robust(
     trim = check_number(trim, "trim", above=1.0)
     rounds = check_count(max_rounds, "max_rounds")
     check_choice(leave_out, "leave_out", ("wrong", "apart"))
-    _check_model(model)
-    distances, K = _distances(model, X)
-    inliers, near = distances <= 1.0, distances <= _FAR
-    fitted, settled, looked_again, done = _fresh(model), False, False, 0
+    case: _Rounds = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
+    inliers = case.distances <= 1.0
+    fitted, settled, looked_again, done = clone(model), False, False, 0
     warned: list[Warning] = []
     roots, threshold = np.zeros(len(inliers)), 0.0
     while done < rounds and not settled:
-        fitted, warned = _fitted(model, X, inliers)
+        fitted, warned = case.fit(inliers)
         done += 1
-        roots = np.sqrt(_errors(fitted, X, K, inliers))
+        roots = np.sqrt(case.errors(fitted, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
         found = roots <= threshold
         settled = bool((found == inliers).all())
         if settled and not looked_again and not found.all() and done < rounds:
             # What lies at the edge of the data is far from a model that has not seen it, and near one that has.
-            looked_again, found = True, found | (near & (roots <= _DOUBT * threshold))
+            looked_again, found = True, found | (case.near & (roots <= _DOUBT * threshold))
             settled = bool((found == inliers).all())
         inliers = found if done < rounds else inliers
     if not settled:
@@ -239,29 +266,44 @@ def fit_robust(
     if leave_out == "apart":
         low, high = spread_limits(score)
         inliers = (score >= low) & (score <= high)
-        fitted, warned = _fitted(model, X, inliers)
-        roots = np.sqrt(_errors(fitted, X, K, inliers))
+        fitted, warned = case.fit(inliers)
+        roots = np.sqrt(case.errors(fitted, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
         score = roots / max(threshold, 1e-300)
-    elif 0 < (~inliers).sum() <= _RARE * len(inliers):
-        whole, whole_warnings = _fitted(model, X, np.ones_like(inliers))
-        if _errors(whole, X, K, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
+    elif 0 < (~inliers).sum() <= case.rare * len(inliers):
+        whole, whole_warnings = case.fit(np.ones_like(inliers))
+        if case.errors(whole, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, np.ones_like(inliers)
     for warning in warned:
         warnings.warn(warning, stacklevel=2)
-    if not fitted.converged_:
-        warnings.warn(
-            f"fit_robust: the fit to the inliers did not converge: {fitted.reason_}", ConvergenceWarning, stacklevel=2
-        )
+    if not getattr(fitted, "converged_", True):
+        why = getattr(fitted, "reason_", "")
+        warnings.warn(f"fit_robust: the fit to the inliers did not converge: {why}", ConvergenceWarning, stacklevel=2)
     return RobustFit(fitted, inliers, score, threshold, done, settled)
 
 
-def _fitted(model: KernelAutoencoder, X: Any, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
-    """A fit, and what it warned of: only what the last fit says is meant for the user."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = _fresh(model).fit(X, sample_weight=kept.astype(np.float64))
-    return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
+class _AutoencoderRounds:
+    """Fits of an autoencoder to some of the items: by weights, so that the others can be coded like new ones."""
+
+    rare = _RARE
+
+    def __init__(self, model: BaseEstimator, X: Any) -> None:
+        _check_model(model)
+        assert isinstance(model, KernelAutoencoder)
+        self.model, self.X = model, X
+        self.distances, self.K = _distances(model, X)
+        self.near = self.distances <= _FAR
+
+    def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
+        """A fit, and what it warned of: only what the last fit says is meant for the user."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted = _fresh(self.model).fit(self.X, sample_weight=kept.astype(np.float64))
+        return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
+
+    def errors(self, fitted: KernelAutoencoder, kept: np.ndarray) -> np.ndarray:
+        """Squared errors of all items by models that have not seen them."""
+        return _errors(fitted, self.X, self.K, kept)
 
 
 def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
@@ -270,9 +312,9 @@ def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
     return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy
 
 
-def _check_model(model: KernelAutoencoder) -> None:
+def _check_model(model: BaseEstimator) -> None:
     if not isinstance(model, KernelAutoencoder):
-        raise InputError(f"model must be a KernelAutoencoder; got a {type(model).__name__}")
+        raise InputError(f"model must be a KernelAutoencoder, or a regressor with y; got a {type(model).__name__}")
     check_combination("fit_robust", model.get_params(deep=False))
 
 
