@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+from sklearn.utils.metaestimators import available_if
 
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
@@ -25,9 +26,11 @@ from rkhs.estimators.autoencoder_settings import (
 )
 from rkhs.estimators.autoencoder_streams import fit_any_rows
 from rkhs.estimators.given_matrices import on_rows_of, read_items
+from rkhs.estimators.memory_needs import MOST
+from rkhs.estimators.row_sample import sample_of_parts
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
-from rkhs.kernels import Kernel
+from rkhs.kernels import Kernel, as_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -51,6 +54,17 @@ if TYPE_CHECKING:
     from rkhs.features import Storage
 
 __all__ = ["KernelAutoencoder"]
+
+
+_GROWTH = 1.5  # of the number of rows, after which partial_fit fits anew
+
+
+def _takes_more_rows(model: KernelAutoencoder) -> bool:
+    """Whether ``partial_fit`` is there; the error of an attribute that is not says what is missing."""
+    automatic = isinstance(model.kernel, str) and model.kernel == "auto"
+    if not automatic and as_kernel(model.kernel).domain != "vectors":
+        raise AttributeError("partial_fit needs a kernel that reads rows of numbers; use fit")
+    return True
 
 
 class KernelAutoencoder(BaseAutoencoder):
@@ -196,6 +210,8 @@ class KernelAutoencoder(BaseAutoencoder):
         Training rows that the decoder uses; rows where the loss is linear.
     n_iter_, n_evaluations_, converged_, reason_, history_
         What the solver reports.
+    sample_, n_rows_seen_, n_rows_fitted_ : ndarray of shape (k, d), int and int
+        After ``partial_fit``: the sample of rows that is kept, how many rows there were, and how many at the last fit.
     storage_ : "dense", Nystroem or RandomFeatures
         The storage of the fit: ``storage``, or what ``"auto"`` chose.
     announced_bytes_ : int
@@ -240,7 +256,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 2,000,
     ``Nystroem(1000)`` from there on. Whatever landmarks do not have stays dense: Gram matrices and objects, rebuilt
-    features, other ``targets``, other losses, constraints, depth, operators, noise, other solvers,
+    features, other ``targets``, operators, noise, white codes and soft spheres, other solvers,
     ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
     file or a Dask collection holds, mean landmarks whatever their number.
 
@@ -351,6 +367,8 @@ class KernelAutoencoder(BaseAutoencoder):
         self
         """
         self._check_parameters()
+        for name in ("sample_", "n_rows_seen_", "n_rows_fitted_"):  # of partial_fit
+            self.__dict__.pop(name, None)
         with self._running(X, targets, sample_weight) as run:
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
@@ -362,6 +380,43 @@ class KernelAutoencoder(BaseAutoencoder):
             self._record(found.solution)
         for warning in found.warnings:
             warnings.warn(warning, stacklevel=2)
+        return self
+
+    @available_if(_takes_more_rows)
+    def partial_fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
+        """Add rows of numbers; the model is fitted anew whenever all rows so far are half as many again.
+
+        A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
+        to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the
+        sample. Between two fits the model stays what it is, so that all fits together cost some three times the last.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        AttributeError
+            Where ``kernel`` reads no rows of numbers.
+        """
+        before = vars(self).get("sample_")
+        names = vars(self).get("feature_names_in_")
+        rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)
+        names = vars(self).get("feature_names_in_", names)
+        seen = vars(self).get("n_rows_seen_", 0)
+        sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MOST)
+        seen, fitted = seen + len(rows), vars(self).get("n_rows_fitted_", 0)
+        if seen >= _GROWTH * fitted:
+            self.fit(sample)
+            fitted = seen
+        if names is not None:
+            self.feature_names_in_ = names
+        self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
 
     def _read_settings(self, X: Any, targets: Any) -> Settings:

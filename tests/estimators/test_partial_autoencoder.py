@@ -1,0 +1,75 @@
+"""``partial_fit`` of the autoencoder: a random sample of all rows so far, kept honest by full fits."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rkhs
+from rkhs import KernelAutoencoder
+from rkhs.estimators import kernel_autoencoder
+from rkhs.estimators.row_sample import sample_of_parts
+from rkhs.features import Nystroem
+from tests.estimators.test_autoencoder_rows import NEW, X, share
+
+OPTIONS: dict[str, Any] = {"storage": Nystroem(40), "reg": (1e-4, 1e-4), "max_iter": 20}
+
+
+@pytest.mark.parametrize("storage", [Nystroem(40), "dense"], ids=repr)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_model_is_that_of_one_fit_on_the_rows_so_far(storage: Any) -> None:
+    options = {**OPTIONS, "storage": storage}
+    model = KernelAutoencoder(2, **options)
+    for part in (X[:100], X[100:180]):
+        model.partial_fit(part)
+    np.testing.assert_array_equal(model.codes_, KernelAutoencoder(2, **options).fit(X[:180]).codes_)
+    before = model.transform(NEW)
+    model.partial_fit(X[180:200])  # few more: nothing is fitted
+    np.testing.assert_array_equal(model.transform(NEW), before)
+    assert (model.n_rows_seen_, model.n_rows_fitted_) == (200, 180)
+    model.partial_fit(X[200:])
+    np.testing.assert_array_equal(model.codes_, KernelAutoencoder(2, **options).fit(X).codes_)
+
+
+def test_of_many_rows_a_sample_is_kept_whose_model_is_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_autoencoder, "MOST", 150)
+    model, options = KernelAutoencoder(2, **{**OPTIONS, "max_iter": 60}), {**OPTIONS, "max_iter": 60}
+    for start in range(0, 300, 50):
+        model.partial_fit(X[start : start + 50])
+    assert model.sample_.shape == (150, 8)
+    assert share(model, NEW) < 1.2 * share(KernelAutoencoder(2, **options).fit(X[:150]), NEW)
+    assert not hasattr(model.fit(X), "sample_")
+
+
+def test_every_row_is_in_the_sample_with_the_same_chance() -> None:
+    counts = np.zeros(40)
+    for shift in range(2000):
+        sample = np.empty((0, 1))
+        for start in range(0, 40, 8):
+            sample = sample_of_parts(sample, start + 1000 * shift, np.arange(start, start + 8)[:, None] * 1.0, 10)
+        counts[sample[:, 0].astype(int)] += 1
+    assert len(sample) == 10
+    assert np.abs(counts[10:] / 2000 - counts[10:].mean() / 2000).max() < 0.05
+
+
+def test_a_model_from_a_file_goes_on_and_names_of_columns_stay(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=[f"c{k}" for k in range(8)])
+    model = KernelAutoencoder(2, **{**OPTIONS, "max_iter": 60}).partial_fit(frame[:100])
+    rkhs.save(model, tmp_path / "m.rkhs")
+    again = rkhs.load(tmp_path / "m.rkhs").partial_fit(frame[100:])
+    np.testing.assert_array_equal(again.codes_, model.partial_fit(frame[100:]).codes_)
+    assert list(again.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        again.partial_fit(frame.rename(columns={"c0": "other"}))
+
+
+def test_other_columns_and_other_items_are_refused() -> None:
+    model = KernelAutoencoder(2, **{**OPTIONS, "max_iter": 60}).partial_fit(X[:100])
+    with pytest.raises(ValueError, match="8 features"):
+        model.partial_fit(X[:, :3])
+    assert not hasattr(KernelAutoencoder(2, kernel="precomputed"), "partial_fit")
+    assert not hasattr(KernelAutoencoder(2, kernel="spectrum"), "partial_fit")
+    with pytest.raises(ValueError, match="minimum of 2"):
+        KernelAutoencoder(2).partial_fit(X[:1])
