@@ -203,7 +203,9 @@ def test_rows_of_files_have_the_model_of_rows_in_memory(tmp_path: Path) -> None:
         own = KernelAutoencoder(2, storage=Nystroem(20), linear_part="free", kernel=Gaussian(0.2), reg=REG).fit(X)
     np.testing.assert_allclose(weighted.reconstruction_error(NEW), kept.reconstruction_error(NEW), rtol=1e-6)
     np.testing.assert_allclose(weighted.codes_[w > 0.0], kept.codes_)
-    np.testing.assert_allclose(weighted.codes_[w == 0.0], weighted.transform(X[w == 0.0]), atol=1e-9)
+    apart = np.abs(weighted.codes_[w == 0.0] - weighted.transform(X[w == 0.0])).max(1)
+    assert 0.0 < np.median(apart) < 1e-4  # in single precision
+    assert apart.max() < 1e-2
     assert own.kernel_ == Gaussian(0.2)
 
 

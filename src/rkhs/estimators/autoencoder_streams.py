@@ -84,7 +84,7 @@ class _Coding:
 
 
 def _coded(items: np.ndarray, block: Block, task: _Coding) -> np.ndarray:
-    """Codes of a block of rows, as those of new rows."""
+    """Codes of a block of rows, as those of new rows, but refined in single precision."""
     model, X = task.model, to_tensor(items, **task.options)
     raw = model.map.raw(X).to(**task.options)
-    return model.shown(model.encode(X, raw, refine=task.refine)[model.narrowest]).cpu().numpy()
+    return model.shown(model.encode(X, raw, refine=task.refine, rough=True)[model.narrowest]).cpu().numpy()

@@ -169,12 +169,18 @@ class AutoencoderModel:
         return torch.from_numpy(weights.cpu().numpy() @ from_items(self.map.kept, self.kernel.row_width or 0))
 
     def encode(
-        self, items: Items, raw: Tensor, *, onto: Constraint | None = None, refine: tuple[int, float] | None = None
+        self,
+        items: Items,
+        raw: Tensor,
+        *,
+        onto: Constraint | None = None,
+        refine: tuple[int, float] | None = None,
+        rough: bool = False,
     ) -> list[Tensor]:
         """Codes of every hidden layer from items and their raw features of shape (m, w).
 
         ``onto`` is a constraint that codes are put on. ``refine`` are the steps and the tolerance with which codes are
-        improved, where :attr:`refinable`; None: they are not.
+        improved, where :attr:`refinable`; None: they are not. ``rough`` is said by :func:`refined_codes`.
         """
         codes = self.encoder.of(raw)
         if self.linear is not None:
@@ -185,7 +191,7 @@ class AutoencoderModel:
             found.append(layer.of(found[-1]))
         if self.resting is not None:
             found[self.narrowest] = self.read(self.shown(found[self.narrowest]))
-        return found if refine is None else [refined_codes(self, items, raw, found[0], refine)]
+        return found if refine is None else [refined_codes(self, items, raw, found[0], refine, rough=rough)]
 
     def decode(self, Z: Tensor) -> Tensor:
         """Coordinates (m, r) of targets from codes of the narrowest layer, as the layers have them."""
