@@ -3,7 +3,8 @@
 Run: RKHS_DATA=... ./dev bench scale [--sets mnist] [--rows 500 1000 2000 4000 8000] [--components 10 2] [--seeds 1]
 [--models default dense pca nystroem network] [--dense 2000] [--new 2000] [--rates 1e-3] [--cells FILE] [--minutes M].
 
-Sets: ``mnist`` (10,000 images of 784 columns) is the one that scores; ``satellite``, ``coil20``, ``cifar`` (grey) and
+Sets: ``mnist`` (10,000 images of 784 columns) and ``dsprites`` (46,080 re-rendered images of 1,024 columns, means of
+four pixels each) are those that score; ``satellite``, ``coil20``, ``cifar`` (grey) and
 ``patches`` (quarters of these, 8,000 rows of 256 columns) are for choosing; ``sines`` are made, any number of rows of
 50 columns, and ``stream`` are such rows in a memory-mapped file, which the default reads block by block. Images are
 divided by 255, satellite is standardised. A fifth of the rows, at most ``--new``, are held out; the training rows of
@@ -50,7 +51,7 @@ from studies.harness.rows import peak_bytes, sines_file
 from studies.harness.scripts import data_folder, run_child, run_script
 from studies.networks.network_autoencoder import NetworkAutoencoder
 
-SETS = ("mnist", "satellite", "coil20", "cifar", "patches", "sines", "stream")
+SETS = ("mnist", "dsprites", "satellite", "coil20", "cifar", "patches", "sines", "stream")
 MODELS = ("default", "dense", "pca", "nystroem", "network")
 
 
@@ -66,6 +67,11 @@ def load(name: str, n: int) -> tuple[np.ndarray, np.ndarray | None]:
     if name == "satellite":
         table = np.genfromtxt(folder / "uci_small" / "satellite.csv", delimiter=",", skip_header=1)[:, :36]
         return (table - table.mean(0)) / table.std(0), None
+    if name == "dsprites":
+        with np.load(folder / "dsprites" / "dsprites_rerender.npz", allow_pickle=False) as stored:
+            bits = stored["bits"][np.random.default_rng(0).permutation(len(stored["bits"]))[:n]]
+        images = np.unpackbits(bits, axis=1).reshape(-1, 32, 2, 32, 2)
+        return images.mean((2, 4)).reshape(len(images), -1), None
     file = {"mnist": "mnist10k", "coil20": "coil20"}.get(name, "cifar10_train")
     with np.load(folder / file / f"{file}.npz", allow_pickle=False) as stored:
         X = stored["X"]

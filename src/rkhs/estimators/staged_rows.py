@@ -47,6 +47,7 @@ _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
 _RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 _REFINING = (6, 1e-3)  # of the codes of added rows
 _ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
+_FEW_COMPONENTS = 2  # with so few, maps need all anchors
 _LAST_TURNS = 6  # of the last layer
 
 
@@ -126,8 +127,13 @@ class RowStages:
 
     @property
     def anchors(self) -> int:
-        """Number of anchors of the decoder."""
+        """Number of anchors of the decoder during descent: half of the landmarks where there are many components.
+
+        On development sets (patches and satellite, ten components) the error was then 1.000 and 1.003 of that with all,
+        in 0.75 of the time; at two components up to 1.03.
+        """
         m = self.settings.feature_storage.m
+        m = m if self.p <= _FEW_COMPONENTS else -(-m // 2)
         return m if self.most is None else min(m, self.most)
 
     def problem(self, size: int, reg: tuple[float, ...]) -> AnchoredAutoencoder:
@@ -273,7 +279,7 @@ class RowStages:
     def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredLayer, float, Tensor]:
         """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
         rows, loss = self.rows, self.loss
-        decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.anchors)
+        decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
         if loss is None:
             layer, linear = decoder.solve(codes), torch.zeros(len(codes), dtype=torch.bool)
         else:
