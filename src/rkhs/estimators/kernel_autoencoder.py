@@ -262,7 +262,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
     ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
-    ``m`` rows (``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
+    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
     many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
     codes of the others are found with it, and the last decoder is that of all rows. Of rows that are read from a file a
     random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values of ``reg`` are compared on

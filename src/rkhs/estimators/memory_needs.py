@@ -17,6 +17,7 @@ __all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]
 
 MOST = 32_768  # rows that the encoder of a fit in stages is fitted to
 MORE = 3  # times as many anchors in its end
+_RATE = 1e10  # operations of one core in a second, in double precision
 _MATRICES, _COUNTS = 4.5, (1000, 500, 200, 100)  # of the largest dense fit; landmarks that are offered
 _MEASURED = {
     "KernelAutoencoder": "0.84 to 1.04 of the error of dense storage at 2,000 rows",
@@ -81,8 +82,27 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int)
     except InputError as error:
         return f"Use fewer rows ({fewer}), or other options: {error}"
     measured = f" (measured: {_MEASURED[name]})" if name in _MEASURED and m == _COUNTS[0] else ""
-    needed = f"{readable(n_bytes)}{measured}"
+    needed = f"{readable(n_bytes)}{measured} and {_duration(_seconds(name, n, m, columns, p))} of one core"
     return f"Use storage=Nystroem({m}) of rkhs.features, which needs about {needed}; with dense storage {fewer}"
+
+
+def _seconds(name: str, n: int, m: int, columns: int, components: int) -> float:
+    """Processor time of a fit on landmarks, from its operations; right within a factor of some three.
+
+    An autoencoder: forty evaluations on the rows that it is fitted to, codes of the others, a last decoder of all.
+    """
+    if name != "KernelAutoencoder":
+        return n * m * (m + 2.0 * columns) / _RATE
+    fitted, last, width = min(n, MOST), min(n, MORE * m), columns + components
+    descent = 40.0 * fitted * (m // 2) * (m // 2 + 6.0 * width)
+    return (descent + 12.0 * (n - fitted) * last * 4.0 * width + n * last * (last + 2.0 * columns)) / _RATE
+
+
+def _duration(seconds: float) -> str:
+    """Seconds in the unit that one says."""
+    if seconds < 90.0:
+        return f"some {max(1.0, seconds):.0f} s"
+    return f"some {seconds / 60.0:.0f} minutes" if seconds < 5400.0 else f"some {seconds / 3600.0:.0f} hours"
 
 
 def landmark_advice(m: int, n: int, columns: int, components: int) -> str:
