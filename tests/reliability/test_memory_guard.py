@@ -68,7 +68,9 @@ def test_peaks_stay_within_what_was_announced() -> None:
 def test_millions_of_rows_are_refused_at_once_with_the_storage_that_fits(estimator: type, n: int) -> None:
     X = np.zeros((n, 1))
     X[::2] = 1.0
-    said = rf"n={n} rows with storage='dense' needs about .*iB .*Use storage=Nystroem.* and some \d+ .* of one core; with"
+    said = (
+        rf"n={n} rows with storage='dense' needs about .*iB .*Use storage=Nystroem.* and some \d+ .* of one core; with"
+    )
     with pytest.raises(InputError, match=said):
         estimator(2, storage="dense").fit(X)
 

@@ -33,6 +33,7 @@ from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike
 
     from rkhs.augment import Augmentation
@@ -262,8 +263,8 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
     ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
-    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. The fit goes in stages of 1,000 rows, twice as
-    many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
+    ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. The fit goes in
+    stages of 1,000 rows, twice as many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
     codes of the others are found with it, and the last decoder is that of all rows. Of rows that are read from a file a
     random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values of ``reg`` are compared on
     at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later stages. The computation is
@@ -296,6 +297,9 @@ class KernelAutoencoder(BaseAutoencoder):
     """
 
     storage_: Storage | str
+    sample_: np.ndarray
+    n_rows_seen_: int
+    n_rows_fitted_: int
 
     def __init__(
         self,
