@@ -261,14 +261,14 @@ class KernelAutoencoder(BaseAutoencoder):
     ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
     file or a Dask collection holds, mean landmarks whatever their number.
 
-    **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is
-    ``z = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
+    **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
+    = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
     ``m`` rows (``m / 2`` at more than two components, ``3 m`` in the end), which are ``layer_codes_``. The fit goes in
-    stages of 1,000 rows, twice as many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is fitted to at most 32,768 rows; the
-    codes of the others are found with it, and the last decoder is that of all rows. Of rows that are read from a file a
-    random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values of ``reg`` are compared on
-    at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later stages. The computation is
-    in float64.
+    stages of 1,000 rows, twice as many and so on: 30 iterations, then 15 each, at most ``max_iter``. The encoder is
+    fitted to at most 32,768 rows; the codes of the others are found with it, and the last decoder is that of all rows.
+    Of rows that are read from a file a random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values
+    of ``reg`` are compared on at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later
+    stages. The computation is in float64.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,
