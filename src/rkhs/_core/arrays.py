@@ -27,6 +27,7 @@ __all__ = [
     "check_items",
     "give_back",
     "is_curves",
+    "is_irregular",
     "is_sparse",
     "read_curves",
     "read_numbers",
@@ -75,6 +76,11 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.compute()
     if is_curves(X):
         return read_curves(X, name)[0]
+    if is_irregular(X) or _are_pairs(X):
+        raise InputError(
+            f"{name} must hold curves on one grid of times; got curves that have times of their own. Put them on one "
+            "by rkhs.data.curves_on_grid"
+        )
     return np.asarray(X) if _is_series(X) else X
 
 
@@ -91,6 +97,17 @@ def _is_series(X: Any) -> bool:
 def is_curves(X: Any) -> bool:
     """Whether X carries curves with their grid, as scikit-fda's FDataGrid does."""
     return hasattr(X, "data_matrix") and hasattr(X, "grid_points")
+
+
+def is_irregular(X: Any) -> bool:
+    """Whether X carries curves with times of their own, as scikit-fda's FDataIrregular does."""
+    return hasattr(X, "start_indices") and hasattr(X, "points") and hasattr(X, "values")
+
+
+def _are_pairs(X: Any) -> bool:
+    """Whether X is a list of pairs of times and values, each an array."""
+    first = X[0] if isinstance(X, list) and X else None
+    return isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first)
 
 
 def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:

@@ -267,6 +267,11 @@ def _report_skipped(data: Dataset) -> Dataset:
 
     from rkhs._core.errors import shown
 
+    if data.filled:
+        sys.stderr.write(
+            f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
+            "their neighbours\n"
+        )
     for bad in data.skipped:
         sys.stderr.write(f"rkhs: warning: {data.source}: row {bad.row} left out ({bad.reason}): {shown(bad.text)}\n")
     return data

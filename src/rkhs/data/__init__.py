@@ -6,9 +6,10 @@ for.
 
 from rkhs.data.bundled import Molecules, load_molecules
 from rkhs.data.chunks import read_chunks
-from rkhs.data.dataset import Dataset, SkippedRow
+from rkhs.data.dataset import Curves, Dataset, SkippedRow
 from rkhs.data.fingerprints import Fingerprints, molecular_fingerprints, morgan_fingerprints
 from rkhs.data.graph_files import Graphs, read_graphs
+from rkhs.data.irregular import curves_on_grid
 from rkhs.data.items import read_items
 from rkhs.data.mixed import read_mixed
 from rkhs.data.readers import read_table
@@ -18,6 +19,7 @@ from rkhs.data.strings import read_strings
 from rkhs.data.writers import write_codes
 
 __all__ = [
+    "Curves",
     "Dataset",
     "Fingerprints",
     "Graphs",
@@ -25,6 +27,7 @@ __all__ = [
     "Sequences",
     "Series",
     "SkippedRow",
+    "curves_on_grid",
     "load_molecules",
     "molecular_fingerprints",
     "morgan_fingerprints",

@@ -44,6 +44,15 @@ class Curves:
     ----------
     data_matrix : ndarray of shape (n, T, 1)
     grid_points : tuple of one ndarray of shape (T,)
+
+    Raises
+    ------
+    InputError
+        From :func:`curves_on_grid`.
+
+    References
+    ----------
+    Source: the attributes of ``FDataGrid`` of scikit-fda.
     """
 
     data_matrix: np.ndarray
@@ -79,6 +88,8 @@ class Dataset:
         Name of the column that holds `row_names`, if it has one.
     classes : ndarray of shape (n,) or None, default=None
         Class of each item of kinds "graphs" and "series" as text, if the file has them.
+    filled : int, default=0
+        Empty cells of curves that straight lines between their neighbours filled.
     """
 
     X: np.ndarray
@@ -91,6 +102,7 @@ class Dataset:
     times: np.ndarray | None = None
     row_title: str | None = None
     classes: np.ndarray | None = None
+    filled: int = 0
 
     @property
     def items(self) -> Any:

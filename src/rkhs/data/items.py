@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rkhs._core.checks import check_choice
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError
 from rkhs._core.files import as_path, check_readable, old_headers
-from rkhs.data.arrays import check_arrays
+from rkhs.data.curve_files import read_curve_file
 from rkhs.data.dataset import Dataset
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
@@ -20,13 +19,11 @@ from rkhs.data.readers import EXTENSIONS, read_table
 from rkhs.data.sequences import sequence_dataset
 from rkhs.data.series_files import read_series
 from rkhs.data.strings import read_strings
-from rkhs.data.text import number_in
 
 __all__ = ["KINDS", "read_items"]
 
 KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
 _GRAPH_ARRAYS = {"edges", "edge_ptr", "node_ptr"}
-_TIMES = ("times", "t")
 
 
 def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **options: Any) -> Dataset:
@@ -80,7 +77,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     if found is None or found == "vectors":
         return _table(file, found, options)
     if found == "curves":
-        return _curves(file, options)
+        return read_curve_file(file, options)
     if found == "graphs":
         _refuse(options, (), found)
         graphs = read_graphs(file)
@@ -139,47 +136,3 @@ def _objects(items: list[Any]) -> np.ndarray:
     for i, item in enumerate(items):
         array[i] = item
     return array
-
-
-def _curves(file: Path, options: dict[str, Any]) -> Dataset:
-    """Curves on one grid of times: rows of a table."""
-    given, beside = dict(options), None
-    if file.suffix.lower() == ".npz":
-        beside, name = _times_beside(file)
-        if name is not None:
-            given.setdefault("key", name)
-    data = read_table(file, **given)
-    if data.kind != "vectors":
-        raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
-    times = beside
-    if data.column_names is not None:
-        found = [number_in(name) for name in data.column_names]
-        bad = next((name for name, time in zip(data.column_names, found, strict=True) if time is None), None)
-        if bad is not None:
-            raise InputError(
-                f"{file}: the columns of curves are named by their times, which are numbers; got the name "
-                f"{shown(bad)}; name the other columns with columns=[...], or read vectors"
-            )
-        times = np.array(found, dtype=np.float64)
-    if times is not None and (
-        times.shape != data.X.shape[1:] or not np.isfinite(times).all() or not (np.diff(times) > 0).all()
-    ):
-        raise InputError(
-            f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
-            f"{times.tolist()!r:.60}; sort the columns"
-        )
-    return replace(data, kind="curves", times=times)
-
-
-def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
-    """Times that a .npz file holds, and the name of its only table."""
-    try:
-        check_arrays(file)
-        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except Exception:  # the reader of tables says what is wrong
-        return None, None
-    times = next((arrays[name] for name in _TIMES if name in arrays), None)
-    tables = [name for name, array in arrays.items() if array.ndim == 2 and name not in _TIMES]
-    numbers = None if times is None or times.dtype.kind not in "biuf" else times.astype(np.float64).ravel()
-    return numbers, tables[0] if len(tables) == 1 else None

@@ -299,6 +299,13 @@ def _kernels_and_choices() -> dict[str, Function]:
 def _on_models() -> dict[str, Function]:
     said = "values|features|numbers|samples?|array"
     return {
+        "curves_on_grid": Function(
+            data.curves_on_grid,
+            lambda c: {"curves": values.tame(c, 5, 4), "times": np.arange(4.0), "at": np.array([0.5, 2.0])},
+            (),
+            ("curves",),
+            names="curves|times|at",
+        ),
         "diagnose": Function(rkhs.diagnose, _model_and_rows, arrays=("X",), names=f"{said}|reads"),
         "fit_robust": Function(_robust_scores, _robust, ("X",), ("X",), ("model",), said, rtol=1e-4),
         "reconstruction": Function(reconstruction, _model_and_rows, (), ("X",), names=said),

@@ -19,7 +19,7 @@ def subjects() -> dict[str, Callable[[Case], None]]:
 ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
 Constraint OutputSpace Augmentation FeatureMap Features Storage"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability LearnedKernel RidgePath Dataset SkippedRow
-KernelChoice Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction
+KernelChoice Curves Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction
 CodeComparison HeadScore Sizes"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
 MinHashMap SparseMap WholeMap OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table

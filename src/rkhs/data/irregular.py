@@ -1,0 +1,118 @@
+"""Curves that are known at times of their own, brought to one grid by straight lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rkhs._core.arrays import as_numpy, is_irregular
+from rkhs._core.checks import real_array
+from rkhs._core.errors import InputError
+from rkhs.data.dataset import Curves
+
+__all__ = ["curves_on_grid"]
+
+_POINTS = 100  # of a grid that nobody gave
+
+
+def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike | None = None) -> Curves:
+    """Put curves with gaps or with times of their own on one grid: straight lines join the known values.
+
+    ``x(t) = x(a) + (t - a) / (b - a) (x(b) - x(a))`` with a and b the known times around t. Noise stays in the values,
+    and nothing is filled in before the first or after the last known time.
+
+    Parameters
+    ----------
+    curves : array of shape (n, T) with NaN, sequence of n pairs (t, y), or FDataIrregular of scikit-fda
+    times : array of shape (T,), default=None
+        Times of the columns of an array. None: equally spaced on [0, 1].
+    at : array of shape (g,), default=None
+        The grid: increasing times that all curves cover. None: the times of the columns; of other curves 100 equally
+        spaced times on the interval that all of them cover.
+
+    Returns
+    -------
+    Curves
+        What estimators and `FunctionalKernelRegressor` take, with the grid.
+
+    Raises
+    ------
+    InputError
+        For times that are not increasing, curves of fewer than two values, and curves that do not cover the grid.
+
+    References
+    ----------
+    Ramsay and Silverman (2005), section 1.5, for curves as functions of discrete values.
+
+    Examples
+    --------
+    >>> from rkhs.data import curves_on_grid
+    >>> found = curves_on_grid([([0.0, 2.0], [0.0, 4.0]), ([0.0, 1.0, 2.0], [1.0, 1.0, 0.0])], at=[0.0, 1.0, 2.0])
+    >>> found.data_matrix[:, :, 0]
+    array([[0., 2., 4.],
+           [1., 1., 0.]])
+    """
+    pairs, columns = _pairs(curves, times)
+    first, last = max(t[0] for t, _ in pairs), min(t[-1] for t, _ in pairs)
+    if at is not None:
+        grid = real_array(at, "at").astype(np.float64)
+        if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+            raise InputError(f"at must hold two or more increasing times; got shape {grid.shape}")
+    elif columns is not None:
+        grid = columns
+    elif not first < last:
+        raise InputError(f"curves must share an interval of times; one begins at {first:g} and one ends at {last:g}")
+    else:
+        grid = np.linspace(first, last, _POINTS)
+    for row, (t, _) in enumerate(pairs):
+        if t[0] > grid[0] or t[-1] < grid[-1]:
+            raise InputError(
+                f"curves must cover the grid from {grid[0]:g} to {grid[-1]:g}; curve {row} is known from {t[0]:g} to "
+                f"{t[-1]:g}. Pass a shorter grid as at=, or leave it out; all curves cover {first:g} to {last:g}"
+            )
+    return Curves(np.stack([np.interp(grid, t, y) for t, y in pairs])[:, :, None], (grid,))
+
+
+def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray | None]:
+    """Known times and values of each curve, and the times of the columns of an array."""
+    if is_irregular(curves):
+        points, values = np.asarray(curves.points), np.asarray(curves.values)
+        if points.shape[1] != 1 or values.shape[1] != 1:
+            raise InputError("curves must be real functions of one variable; got several coordinates or values")
+        cuts = np.asarray(curves.start_indices)[1:]
+        found = list(zip(np.split(points[:, 0], cuts), np.split(values[:, 0], cuts), strict=True))
+        return [_checked(t, y, row) for row, (t, y) in enumerate(found)], None
+    if isinstance(curves, (list, tuple)) and curves and isinstance(curves[0], (list, tuple)) and len(curves[0]) == 2:
+        if times is not None:
+            raise InputError("times are those of the columns of an array; pairs carry their own; leave times out")
+        return [_checked(*_pair(one, row), row) for row, one in enumerate(curves)], None
+    X = real_array(as_numpy(curves, "curves"), "curves").astype(np.float64)
+    if X.ndim != 2 or X.shape[0] == 0 or X.shape[1] < 2:
+        raise InputError(f"curves must be an array of shape (n, T) or pairs (t, y); got shape {X.shape}")
+    t = np.linspace(0.0, 1.0, X.shape[1]) if times is None else real_array(times, "times").astype(np.float64)
+    if t.shape != X.shape[1:]:
+        raise InputError(f"times must be {X.shape[1]} numbers, one a column of the curves; got shape {t.shape}")
+    return [_checked(t, y, row) for row, y in enumerate(X)], _checked(t, t, 0)[0]
+
+
+def _pair(one: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(one, (list, tuple)) or len(one) != 2:
+        raise InputError(f"curves must all be pairs (t, y); item {row} is not one")
+    t, y = (real_array(as_numpy(part), f"curves[{row}]").astype(np.float64) for part in one)
+    return t, y
+
+
+def _checked(t: np.ndarray, y: np.ndarray, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times and values without gaps."""
+    if t.ndim != 1 or t.shape != y.shape:
+        raise InputError(f"curves must have as many times as values; curve {row} has shapes {t.shape} and {y.shape}")
+    known = ~np.isnan(y)
+    t, y = t[known], y[known]
+    if len(t) < 2 or not np.isfinite(t).all() or not np.isfinite(y).all() or not (np.diff(t) > 0).all():
+        raise InputError(
+            f"curves must have two or more finite values at increasing times; curve {row} has {len(t)} known values. "
+            "Sort its times, or leave it out"
+        )
+    return t, y
