@@ -48,6 +48,11 @@ Items = Tensor | np.ndarray | Sequence[Any]
 
 _MOST = 0.95  # share of the variance that one column may hold without a word
 
+_ONE_GRID = (
+    "hold curves on one grid of times; got curves that have times of their own. Put them on one by "
+    "rkhs.data.curves_on_grid"
+)
+
 
 def as_numpy(X: Any, name: str = "X") -> Any:
     """Turn tensors, series of frames, Dask collections and curves into arrays, refuse masked entries; the rest passes.
@@ -76,11 +81,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.compute()
     if is_curves(X):
         return read_curves(X, name)[0]
-    if is_irregular(X) or _are_pairs(X):
-        raise InputError(
-            f"{name} must hold curves on one grid of times; got curves that have times of their own. Put them on one "
-            "by rkhs.data.curves_on_grid"
-        )
+    if hasattr(X, "start_indices"):
+        raise InputError(f"{name} must {_ONE_GRID}")
     return np.asarray(X) if _is_series(X) else X
 
 
@@ -102,12 +104,6 @@ def is_curves(X: Any) -> bool:
 def is_irregular(X: Any) -> bool:
     """Whether X carries curves with times of their own, as scikit-fda's FDataIrregular does."""
     return hasattr(X, "start_indices") and hasattr(X, "points") and hasattr(X, "values")
-
-
-def _are_pairs(X: Any) -> bool:
-    """Whether X is a list of pairs of times and values, each an array."""
-    first = X[0] if isinstance(X, list) and X else None
-    return isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first)
 
 
 def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:
@@ -183,6 +179,9 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         For dates, records, cells of a frame and objects that are no numbers; scikit-learn's errors for the rest.
     """
     X = as_numpy(X)
+    first = X[0] if isinstance(X, list) and X else None
+    if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):
+        raise InputError(f"X must {_ONE_GRID}")
     with reading(X, "X"):
         return validate_data(estimator, X, reset=reset, **{"dtype": [np.float64, np.float32], "order": "C", **options})
 
