@@ -79,6 +79,10 @@ def to_onnx(
             f"to_onnx writes models of vectors; got one that reads {model.kernel_.domain}. Compute kernel values "
             "outside and multiply them by the stored coefficients"
         )
+    if model.filling_ is not None:
+        raise InputError(
+            "to_onnx writes models of rows of numbers; got columns='filled'. Use features.FilledTable before"
+        )
     if not model.map_.whole:
         raise InputError(f"to_onnx writes models of all training items; got storage={model.storage!r}. Use 'dense'")
     onnx = import_onnx()

@@ -26,7 +26,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.codec import Decoder, SizeError, encode
-from rkhs._core.config import is_concrete
+from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief
 from rkhs._core.memory import readable
@@ -223,7 +223,16 @@ def _check_steps(pipeline: Pipeline) -> dict[int, str]:
 def _describe(estimator: BaseEstimator, arrays: dict[str, np.ndarray], names: dict[int, str]) -> dict[str, Any]:
     """Class, parameters and fitted attributes of an estimator of this library, or of a step of scikit-learn."""
     step, where = name_of_step(type(estimator)), names.get(id(estimator), "")
-    special = None
+
+    def special(value: Any, place: str) -> Any:
+        if isinstance(value, BaseEstimator) and (step is not None or not isinstance(value, Configurable)):
+            return {"$estimator": _describe(value, arrays, names)}
+        return (
+            None
+            if step is None
+            else encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special))
+        )
+
     if step is None:
         params = estimator.get_params(deep=False)
         # Names that begin with _cache are by convention of this library what can be computed again.
@@ -232,11 +241,6 @@ def _describe(estimator: BaseEstimator, arrays: dict[str, np.ndarray], names: di
             state |= state.pop("model_").state()
     else:
         params, state = params_of_step(estimator), state_of_step(estimator, where)
-
-        def special(value: Any, place: str) -> Any:
-            if isinstance(value, BaseEstimator):
-                return {"$estimator": _describe(value, arrays, names)}
-            return encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special))
 
     def encoded(values: dict[str, Any]) -> dict[str, Any]:
         place = f"step {where!r}: " if where else ""

@@ -50,7 +50,10 @@ def test_columns_are_left_out_of_a_mixed_table(folder: Path, capsys: pytest.Capt
     assert "churn is mostly empty: 26 of 30 cells" in said
     assert "note: --drop-columns customer_id,churn leaves them out" in said
     assert main(["fit", "customers.csv", "--mixed", "--drop-columns", "signup,customer_id,churn", "--json", *FAST]) == 0
-    assert json.loads(capsys.readouterr().out)["columns"]["said"] == []
+    found = json.loads(capsys.readouterr().out)["columns"]
+    assert found["filled"]
+    (said,) = found["said"]
+    assert "1 empty cell is filled from the nearest rows, texts become columns of zeros and ones (zone)" in said
     assert main(["transform", "m.rkhs", "customers.csv", "-o", "z.npy"]) == 0
 
 
@@ -64,13 +67,17 @@ def test_dates_of_a_mixed_table_are_refused_by_name(folder: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("drop", "said"),
     [
-        ("zone,churn", "got text in column 'signup'"),
-        ("signup,zone,churn", "got '' in row 4"),
+        ("signup,age,churn,size,zone", "got text in column 'name'"),
+        ("signup,zone,churn,name,customer_id", "got text in column 'size'"),
     ],
 )
 def test_texts_and_gaps_name_the_flag_that_keeps_them(
     folder: Path, capsys: pytest.CaptureFixture[str], drop: str, said: str
 ) -> None:
+    rows = Path("customers.csv").read_text().splitlines()
+    cells = [f"{row},{'name' if i == 0 else f'person {i % 20}'}" for i, row in enumerate(rows)]
+    cells[5] = cells[5].replace(f",{SIZES[4]},", ",12 m,")  # a stray text, and names that hardly repeat
+    Path("customers.csv").write_text("\n".join(cells) + "\n")
     assert main(["fit", "customers.csv", "--drop-columns", drop, *FAST]) == 2
     printed = capsys.readouterr().err
     assert said in printed
@@ -184,7 +191,7 @@ def test_columns_of_candidates_that_have_names_of_rankings(folder: Path) -> None
 
 
 def test_a_model_of_a_mixed_table_is_described_in_short(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--mixed", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    words = ["--mixed", "--kernel", "mixed_table", "--drop-columns", "signup,churn", "--index-column", "customer_id"]
     assert main(["fit", "customers.csv", *words, *FAST]) == 0
     capsys.readouterr()
     assert main(["info", "m.rkhs"]) == 0
@@ -215,3 +222,15 @@ def test_rows_that_were_left_out_count_among_the_candidates(folder: Path) -> Non
             assert not more or row["value"] == f"{row['candidate']}.5"
         if more:
             assert list(found[0])[-3:] == ["id", "row.smiles", "value"]
+
+
+def test_a_table_with_texts_and_gaps_needs_no_flag(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--drop-columns", "signup,churn", "--index-column", "customer_id"]
+    assert main(["fit", "customers.csv", *words, *FAST, "--codes", "z.csv"]) == 0
+    assert "1 empty cell is filled from the nearest rows" in capsys.readouterr().out
+    assert main(["decode", "m.rkhs", "z.csv", "-o", "back.csv"]) == 0
+    titles, *rows = Path("back.csv").read_text().splitlines()
+    assert titles == "customer_id,zone,size,age"
+    assert {row.split(",")[1] for row in rows} == {"n", "s"}
+    assert main(["fit", "customers.csv", *words, *FAST, "--scale-columns", "no"]) == 2
+    assert "always standardised" in capsys.readouterr().err

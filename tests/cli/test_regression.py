@@ -202,7 +202,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
     assert fit("mixed.csv", "--mixed", "--index-column", "id", "--predict", "size", "--quiet") == 0
     assert main(["predict", "m.rkhs", "mixed.csv", "--index-column", "id", "-o", "p.csv"]) == 0
     cells = [["xy"[i % 2], float(a)] for i, a in enumerate(X[:, 0])]
-    model = rkhs.OperatorKernelRegressorCV("mixed_table", regs=REGS, cv=folds()).fit(cells, Y[:, 1])
+    model = rkhs.OperatorKernelRegressorCV(columns="filled", regs=REGS, cv=folds()).fit(cells, Y[:, 1])
     np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(cells))
 
 

@@ -123,7 +123,9 @@ CONTENTS = {
     "wide.csv": "a,b,c\n1,2,3\n4,5,7\n1,1,2\n8,9,1\n",
 }
 FITS = [
-    *((name,) for name in CONTENTS if name not in ("one.csv", "wide.csv")),
+    *((name,) for name in CONTENTS if name not in ("one.csv", "wide.csv", "text.csv", "holes.csv")),
+    ("text.csv", "--kind", "vectors"),
+    ("holes.csv", "--kind", "vectors"),
     ("smiles.csv", "--smiles", "s"),
     ("smiles.csv", "--smiles", "q"),
     ("bad.smi", "--columns", "a"),

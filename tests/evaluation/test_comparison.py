@@ -9,7 +9,7 @@ import pytest
 
 from rkhs._core.errors import InputError
 from rkhs.evaluation import HeadScore, compare_codes, comparison
-from rkhs.evaluation.comparison import OURS, RAW, _difference_error, _verdict, corrected_error, filled
+from rkhs.evaluation.comparison import OURS, RAW, _difference_error, _verdict, corrected_error
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)) * [1.0, 1.0, 1.0, 1000.0]
@@ -187,11 +187,3 @@ def test_a_mixed_table_is_compared() -> None:
     found = compare_codes(cells, y, kind="mixed", n_components=2, n_splits=2)
     assert {RAW, OURS, "PCA", "kernel PCA"} <= {row.method for row in found.rows}
     assert found.n_columns == 3
-
-
-def test_what_a_mixed_table_is_filled_with() -> None:
-    cells = np.array([[1.0, "b", None], [3.0, "a", None], [None, None, None], [8.0, "b", None]], dtype=object)
-    numbers = filled(cells)(np.array([[None, "b", 5.0], [3.0, "z", None]], dtype=object))
-    middle, spread = np.mean([1, 3, 3, 8]), np.std([1, 3, 3, 8])  # the gap is the median, 3
-    np.testing.assert_allclose(numbers[:, :3], [[0, 1, (3 - middle) / spread], [0, 0, (3 - middle) / spread]])
-    np.testing.assert_allclose(numbers[1, 3], 0.0)  # a column that is always empty

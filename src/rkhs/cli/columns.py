@@ -6,6 +6,8 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.wording import few
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -52,7 +54,7 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
     Raises
     ------
     InputError
-        For ``--scale-columns yes`` without rows of numbers in memory.
+        For ``--scale-columns yes`` without rows of numbers in memory, and of a table with texts or gaps.
     """
     from rkhs._core.errors import InputError
     from rkhs.data.columns import wants_scaling
@@ -60,6 +62,13 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
     asked = getattr(args, "scale_columns", "auto")
     if data.kind == "curves" and asked == "auto":
         return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
+    if data.kind == "table":
+        if asked != "auto":
+            raise InputError(
+                f"--scale-columns {asked} is for tables of numbers; one with texts or gaps is always standardised; "
+                "leave it out"
+            )
+        return {"columns": "filled"} if _reads_vectors(kernel) else {}
     in_memory = data.kind == "vectors" and hasattr(data.X, "std") and getattr(args, "engine", None) is None
     if asked == "yes" and not in_memory:
         blocks = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
@@ -76,6 +85,12 @@ def _unequal(times: np.ndarray | None) -> bool:
     import numpy as np
 
     return times is not None and not np.allclose(np.diff(times), np.diff(times).mean(), rtol=1e-3)
+
+
+def _reads_vectors(kernel: Any) -> bool:
+    from rkhs.kernels import as_kernel
+
+    return kernel == "auto" or as_kernel(kernel).domain == "vectors"
 
 
 def _sees_units(kernel: Any) -> bool:
@@ -106,6 +121,8 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
     """
     from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
 
+    if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
+        return [_filling_sentence(data), *column_notes(data)]
     if data.kind != "vectors" or not hasattr(data.X, "std"):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
     names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
@@ -123,6 +140,20 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
             f"{names[found.narrowest]} {found.least:.3g}, {rounded(found.ratio)} times less"
         )
     return said + column_notes(data)
+
+
+def _filling_sentence(data: Dataset) -> str:
+    """What was made of a table with texts and gaps."""
+    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+    texts = [name for name, c in zip(names, data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
+    gaps = sum(cell is None for cell in data.X.ravel().tolist())
+    cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
+    made = [f"{cells} filled from the nearest rows"] if gaps else []
+    made += [f"texts become columns of zeros and ones ({few(texts)})"] if texts else []
+    return (
+        f"columns: {', '.join([*made, 'all are standardised'])}; decoding gives cells of the table. "
+        "--kernel mixed_table compares rows as they are"
+    )
 
 
 def _molecule_notes(data: Dataset) -> list[str]:

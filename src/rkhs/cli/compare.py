@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
     parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
     parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells, whatever they look like"
     )
     add_drop_option(parser)
     parser.add_argument(

@@ -13,6 +13,8 @@ from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
@@ -97,6 +99,10 @@ def run(args: argparse.Namespace) -> int:
     if vectors_wanted:
         with user_errors():
             vectors = model.inverse_transform(codes.X)
+        if vectors.dtype == object:
+            _write_cells(args.output, vectors, known, codes)
+            print(f"{len(vectors)} rows: {args.output}")
+            return 0
         plain = args.output.lower().endswith(".npy")
         titles = None if plain else known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
         rows: dict[str, Any] = {} if plain else {"row_names": codes.row_names, "row_title": codes.row_title}
@@ -124,9 +130,24 @@ def run(args: argparse.Namespace) -> int:
 def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
     from rkhs.outputs import Euclidean
 
-    return known.get("kind", "vectors") in ("vectors", "curves") and isinstance(
-        getattr(model, "output_", None), Euclidean
-    )
+    rows = known.get("kind", "vectors") in ("vectors", "curves") or getattr(model, "filling_", None) is not None
+    return rows and isinstance(getattr(model, "output_", None), Euclidean)
+
+
+def _write_cells(path: str, cells: np.ndarray, known: dict[str, Any], codes: Dataset) -> None:
+    """Rows of numbers and texts as a table."""
+    from rkhs._core.errors import InputError
+    from rkhs._core.files import atomic_path
+    from rkhs.data.text import csv_line
+
+    if not path.lower().endswith(".csv"):
+        raise InputError(f"rows with texts or gaps are written as .csv; got {path!r}; change the file name")
+    names, rows = known.get("column_names") or [f"column{j}" for j in range(cells.shape[1])], codes.row_names
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        handle.write(csv_line(names if rows is None else [codes.row_title or "", *names]))
+        for i, row in enumerate(cells.tolist()):
+            written = ["" if cell is None else cell for cell in row]
+            handle.write(csv_line(written if rows is None else [rows[i], *written]))
 
 
 def _stream(

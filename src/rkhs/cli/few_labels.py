@@ -52,7 +52,7 @@ def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[ar
     )
     group.add_argument("--labels", metavar="COLUMN", type=column, help="column of TABLE that holds the classes")
     group.add_argument(
-        "--mixed", action="store_true", help="TABLE holds numbers, texts and missing cells (kernel mixed_table)"
+        "--mixed", action="store_true", help="TABLE holds numbers, texts and missing cells, whatever they look like"
     )
     add_drop_option(group)
     group.add_argument("--n-components", metavar="H", type=int, default=2, help="dimension of the codes (default 2)")
@@ -91,9 +91,8 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
 
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
-    from rkhs.estimators import KernelAutoencoder
     from rkhs.evaluation import choose_on_labels, few_label_methods, few_labels
-    from rkhs.evaluation.comparison import filled
+    from rkhs.features import FilledTable
 
     given = [name for name in _UNUSED if getattr(args, name) not in (None, [], False)]
     if args.space != "auto":
@@ -109,14 +108,11 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
     check_count(args.seed, "--seed", at_least=0)
     methods = few_label_methods(args.n_components, random_state=args.seed)
     kernels = tuple(part.strip() for part in args.kernels.split(","))
-    raw = filled(X)(X) if args.mixed else None
-    if args.mixed:  # views by noise are for numbers
-        kernels = ("mixed table",)
-        methods = {name: methods[name] for name in ("kernel PCA", "autoencoder")}
-        methods["free autoencoder"] = KernelAutoencoder(args.n_components, random_state=args.seed)
+    if X.dtype == object:  # no label is looked at
+        X = FilledTable().fit_transform(X)
     options = {"methods": methods, "kernels": kernels, "n_splits": args.splits, "n_neighbors": args.n_neighbors}
     with user_errors():
-        found = few_labels(X, y, raw=raw, seed=args.seed, **options)
+        found = few_labels(X, y, seed=args.seed, **options)
     chosen = choose_on_labels(found[1:], "chosen on labels")
     return [
         {

@@ -140,7 +140,10 @@ def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True)
         help="the input is a square Gram matrix, or a .npz file of several of the same items",
     )
     parser.add_argument(
-        "--mixed", action="store_true", help="the table holds numbers, texts and missing cells (kernel mixed_table)"
+        "--mixed",
+        action="store_true",
+        help="the table holds numbers, texts and missing cells, whatever they look like; with --kernel mixed_table "
+        "nothing is filled",
     )
     add_scale_option(parser)
     add_drop_option(parser)
@@ -233,7 +236,7 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
     data : Dataset
     """
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    if not chosen and data.kind not in ("vectors", "gram"):
+    if not chosen and data.kind not in ("vectors", "gram", "table"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
@@ -340,6 +343,8 @@ def build_estimator(
     if args.checkpoint is not None:
         given["checkpoint"] = checkpoint_of(args)  # deleted once the model is written, not before
     settings = dict(parse_setting(text) for text in args.set)
+    if data.kind == "table" and "columns" not in known:
+        given.setdefault("kernel", "mixed_table")
     if "columns" in known:
         given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
     given.update(settings)
@@ -363,7 +368,8 @@ def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, 
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
     if hasattr(estimator, "storage_"):
         facts["storage"] = estimator.storage_
-    facts["columns"] = {"scaled": getattr(estimator, "columns", "raw") == "scaled"}
+    columns = getattr(estimator, "columns", "raw")
+    facts["columns"] = {"scaled": columns != "raw", "filled": columns == "filled"}
     facts["columns"]["said"] = column_sentences(estimator, data)
     return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
 

@@ -28,6 +28,8 @@ __all__ = [
     "user_errors",
 ]
 
+_OF_MIXED = {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"}
+
 
 def column(text: str) -> str | int:
     """Turn what was typed for a column into its position, if it is a number, or its name.
@@ -212,12 +214,34 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        return _report_skipped(read_items(path, kind=args.kind, **options))
+        try:
+            return _report_skipped(read_items(path, kind=args.kind, **options))
+        except InputError as error:
+            found = _texts_and_gaps(args, path, options, error)
+            if found is None:
+                raise
+            return found
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
     return _report_skipped(read_table(path, gram=gram, **options))
+
+
+def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
+    """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
+    from rkhs.data import read_mixed
+    from rkhs.data.text import MIXED, number_in
+
+    if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
+        return None
+    data = read_mixed(path, **options)
+    for column in data.X.T:
+        texts = [cell for cell in column.tolist() if isinstance(cell, str)]
+        numbers = sum(number_in(cell) is not None for cell in texts)
+        if texts and (2 * len(set(texts)) > len(texts) or numbers > 0):
+            return None  # names, molecules, or a number that was mistyped
+    return data
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
@@ -253,7 +277,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     from rkhs.data import read_mixed
 
     options = _options(args)
-    refused = sorted(set(options) - {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"})
+    refused = sorted(set(options) - _OF_MIXED)
     if refused or getattr(args, "gram", False):
         named = ", ".join(f"`{name}`" for name in refused)
         raise InputError(f"a mixed table takes no {named or '--gram'}; leave it out")

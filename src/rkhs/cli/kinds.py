@@ -87,7 +87,6 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
         return kernels.MinMax() if data.X.dtype.itemsize > 1 else kernels.Tanimoto()
     table: dict[str, Any] = {
         "gram": "precomputed",
-        "table": "mixed_table",
         "sequences": kernels.Spectrum(),
         "texts": kernels.Spectrum(1, tokens="words"),
     }

@@ -129,7 +129,7 @@ AugmentLike = (
 )
 """A random change of items."""
 
-Columns = Literal["raw", "scaled", "integral"]
+Columns = Literal["raw", "scaled", "integral", "filled"]
 """Units of the columns."""
 
 Psd = Literal["clip", "raise"]

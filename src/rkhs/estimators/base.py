@@ -33,7 +33,14 @@ from rkhs._core.checks import check_gram, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
 from rkhs.engines import Rows, as_rows
-from rkhs.estimators.given_matrices import new_matrix, on_rows_of, read_diagonal, read_sparse, training_matrix
+from rkhs.estimators.given_matrices import (
+    new_matrix,
+    on_rows_of,
+    read_diagonal,
+    read_sparse,
+    read_table,
+    training_matrix,
+)
 from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters, open_run
 from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import Items
-    from rkhs.features import Storage
+    from rkhs.features import FilledTable, Storage
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
@@ -69,6 +76,7 @@ class KernelEstimator(BaseEstimator):
     fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
     column_means_: np.ndarray | None = None  # models of files that were written before columns could be scaled
     column_scales_: np.ndarray | None = None
+    filling_: FilledTable | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
     objective_: float
@@ -137,6 +145,7 @@ class KernelEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = reads_gram(self.kernel)
         tags.input_tags.sparse = not tags.input_tags.pairwise
+        tags.input_tags.allow_nan |= getattr(self, "columns", "raw") == "filled"
         return tags
 
     def _read_training(
@@ -167,7 +176,11 @@ class KernelEstimator(BaseEstimator):
         self.__dict__.pop("view_weights_", None)  # of an earlier fit
         if multipliers is not None:
             self.view_weights_ = multipliers
+        if getattr(self, "columns", "raw") == "filled":
+            X = self._fill_training(X)
         array = self._check_array(X, reset=True, at_least=at_least)
+        if self.filling_ is not None:
+            self._take_features(self.filling_)
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
@@ -185,13 +198,26 @@ class KernelEstimator(BaseEstimator):
 
     def _check_columns(self, domain: str) -> None:
         """Forget the scaling of an earlier fit, and refuse one of what has no columns."""
-        self.column_means_ = self.column_scales_ = None
-        columns = getattr(self, "columns", "raw")
-        if columns != "raw" and domain != "vectors":
+        self.column_means_ = self.column_scales_ = self.filling_ = None
+        asked = getattr(self, "columns", "raw")
+        if asked != "raw" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
             if domain == "sparse":
                 what = "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler"
-            raise InputError(f"columns={columns!r} is for rows of numbers in memory; got {what}; use columns='raw'")
+            rows = "in memory and a kernel on vectors" if asked == "filled" else "of numbers in memory"
+            raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
+
+    def _fill_training(self, X: Any) -> np.ndarray:
+        """Training rows of numbers, texts and gaps as numbers."""
+        self.filling_ = read_table(X)
+        return self.filling_.transform(X)
+
+    def _take_features(self, filling: FilledTable) -> None:
+        """The columns that users see are those of the table."""
+        self._forget_features()
+        self.n_features_in_ = filling.n_features_in_
+        if hasattr(filling, "feature_names_in_"):
+            self.feature_names_in_ = filling.feature_names_in_
 
     def _grid_scaling(self, X: Any, kernel: Kernel | OperatorKernel) -> ColumnScaling:
         """Of curves that carry their times: every column counts by the time that it stands for."""
@@ -212,6 +238,8 @@ class KernelEstimator(BaseEstimator):
         self, array: np.ndarray, kernel: Kernel | OperatorKernel, grid: ColumnScaling | None
     ) -> np.ndarray:
         """Training rows in the units that ``columns`` asks for; a warning where raw ones show one column alone."""
+        if self.filling_ is not None:
+            return array
         if getattr(self, "columns", "raw") != "raw":
             scaling = ColumnScaling.of(array) if grid is None else grid
             self.column_means_, self.column_scales_ = scaling.mean, scaling.scale
@@ -241,6 +269,8 @@ class KernelEstimator(BaseEstimator):
     def _to_rows(self, result: Tensor) -> np.ndarray:
         """Decoded rows in the units of the user's columns."""
         rows = self._to_output(result)
+        if self.filling_ is not None:
+            return self.filling_.inverse_transform(rows)
         return rows if self._scaling is None else self._scaling.undo(rows)
 
     def _read_new(self, X: Any) -> Any:
@@ -255,6 +285,8 @@ class KernelEstimator(BaseEstimator):
             if is_frame(X) and hasattr(self, "feature_names_in_"):
                 _check_feature_names(self, X, reset=False)
             return self.kernel_.read(check_items(X))
+        if self.filling_ is not None:
+            return to_tensor(self.filling_.transform(X), **self._options)
         X = self._as_matrix(X, "X")
         array = self._check_array(X, reset=False, at_least=1)
         if self.kernel_.domain == "gram":
@@ -282,7 +314,7 @@ class KernelEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         step = tile_rows(self.map_.width)
-        if self.kernel_.domain == "vectors" and is_stream(X):
+        if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
             rows = as_rows(X)
             check_width(self, rows)
 
@@ -334,6 +366,8 @@ class KernelEstimator(BaseEstimator):
 
     def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
         """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
+        if self.filling_ is not None:
+            return to_tensor(self.filling_.transform(X), **self._options)
         array = self._check_size(read_numbers(self._as_matrix(X, name), name, columns=columns), name)
         return to_tensor(self._scaled(array), **self._options)
 

@@ -67,9 +67,10 @@ class DeepRKM(FittedComponents, KernelEstimator):
         little use here.
     eta : float or tuple of float, default=1.0
         Inverse weight of each layer. A common factor changes nothing; the paper's ``gamma`` is ``eta[0] / eta[1]``.
-    columns : {"raw", "scaled", "integral"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform``
         gives the units of the data back.
+        ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     center : bool, default=True
         Centre every Gram matrix. The paper does not; one code is then the constant vector.
     code_scale : {"sqrt_n", "unit"}, default="sqrt_n"

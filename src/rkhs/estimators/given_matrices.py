@@ -16,6 +16,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import own
 from rkhs._core.sparse import compressed
+from rkhs.features import FilledTable
 from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.objects.molecules import fingerprint_rows
@@ -34,6 +35,7 @@ __all__ = [
     "read_diagonal",
     "read_items",
     "read_sparse",
+    "read_table",
     "training_matrix",
 ]
 
@@ -119,6 +121,11 @@ def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[
     counts = not any(isinstance(leaf, Tanimoto) for leaf in leaves)
     fingerprint = {"name": "counts" if counts else "morgan", "radius": _RADIUS, "n_bits": _BITS}
     return _fingerprints(fingerprint, molecules, "X"), fingerprint, None
+
+
+def read_table(X: Any) -> FilledTable:
+    """How a table of numbers, texts and gaps becomes numbers."""
+    return FilledTable().fit(X)
 
 
 def new_matrix(

@@ -103,10 +103,10 @@ class KernelAutoencoder(BaseAutoencoder):
         Regulariser: one number for all layers, or one for each layer, encoder first. It is relative to the variance of
         the targets if ``scale=True``. ``"auto"`` compares several values on items that are held out; None does this
         where it pays and takes fixed values elsewhere (see Notes).
-    columns : {"raw", "scaled", "integral"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back. Tables whose columns have different units need it. ``"integral"`` is for curves that
-        carry their times: sums over columns become integrals over time.
+        the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become integrals
+        over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies to two layers without ``targets`` or operator on the codes, beside a
@@ -463,7 +463,7 @@ class KernelAutoencoder(BaseAutoencoder):
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:
         """The targets in the form that the output reads."""
         output = settings.output_kernel
-        if self.column_scales_ is not None:
+        if self.column_scales_ is not None or self.filling_ is not None:
             raise InputError(
                 f"columns={self.columns!r} scales the rows that are rebuilt; with targets= scale both before fit, and "
                 "use columns='raw'"

@@ -56,7 +56,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
     cv : int, splitter or iterable, default=5
         As in scikit-learn. A number means that many folds of shuffled rows, always the same.
     center, scale : bool, default=True
-    columns : {"raw", "scaled", "integral"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
     loss : str or Loss, default="squared"
     refine : bool, default=True
     code_metric : float, default=0.75

@@ -56,8 +56,9 @@ class OperatorKernelRegressor(DualRegressor):
         residual is above three times that median.
     reg : float, default=1e-3
         Regulariser. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
-    columns : {"raw", "scaled", "integral"}, default="raw"
+    columns : {"raw", "scaled", "integral", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
+        ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     center : bool, default=True
         Subtract the mean of the outputs and add it back. The machine of the paper does not.
     solver : str or GapSolver, default="auto"

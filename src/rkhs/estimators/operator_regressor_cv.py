@@ -68,8 +68,9 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     criterion : {"squared", "norm"}, default="squared"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
         change less.
-    columns : {"raw", "scaled"}, default="raw"
+    columns : {"raw", "scaled", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
+        ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     center : bool, default=True
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6

@@ -67,9 +67,12 @@ class PreimageMixin(KernelEstimator):
         Raises
         ------
         InputError
-            For models of objects or Gram matrices, kernels without gradient, and bounds that are not in order.
+            For models of objects, Gram matrices or filled tables, kernels without gradient, and bounds that are not in
+            order.
         """
         Z = self._read_codes(codes)
+        if self.filling_ is not None:
+            raise InputError("preimages makes rows of numbers; with columns='filled' use inverse_transform")
         if self._rebuilds_vectors:
             decoded = np.asarray(self.inverse_transform(codes))
             low, high = _read_bounds(bounds, decoded.shape[1])

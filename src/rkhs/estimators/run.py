@@ -134,7 +134,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         elif isinstance(value, (np.ndarray, Tensor)) and (name not in _LISTS or value.ndim == 0):
             raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
         elif name == "columns":
-            check_choice(value, "columns", ("raw", "scaled", "integral"))
+            check_choice(value, "columns", ("raw", "scaled", "integral", "filled"))
         elif name == "dtype":
             resolve_dtype(value)
         elif name == "device":

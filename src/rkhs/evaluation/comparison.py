@@ -20,18 +20,21 @@ from sklearn.preprocessing import StandardScaler
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
-from rkhs.data.columns import as_numbers, is_gap
+from rkhs.data.columns import is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
+from rkhs.estimators.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
+from rkhs.features import FilledTable
+from rkhs.kernels import as_kernel
 
-__all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes", "filled"]
+__all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes"]
 
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
 _NEIGHBORS, _TREES = 5, 200
 _CLEAR = 2.0  # standard errors beyond which a difference counts
 
-_KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto", "mixed": "mixed_table"}
+_KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
 
 Rows = np.ndarray
 # From training items, number of components and seed to a function from items to rows of numbers.
@@ -148,12 +151,11 @@ def compare_codes(
     n_components : int, default=10
         Of all reductions; at most d.
     kind : {"table", "mixed", "fingerprints", "series", "gram"}, default="table"
-        The columns of a table are standardised by the training rows, for all methods alike. For methods that need
-        numbers gaps of a mixed table become medians, and texts a column a category. A Gram matrix has all its kernel
-        principal components as raw input.
+        The columns of a table are standardised by the training rows, for all methods alike. Those of a mixed table
+        become numbers as :class:`~rkhs.features.FilledTable` makes them. A Gram matrix has all its kernel principal
+        components as raw input.
     kernel : str or Kernel, default="auto"
-        Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints, MixedTable for
-        mixed tables.
+        Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
     n_splits : int, default=5
         Random splits, a quarter of the rows held out.
     at_most : int, default=2000
@@ -298,38 +300,6 @@ def _parts(items: Rows, train: np.ndarray, test: np.ndarray, kind: str) -> tuple
     return scaler.transform(items[train]), scaler.transform(items[test])
 
 
-def filled(train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Numbers in place of a mixed table: medians for gaps, all columns standardised, a column for each category.
-
-    Parameters
-    ----------
-    train : ndarray of shape (n, d)
-        Objects: numbers, texts, and None where a cell is empty. Medians, scales and categories come from it.
-
-    Returns
-    -------
-    callable
-        From rows of objects (m, d) to numbers (m, q).
-    """
-    texts = [any(isinstance(cell, str) for cell in column) for column in train.T]
-    levels = {j: sorted({cell for cell in train[:, j] if isinstance(cell, str)}) for j in np.flatnonzero(texts)}
-    numeric = np.flatnonzero(~np.array(texts))
-    numbers = as_numbers(train[:, numeric])
-    middle = np.array([np.median(c[np.isfinite(c)]) if np.isfinite(c).any() else 0.0 for c in numbers.T])
-    scaler = StandardScaler() if len(numeric) else None
-    if scaler is not None:
-        scaler.fit(np.where(np.isfinite(numbers), numbers, middle))
-
-    def encode(rows: np.ndarray) -> np.ndarray:
-        parts = [np.array([[cell == one for one in known] for cell in rows[:, j]]) for j, known in levels.items()]
-        if scaler is not None:
-            found = as_numbers(rows[:, numeric])
-            parts.append(scaler.transform(np.where(np.isfinite(found), found, middle)))
-        return np.concatenate(parts, axis=1).astype(np.float64)
-
-    return encode
-
-
 def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
     asked = not (isinstance(kernel, str) and kernel == "auto")
     chosen: Any = kernel if asked else _KERNELS.get(kind, "auto")
@@ -338,7 +308,7 @@ def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
 
     def raw(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
         if kind == "mixed":
-            return filled(train)
+            return FilledTable().fit(train).transform
         if kind != "gram":
             return lambda rows: rows
         return KernelPCA(None, kernel="precomputed").fit(train).transform
@@ -348,11 +318,14 @@ def _methods(kind: str, kernel: Any) -> Mapping[str, Method]:
         found = PCA(min(p, *numbers(train).shape), random_state=seed).fit(numbers(train))
         return lambda rows: found.transform(numbers(rows))
 
+    columns: Columns = "filled" if kind == "mixed" and as_kernel(of_pca).domain == "vectors" else "raw"
+
     def kernel_pca(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        return KernelPCA(p, kernel=of_pca).fit(train).transform
+        return KernelPCA(p, kernel=of_pca, columns=columns).fit(train).transform
 
     def ours(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
-        return KernelAutoencoder(p, kernel=chosen, output_kernel=same, random_state=seed).fit(train).transform
+        model = KernelAutoencoder(p, kernel=chosen, output_kernel=same, columns=columns, random_state=seed)
+        return model.fit(train).transform
 
     def umap(train: Rows, p: int, seed: int) -> Callable[[Rows], Rows]:
         from umap import UMAP

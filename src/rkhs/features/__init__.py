@@ -1,9 +1,11 @@
 """Finite features whose inner products are, or approximate, a kernel: landmarks and random features.
 
-Both are scikit-learn transformers, and the ``storage=`` of the estimators.
+Both are scikit-learn transformers, and the ``storage=`` of the estimators. ``FilledTable`` makes numbers of tables with
+texts and gaps.
 """
 
 from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, Storage
+from rkhs.features.filled_table import FilledTable
 from rkhs.features.fourier import ArcCosineMap, FourierMap
 from rkhs.features.nystroem import LandmarkMap, Nystroem
 from rkhs.features.random_features import RandomFeatures
@@ -17,6 +19,7 @@ __all__ = [
     "ConcatenatedMap",
     "FeatureMap",
     "Features",
+    "FilledTable",
     "FourierMap",
     "LandmarkMap",
     "LinearMap",

@@ -90,7 +90,8 @@ def apart(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
     """Codes decoded to rows like those of the items; None if the model has no such way back."""
-    if items.numbers is None or items.kind == "gram" or not hasattr(model, "inverse_transform"):
+    cells = getattr(model, "filling_", None) is not None  # texts among them
+    if items.numbers is None or items.kind == "gram" or cells or not hasattr(model, "inverse_transform"):
         return None
     try:
         back = np.asarray(model.inverse_transform(codes), dtype=np.float64)

@@ -11,7 +11,7 @@ import torch
 
 from rkhs import constraints, outputs
 from rkhs.constraints import Constraint, Sphere, Stiefel, Unconstrained
-from rkhs.features import Nystroem, RandomFeatures, leverage_scores, sample_landmarks
+from rkhs.features import FilledTable, Nystroem, RandomFeatures, leverage_scores, sample_landmarks
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, Matern, MinMax
 from rkhs.losses import Ball, Loss, MaximumMargin, as_loss
 from tests.contracts.test_losses import EXAMPLES as LOSSES
@@ -228,6 +228,22 @@ def feature_map_walk(case: Case) -> None:
             case.agree("raw features times W V", raw.value @ B.value, F.value @ V, rtol=1e-6, atol=1e-9)
 
 
+def filled_table_walk(case: Case) -> None:
+    """Tables with texts and gaps as numbers: finite, row by row, and back."""
+    n, d = int(case.rng.integers(2, 10)), int(case.rng.integers(1, 4))
+    X = values.shaped(case, n, d).astype(object)
+    X[:, 0] = case.one_of([X[:, 0], np.array(["a", "b"])[case.rng.integers(0, 2, n)]])
+    X[case.rng.random((n, d)) < 0.2] = None
+    table = FilledTable(int(case.rng.integers(1, 4)))
+    made = case.call("fit", table.fit, X, may_name="FilledTable")
+    if not made.answered:
+        return
+    numbers = case.call("transform", table.transform, X)
+    if numbers.answered:
+        case.agree("rows one by one", np.vstack([table.transform(row[None]) for row in X]), numbers.value, atol=1e-9)
+        case.call("back", table.inverse_transform, numbers.value)
+
+
 def sampling_walk(case: Case) -> None:
     """Landmarks and leverage scores."""
     n, d = int(case.rng.integers(1, 10)), int(case.rng.integers(1, 4))
@@ -255,5 +271,6 @@ def subjects() -> dict[str, Callable[[Case], None]]:
         **{f"constraints.{name}": (lambda case, name=name: constraint_walk(case, name)) for name in kinds},
         **{f"outputs.{name}": (lambda case, name=name: output_walk(case, name)) for name in spaces},
         "feature_maps": feature_map_walk,
+        "FilledTable": filled_table_walk,
         "sample_landmarks": sampling_walk,
     }

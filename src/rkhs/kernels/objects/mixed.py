@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import table_rows
-from rkhs._core.checks import check_choice, check_count, check_number
+from rkhs._core.cells import read_cells
+from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 
@@ -94,38 +94,16 @@ class MixedTable(Kernel):
 
     def read(self, X: Any) -> list[tuple[Any, ...]]:
         """Rows as tuples of numbers (NaN: missing) and texts (None: missing)."""
-        rows = table_rows(X)
-        if not rows:
-            raise InputError("MixedTable reads at least one row; got n_samples=0")
-        width = len(rows[0])
-        for i, row in enumerate(rows):
-            if len(row) != width or not width:
-                raise InputError(f"MixedTable reads rows of one length, not empty; row {i} has {len(row)} cells")
-        if isinstance(self.categorical, (str, bytes)) or not hasattr(self.categorical, "__iter__"):
-            raise InputError(f"MixedTable.categorical must be a list of positions; got {self.categorical!r}")
-        names = {check_count(j, "MixedTable.categorical", at_least=0) for j in self.categorical}
-        if names and (min(names) < 0 or max(names) >= width):
-            raise InputError(
-                f"MixedTable.categorical must be positions from 0 to {width - 1}; got {self.categorical!r}"
-            )
         filled = check_choice(self.missing, "MixedTable.missing", ("average", "raise")) == "average"
-        cells = [[_cell(row[j], i, j, j in names) for i, row in enumerate(rows)] for j in range(width)]
-        for j, column in enumerate(cells):
-            texts = any(isinstance(value, str) for value in column)
-            if texts and any(isinstance(value, float) for value in column):
+        rows = read_cells(X, "MixedTable", self.categorical)
+        for j, column in enumerate(zip(*rows, strict=True)) if not filled else ():
+            gap = next((i for i, value in enumerate(column) if value is None or value != value), None)
+            if gap is not None:
                 raise InputError(
-                    f"MixedTable reads columns of numbers or of texts; column {j} holds both. Make its numbers "
-                    "texts, or name it in MixedTable.categorical"
-                )
-            if not texts:
-                cells[j] = [math.nan if value is None else value for value in column]
-            if not filled and any(value is None or value != value for value in cells[j]):
-                row_number = next(i for i, value in enumerate(cells[j]) if value is None or value != value)
-                raise InputError(
-                    f"MixedTable(missing='raise') reads no missing values; got one in row {row_number}, column {j}. "
+                    f"MixedTable(missing='raise') reads no missing values; got one in row {gap}, column {j}. "
                     "Fill it, drop the row, or pass missing='average'"
                 )
-        return list(zip(*cells, strict=True))
+        return rows
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> MixedTable:
         """Write down scales and known values of the training columns; see :class:`MixedTable`."""
@@ -204,26 +182,6 @@ class MixedTable(Kernel):
             else:
                 out.append(np.array(values, dtype=np.float64))
         return out
-
-
-def _cell(value: Any, row: int, column: int, name: bool) -> Any:
-    """A number, a text, or None for a missing value."""
-    if isinstance(value, str):
-        return str(value)
-    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    try:
-        number = math.inf if isinstance(value, (complex, np.complexfloating)) else float(value)
-    except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
-        number = math.inf
-    if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
-        raise InputError(
-            f"MixedTable reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, "
-            f"column {column}. Turn dates into numbers first"
-        )
-    if number != number:
-        return None
-    return f"{number:.17g}" if name else number
 
 
 def _describe(values: tuple[Any, ...], w: np.ndarray) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""Cells of tables of numbers, texts and gaps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.arrays import table_rows
+from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError
+
+__all__ = ["read_cells"]
+
+
+def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
+    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind.
+
+    Parameters
+    ----------
+    X : frame, list of rows, or array (n, d)
+    reader : str
+        Who reads, for messages.
+    categorical : sequence of int
+        Positions of columns whose numbers are names.
+
+    Returns
+    -------
+    list of tuple
+
+    Raises
+    ------
+    InputError
+        For rows of different lengths, and columns of both numbers and texts.
+    """
+    rows = table_rows(X)
+    if not rows:
+        raise InputError(f"{reader} reads at least one row; got n_samples=0")
+    width = len(rows[0])
+    for i, row in enumerate(rows):
+        if len(row) != width or not width:
+            raise InputError(f"{reader} reads rows of one length, not empty; row {i} has {len(row)} cells")
+    if isinstance(categorical, (str, bytes)) or not hasattr(categorical, "__iter__"):
+        raise InputError(f"{reader}.categorical must be a list of positions; got {categorical!r}")
+    names = {check_count(j, f"{reader}.categorical", at_least=0) for j in categorical}
+    if names and (min(names) < 0 or max(names) >= width):
+        raise InputError(f"{reader}.categorical must be positions from 0 to {width - 1}; got {categorical!r}")
+    cells = [[_cell(row[j], i, j, j in names, reader) for i, row in enumerate(rows)] for j in range(width)]
+    for j, column in enumerate(cells):
+        texts = any(isinstance(value, str) for value in column)
+        if texts and any(isinstance(value, float) for value in column):
+            advice = ", or name it in MixedTable.categorical" if reader == "MixedTable" else ""
+            raise InputError(
+                f"{reader} reads columns of numbers or of texts; column {j} holds both. Make its numbers texts{advice}"
+            )
+        if not texts:
+            cells[j] = [math.nan if value is None else value for value in column]
+    return list(zip(*cells, strict=True))
+
+
+def _cell(value: Any, row: int, column: int, name: bool, reader: str) -> Any:
+    """A number, a text, or None for a missing value."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    try:
+        number = math.inf if isinstance(value, (complex, np.complexfloating)) else float(value)
+    except (TypeError, ValueError, RuntimeError):  # the last: complex tensors
+        number = math.inf
+    if isinstance(value, (np.datetime64, np.timedelta64)) or math.isinf(number):
+        raise InputError(
+            f"{reader} reads finite numbers, texts and missing values; got {value!r:.40} in row {row}, "
+            f"column {column}. Turn dates into numbers first"
+        )
+    if number != number:
+        return None
+    return f"{number:.17g}" if name else number

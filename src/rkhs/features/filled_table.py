@@ -1,0 +1,272 @@
+"""Tables of numbers, texts and gaps as rows of numbers, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rkhs._core.arrays import is_frame
+from rkhs._core.cells import read_cells
+from rkhs._core.checks import check_count
+from rkhs._core.errors import InputError
+
+__all__ = ["FilledTable"]
+
+_TILE = 512  # rows whose distances to the known ones are held at once
+_LEAST = 2  # rows of a text that gets a column: what one row has says nothing of others
+
+
+class FilledTable(TransformerMixin, BaseEstimator):
+    """Rows of numbers in place of a table of numbers, texts and gaps; gaps are filled from the nearest rows.
+
+    Every column of numbers is standardised. A column of texts becomes one column for each text, zero or one less its
+    share, so scaled that all columns of a text column together have a variance of one. A gap gets the mean of its
+    column over the nearest training rows that know it. Distances between rows are over the columns that both know.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Rows that fill a gap.
+    max_levels : int, default=100
+        Most columns of a text column: its most frequent texts, each in two rows or more. The others share zeros.
+    max_rows : int, default=5000
+        Most training rows that gaps are filled from. Of more a random part is kept, always the same.
+
+    Attributes
+    ----------
+    columns_ : tuple of dict
+        For each column its kind ("number", "text", or "none" for one that varies in no way), mean and scale, and the
+        texts with their shares.
+    rows_ : ndarray of shape (r, q)
+        Training rows as numbers, NaN at gaps.
+    n_features_in_ : int
+        ``d``.
+    feature_names_in_ : ndarray of str, shape (d,)
+        Names of the columns, if they have any.
+
+    Raises
+    ------
+    InputError
+        For columns that mix numbers and texts, dates, infinities, and rows of another length than in ``fit``.
+
+    Notes
+    -----
+    ``transform`` takes some ``m r q`` multiplications for m rows with gaps. On development sets with 5 and 20 % of gaps
+    the codes of the default autoencoder then lose 0.6 of what those of ``kernel="mixed_table"`` do, on others 0.8
+    (``./dev bench gaps``).
+
+    References
+    ----------
+    Troyanskaya et al. (2001), "Missing value estimation methods for DNA microarrays", KNNimpute; Gower (1971), for
+    columns of several kinds on one scale.
+
+    Examples
+    --------
+    >>> from rkhs.features import FilledTable
+    >>> rows = [(1.0, "red"), (3.0, "red"), (None, "blue"), (5.0, "blue")]
+    >>> table = FilledTable(n_neighbors=1).fit(rows)
+    >>> table.transform(rows).round(2)
+    array([[-1.22, -0.71,  0.71],
+           [ 0.  , -0.71,  0.71],
+           [ 1.22,  0.71, -0.71],
+           [ 1.22,  0.71, -0.71]])
+    >>> table.inverse_transform(table.transform(rows))[2]
+    array([5.0, 'blue'], dtype=object)
+    """
+
+    columns_: tuple[dict[str, Any], ...]
+    rows_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(self, n_neighbors: int = 5, max_levels: int = 100, max_rows: int = 5000) -> None:
+        self.n_neighbors = n_neighbors
+        self.max_levels = max_levels
+        self.max_rows = max_rows
+
+    def fit(self, X: Any, y: Any = None) -> FilledTable:
+        """Note scales, texts and known rows.
+
+        Parameters
+        ----------
+        X : frame, list of n rows, or array (n, d)
+            Numbers, texts, and None or NaN for gaps.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        FilledTable
+        """
+        check_count(self.n_neighbors, "n_neighbors")
+        check_count(self.max_levels, "max_levels")
+        kept = check_count(self.max_rows, "max_rows")
+        cells = read_cells(X, "FilledTable")
+        self.columns_ = tuple(_described(column, self.max_levels) for column in zip(*cells, strict=True))
+        if all(column["kind"] == "none" for column in self.columns_):
+            raise InputError("FilledTable needs a column that varies; got constant, empty and unrepeated ones only")
+        self.n_features_in_ = len(self.columns_)
+        self.__dict__.pop("feature_names_in_", None)
+        if is_frame(X):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
+        self.rows_ = self._numbers([cells[i] for i in chosen])
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows of numbers without gaps.
+
+        Parameters
+        ----------
+        X : frame, list of m rows, or array (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, q)
+        """
+        check_is_fitted(self)
+        rows = self._numbers(self._read(X))
+        lacking = np.flatnonzero(np.isnan(rows).any(1))
+        for start in range(0, len(lacking), _TILE):
+            part = lacking[start : start + _TILE]
+            rows[part] = self._fill(rows[part])
+        return rows
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows of the table that such numbers stand for: numbers in their units, texts by their largest column.
+
+        Parameters
+        ----------
+        X : array of shape (m, q)
+
+        Returns
+        -------
+        ndarray of shape (m, d), of objects
+            A constant column has its value, one that has no columns among the numbers None.
+        """
+        check_is_fitted(self)
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.rows_.shape[1]:
+            raise InputError(f"X must be an array (m, {self.rows_.shape[1]}), as transform returns; got {X.shape}")
+        found, place = np.empty((len(X), len(self.columns_)), dtype=object), 0
+        for j, column in enumerate(self.columns_):
+            part = X[:, place : place + _width(column)]
+            place += _width(column)
+            if column["kind"] == "number":
+                found[:, j] = part[:, 0] * column["scale"] + column["mean"]
+            elif column["kind"] == "text":
+                best = (part * column["scale"] + column["shares"]).argmax(1)
+                found[:, j] = column["texts"][best]
+            else:
+                found[:, j] = column["value"]
+        return found
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of numbers; those of texts are ``column=text``.
+
+        Parameters
+        ----------
+        input_features : sequence of str, default=None
+            Names of the columns of the table; None: those seen in ``fit``, or x0, x1, ...
+
+        Returns
+        -------
+        ndarray of str, shape (q,)
+        """
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(self.columns_))])
+        names = list(known if input_features is None else input_features)
+        if len(names) != len(self.columns_):
+            raise InputError(f"input_features must be {len(self.columns_)} names; got {len(names)}")
+        out: list[str] = []
+        for name, column in zip(names, self.columns_, strict=True):
+            texts = [f"{name}={text}" for text in column["texts"]] if column["kind"] == "text" else []
+            out += [str(name)] if column["kind"] == "number" else texts
+        return np.array(out, dtype=object)
+
+    def _read(self, X: Any) -> list[tuple[Any, ...]]:
+        cells = read_cells(X, "FilledTable")
+        if len(cells[0]) != len(self.columns_):
+            raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
+        if (
+            is_frame(X)
+            and hasattr(self, "feature_names_in_")
+            and list(map(str, X.columns)) != list(self.feature_names_in_)
+        ):
+            raise InputError("X must have the columns of fit, in their order; choose them by their names")
+        return cells
+
+    def _numbers(self, cells: list[tuple[Any, ...]]) -> np.ndarray:
+        """Cells as numbers, NaN at gaps, shape (m, q)."""
+        parts = [np.empty((len(cells), 0))]
+        for j, (values, column) in enumerate(zip(zip(*cells, strict=True), self.columns_, strict=True)):
+            texts = any(isinstance(value, str) for value in values)
+            gaps = np.array([value is None or value != value for value in values])
+            if column["kind"] in ("number", "text") and not gaps.all() and texts != (column["kind"] == "text"):
+                was, got = ("texts", "numbers") if column["kind"] == "text" else ("numbers", "texts")
+                raise InputError(f"FilledTable was fitted on {was} in column {j}; got {got}")
+            if column["kind"] == "number":
+                numbers = np.array([np.nan if gap else value for value, gap in zip(values, gaps, strict=True)])
+                parts.append(((numbers - column["mean"]) / column["scale"])[:, None])
+            elif column["kind"] == "text":
+                ones = np.array(values, dtype=object)[:, None] == column["texts"][None, :]
+                part = (ones - column["shares"]) / column["scale"]
+                part[gaps] = np.nan
+                parts.append(part)
+        return np.concatenate(parts, axis=1)
+
+    def _fill(self, rows: np.ndarray) -> np.ndarray:
+        """Rows without gaps: means over the nearest known rows, or over all where no row shares a column."""
+        known, seen = ~np.isnan(rows), ~np.isnan(self.rows_)
+        a, b = np.where(known, rows, 0.0), np.where(seen, self.rows_, 0.0)
+        shared = known.astype(float) @ seen.T
+        D = (a * a) @ seen.T + known @ (b * b).T - 2.0 * a @ b.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            D = np.where(shared > 0.0, np.maximum(D, 0.0) / shared, np.inf)
+        filled, place = a, 0  # zero is the mean of every column
+        for column in self.columns_:
+            width = _width(column)
+            here = slice(place, place + width)
+            place += width
+            lacking = np.flatnonzero(~known[:, here].all(1)) if width else np.arange(0)
+            givers = np.flatnonzero(seen[:, here].all(1)) if len(lacking) else lacking
+            count = min(int(self.n_neighbors), len(givers))
+            if not count:
+                continue
+            near = D[np.ix_(lacking, givers)]
+            order = np.sort(np.argpartition(near, count - 1, axis=1)[:, :count], axis=1)
+            usable = np.isfinite(np.take_along_axis(near, order, 1))[:, :, None]
+            values = np.where(usable, b[givers[order], here], 0.0).sum(1)
+            filled[lacking, here] = values / np.maximum(usable.sum(1), 1)
+        return filled
+
+
+def _width(column: dict[str, Any]) -> int:
+    """Number of columns that a column of the table becomes."""
+    return {"number": 1, "text": len(column.get("texts", ())), "none": 0}[column["kind"]]
+
+
+def _described(values: tuple[Any, ...], most: int) -> dict[str, Any]:
+    """What a column of training cells is."""
+    known = [value for value in values if value is not None and value == value]
+    value = known[0] if known and len(set(known)) == 1 else None
+    if any(isinstance(value, str) for value in known):
+        texts, counts = np.unique(np.array(known), return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:most]
+        order = np.sort(order[counts[order] >= _LEAST])
+        shares = counts[order] / len(known)
+        variance = float(shares @ (1.0 - shares))
+        if len(texts) > 1 and variance > 0.0:
+            return {"kind": "text", "texts": texts[order].astype(object), "shares": shares, "scale": variance**0.5}
+        return {"kind": "none", "value": value}
+    if value is None and known:
+        numbers = np.array(known, dtype=np.float64)
+        mean, scale = float(numbers.mean()), float(numbers.std())
+        if not np.isfinite(scale):
+            raise InputError("FilledTable reads numbers whose squares are finite; rescale the columns")
+        if scale > 1e-14 * float(np.abs(numbers).max()):
+            return {"kind": "number", "mean": mean, "scale": scale}
+    return {"kind": "none", "value": value}

@@ -1,0 +1,101 @@
+"""Tables of numbers, texts and gaps as rows of numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.impute import KNNImputer
+
+import rkhs
+from rkhs._core.errors import InputError
+from rkhs.features import FilledTable
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4)) @ RNG.normal(size=(4, 4)) + 3.0
+GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+ROWS = GAPS.astype(object)
+ROWS[:, 0] = np.where(X[:, 0] > 3.0, "big", "small")
+ROWS[RNG.random(X.shape) < 0.1] = None
+
+
+def test_gaps_of_numbers_are_filled_as_scikit_learn_fills_them() -> None:
+    standard = (GAPS - np.nanmean(GAPS, 0)) / np.nanstd(GAPS, 0)
+    found = FilledTable().fit(GAPS[:40]).transform(GAPS)
+    standard = (GAPS - np.nanmean(GAPS[:40], 0)) / np.nanstd(GAPS[:40], 0)
+    np.testing.assert_allclose(found, KNNImputer().fit(standard[:40]).transform(standard), atol=1e-12)
+
+
+def test_a_column_of_texts_counts_as_one_of_numbers() -> None:
+    table = FilledTable().fit(ROWS)
+    numbers = table.transform(ROWS)
+    known = [row is not None for row in ROWS[:, 0]]
+    assert numbers[known][:, :2].var(0).sum() == pytest.approx(1.0)
+    back = table.inverse_transform(numbers)
+    given = np.array([[cell is not None and cell == cell for cell in row] for row in ROWS])
+    assert (back[:, 0] == ROWS[:, 0])[given[:, 0]].all()
+    np.testing.assert_allclose(back[:, 1:][given[:, 1:]].astype(float), ROWS[:, 1:][given[:, 1:]].astype(float))
+    assert list(table.get_feature_names_out(list("abcd"))) == ["a=big", "a=small", "b", "c", "d"]
+
+
+def test_rare_texts_constants_and_empty_columns() -> None:
+    rows = [(str(i), 7.0, None, "ab"[i % 2] if i else "once", float(i)) for i in range(9)]
+    table = FilledTable().fit(rows)
+    assert list(table.get_feature_names_out(list("ncexy"))) == ["x=a", "x=b", "y"]
+    assert list(table.inverse_transform(table.transform(rows))[3]) == [None, 7.0, None, "b", pytest.approx(3.0)]
+    assert FilledTable(max_levels=1).fit(rows).transform(rows).shape == (9, 2)
+
+
+def test_a_row_that_shares_no_column_gets_means() -> None:
+    found = FilledTable().fit(GAPS).transform([[None] * 4])
+    np.testing.assert_array_equal(found, np.zeros((1, 4)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(1.0, "a"), ("b", "a")], "column 0 holds both"),
+        ([(1.0,), (1.0,)], "needs a column that varies"),
+        ([(1.0, 2.0), (1.0,)], "row 1 has 1 cells"),
+        ([(np.inf,), (1.0,)], "finite numbers"),
+    ],
+)
+def test_what_cannot_be_read_is_named(rows: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        FilledTable().fit(rows)
+
+
+def test_new_rows_must_be_like_those_of_the_fit() -> None:
+    table = FilledTable().fit(pd.DataFrame(ROWS, columns=list("abcd")))
+    with pytest.raises(InputError, match="in their order"):
+        table.transform(pd.DataFrame(ROWS, columns=list("abdc")))
+    with pytest.raises(InputError, match="fitted on texts in column 0; got numbers"):
+        table.transform(GAPS)
+    with pytest.raises(InputError, match="rows of 4 cells; got 3"):
+        table.transform(ROWS[:, :3])
+
+
+@pytest.mark.parametrize("kind", [rkhs.KernelAutoencoder, rkhs.KernelPCA, rkhs.KernelContrastive])
+def test_estimators_read_them_and_files_keep_them(kind: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame(ROWS, columns=list("abcd"))
+    model = kind(2, columns="filled").fit(frame)
+    assert (model.n_features_in_, list(model.feature_names_in_)) == (4, list("abcd"))
+    np.testing.assert_array_equal(model.transform(ROWS), model.transform(frame))
+    plain = kind(2).fit(FilledTable().fit_transform(ROWS))
+    np.testing.assert_array_equal(plain.codes_, model.codes_)
+    rkhs.save(model, tmp_path / "m")
+    again = rkhs.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.transform(frame), model.transform(frame))
+    if hasattr(model, "inverse_transform"):
+        assert set(again.inverse_transform(model.codes_)[:, 0]) == {"big", "small"}
+
+
+def test_models_that_have_no_columns_refuse_them() -> None:
+    with pytest.raises(InputError, match="columns='filled' is for rows in memory and a kernel on vectors"):
+        rkhs.KernelAutoencoder(2, kernel="mixed_table", columns="filled").fit(ROWS)
+    model = rkhs.KernelAutoencoder(2, columns="filled").fit(ROWS)
+    with pytest.raises(InputError, match="use inverse_transform"):
+        model.preimages(model.codes_)
