@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 
 from rkhs import InputOutputKernelRegressor, OperatorKernelRegressor
 from rkhs._core.errors import InputError
-from rkhs.kernels import Gaussian, GaussianOf, Linear, Tanimoto
+from rkhs.kernels import Gaussian, GaussianOf, Linear, Spectrum, Tanimoto
 from rkhs.losses import EpsilonInsensitive, Huber, Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
 
@@ -218,3 +219,22 @@ def test_as_many_labels_as_the_predictions_sum_to() -> None:
     np.testing.assert_array_equal(one.predict(X), half.predict(X))
     with pytest.raises(InputError, match="decoding='cardinality' needs output_kernel='linear'"):
         InputOutputKernelRegressor(decoding="cardinality").fit(X, X)
+
+
+def test_a_grid_search_chooses_the_kernel_of_inputs_for_texts_as_outputs() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    words = ["".join("ab"[int(v > 0)] for v in row) * 2 for row in X]
+    model = InputOutputKernelRegressor(output_kernel=Spectrum(2))
+    grid = {"kernel": ["gaussian", "laplacian"], "reg": [1e-3, 1e3]}
+    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, words)
+    assert search.best_params_["reg"] == 1e-3
+    by_hand = [
+        clone(model)
+        .set_params(**search.best_params_)
+        .fit(X[train], [words[i] for i in train])
+        .score(X[test], [words[i] for i in test])
+        for train, test in KFold(3).split(X)
+    ]
+    assert search.best_score_ == pytest.approx(np.mean(by_hand))
+    assert set(search.predict(X[:5])) <= set(words)

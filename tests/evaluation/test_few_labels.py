@@ -173,3 +173,19 @@ def test_arguments_of_a_split_are_named(named: dict[str, Any]) -> None:
 def test_rows_without_a_label_are_not_split() -> None:
     with pytest.raises(InputError, match=r"^y must hold a label in every row; got None in row 3\. Leave such rows out"):
         split_rows(np.array(["a", "b", "a", None, "b"] * 20, dtype=object), 0)
+
+
+class Broken(KernelPCA):
+    """Refuses everything."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        raise InputError("no luck")
+
+
+def test_a_method_that_fails_does_not_end_the_others() -> None:
+    methods = {"broken": Broken(2), "pca": KernelPCA(2)}
+    with pytest.warns(UserWarning, match="broken with kernel linear is left out: no luck"):
+        rows = few_labels(X, Y, methods=methods, kernels=("linear",), n_splits=1)
+    assert [row.method for row in rows] == ["raw features", "pca"]
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(InputError, match="no luck"):
+        few_labels(X, Y, methods={"broken": Broken(2)}, kernels=("linear",), n_splits=1)

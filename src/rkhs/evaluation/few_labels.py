@@ -298,7 +298,8 @@ def few_labels(
     Raises
     ------
     InputError
-        For an unknown kernel, fewer than two classes, shares that do not fit, or a grid that fits no method.
+        For an unknown kernel, fewer than two classes, shares that do not fit, a grid that fits no method, or if every
+        method fails. One that fails beside others is left out with a warning.
 
     References
     ----------
@@ -330,28 +331,38 @@ def few_labels(
     if not isinstance(methods, Mapping) or not all(hasattr(one, "get_params") for one in methods.values()):
         raise InputError(f"methods must be a dict of estimators by name; got {methods!r}")
     grids = _checked_grids({} if grids is None else grids, methods)
-    numbers = (
-        range(n_splits)
-        if splits is None
-        else [check_count(s, "splits", at_least=0) for s in check_list(splits, "splits")]
-    )
-    parts = [_split(y, s, unlabelled, labelled, seed) for s in numbers]
+    parts = [_split(y, s, unlabelled, labelled, seed) for s in _numbers(splits, n_splits)]
     n_test = min((len(test) for _, _, test in parts), default=0)
     k = check_count(n_neighbors, "n_neighbors")
     y = np.array([str(label) for label in y]) if y.dtype == object else y  # those that are missing are never read
     plain = tuple(_accuracy(features[lab], y[lab], features[test], y[test], k) for _, lab, test in parts)
     held = tuple(_leave_one_out(features[lab], y[lab], k) for _, lab, _ in parts)
     rows = [FewLabelRow("raw features", "none", plain, None, validation=held, n_test=n_test)]
+    failed: InputError | None = None
     for method, estimator in methods.items():
         with_kernel = "kernel" in estimator.get_params(deep=False)
         for kernel in kernels if with_kernel else ("none",):
             grid = ("kernel", tuple(gammas)) if kernel in _WITH_BANDWIDTH else grids.get(method)
-            results = [_one_split(X, y, part, estimator, kernel, grid, k) for part in parts]
+            try:
+                results = [_one_split(X, y, part, estimator, kernel, grid, k) for part in parts]
+            except InputError as error:
+                failed = InputError(f"{method} with kernel {kernel} is left out: {error}")
+                warnings.warn(str(failed), UserWarning, stacklevel=2)
+                continue
             accuracies, held, chosen = zip(*results, strict=True)
             values = chosen if grid is not None else None
             fixed, values = (None, values) if kernel == "none" else (values, None)
             rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held, n_test))
+    if failed is not None and len(rows) == 1:
+        raise failed
     return rows
+
+
+def _numbers(splits: Sequence[int] | None, n_splits: int) -> Sequence[int]:
+    """Numbers of the splits to run."""
+    if splits is None:
+        return range(n_splits)
+    return [check_count(s, "splits", at_least=0) for s in check_list(splits, "splits")]
 
 
 def _checked_grids(
