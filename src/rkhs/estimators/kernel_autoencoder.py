@@ -105,8 +105,8 @@ class KernelAutoencoder(BaseAutoencoder):
         where it pays and takes fixed values elsewhere (see Notes).
     columns : {"raw", "scaled", "integral", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean; ``inverse_transform`` gives
-        the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become integrals
-        over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
+        the units of the data back. ``"integral"`` is for curves that carry their times: sums over columns become
+        integrals over time. ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     refine : bool, default=True
         Improve the codes of new items by quasi-Newton steps; the codes of training items do not change. Encoding then
         costs some ``p + 20`` decodings. It applies to two layers without ``targets`` or operator on the codes, beside a
