@@ -469,4 +469,26 @@ MISTAKES = (
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),
     ),
+    # ---------------------------------------------------------------- many rows
+    Mistake(
+        "a loss that lies above the squared loss that should be above it",
+        "losses/canonical.py",
+        "cap / t.clamp_min(c * cap)",
+        "cap / t.clamp_min(2.0 * c * cap)",
+        ("contracts/test_losses.py", "problems/test_anchored_autoencoder.py"),
+    ),
+    Mistake(
+        "a derivative without the price of codes on a sphere",
+        "problems/row_encoders.py",
+        "G.add_(slope, alpha=self.reg)",
+        "G",
+        ("problems/test_anchored_autoencoder.py",),
+    ),
+    Mistake(
+        "an off-by-one: the first rows stay too long in a random sample",
+        "estimators/row_sample.py",
+        "* numbers).astype(np.int64)",
+        "* (numbers + 20)).astype(np.int64)",
+        ("estimators/test_partial_autoencoder.py",),
+    ),
 )

@@ -413,7 +413,8 @@ class KernelAutoencoder(BaseAutoencoder):
         rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)
         names = vars(self).get("feature_names_in_", names)
         seen = vars(self).get("n_rows_seen_", 0)
-        sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MOST)
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MOST, seed=seed)
         seen, fitted = seen + len(rows), vars(self).get("n_rows_fitted_", 0)
         if seen >= _GROWTH * fitted:
             self.fit(sample)

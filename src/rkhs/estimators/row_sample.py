@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["sample_of_parts"]
 
 
-def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int) -> np.ndarray:
+def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int, *, seed: int = 0) -> np.ndarray:
     """The sample of all rows so far.
 
     Up to ``most`` rows it holds all of them, in their order. After that a row takes the place of one of them at random,
@@ -23,6 +23,7 @@ def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int) 
         The next part.
     most : int
         Rows of the sample at most.
+    seed : int, default=0
 
     Returns
     -------
@@ -36,7 +37,7 @@ def sample_of_parts(sample: np.ndarray, seen: int, rows: np.ndarray, most: int) 
     room = max(0, most - len(sample))
     found, rest = np.concatenate([sample, rows[:room]]), rows[room:]
     numbers = seen + len(rows[:room]) + np.arange(1, len(rest) + 1)
-    places = (np.random.RandomState(seen % 2**32).random_sample(len(rest)) * numbers).astype(np.int64)
+    places = (np.random.RandomState((seed + seen) % 2**32).random_sample(len(rest)) * numbers).astype(np.int64)
     for row in np.flatnonzero(places < most):
         found[places[row]] = rest[row]
     return found
