@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from rkhs.errors import InputError
 from rkhs.kernels import (
@@ -88,3 +89,9 @@ def test_kernels_of_graphs_follow_from_the_largest() -> None:
         kernels_for("graphs", [])
     with pytest.raises(InputError, match="item 1"):
         kernels_for("graphs", [small, 3.0])
+
+
+def test_an_error_of_a_kernel_names_the_items() -> None:
+    items = torch.zeros(4, 2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(InputError, match="items: Linear records no gradients"):
+        choose_kernel(items, ["a", "b", "a", "b"], ["linear"])

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from rkhs._core.arrays import as_numpy, check_items
+from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import center_gram
 from rkhs.kernels import Kernel, as_kernel
@@ -97,7 +98,8 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
         raise InputError("y must hold two classes or numbers that differ; all are the same")
     errors = []
     for kernel in compared:
-        read = kernel.read(items)
+        with naming("items"):
+            read = kernel.read(items)
         if len(read) != len(T):
             raise InputError(f"y must have one row an item, {len(read)}; got {len(T)}")
         with warnings.catch_warnings():
