@@ -1,7 +1,8 @@
 """Error and processor time of the default autoencoder against the number of rows, beside what else one could take.
 
 Run: RKHS_DATA=... ./dev bench scale [--sets mnist] [--rows 500 1000 2000 4000 8000] [--components 10 2] [--seeds 1]
-[--models default dense pca nystroem network] [--dense 2000] [--new 2000] [--rates 1e-3] [--cells FILE] [--minutes M].
+[--models default dense pca nystroem network] [--dense 2000] [--new 2000] [--rates 1e-3] [--cells FILE] [--minutes M]
+[--picture FILE].
 
 Sets: ``mnist`` (10,000 images of 784 columns) and ``dsprites`` (46,080 re-rendered images of 1,024 columns, means of
 four pixels each) are those that score; ``satellite``, ``coil20``, ``cifar`` (grey) and
@@ -21,7 +22,7 @@ Each fit has a process of its own. Printed, mean and range over the splits: the 
 seconds of processor time of the whole fit and of coding 1,000 new rows, the peak of memory above what the data and the
 libraries take; for two components and sets with classes also the share of new rows whose class five nearest training
 codes know, and the trustworthiness of codes of new rows. Then one table of errors and one of seconds for each set and
-number of components.
+number of components. ``--picture`` draws the errors of all cells against rows and against seconds.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import time
 import warnings
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,7 @@ from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.features import Nystroem
 from studies.harness.cells import add_cell_options, run_cells
+from studies.harness.figures import new_figure, save_figure
 from studies.harness.rows import peak_bytes, sines_file
 from studies.harness.scripts import data_folder, run_child, run_script
 from studies.networks.network_autoencoder import NetworkAutoencoder
@@ -248,6 +251,37 @@ def report(cells: list[dict[str, Any]]) -> None:
                 print(f"| {n:,} | {' | '.join(values)} |")
 
 
+_NAMES = {
+    "default": "KernelAutoencoder(p)",
+    "dense": 'storage="dense"',
+    "pca": "PCA",
+    "nystroem": "Nystroem and PCA",
+    "network": "network, codes refined",
+}
+
+
+def draw(cells: list[dict[str, Any]], path: Path) -> None:
+    """Errors against rows and against seconds, one line of axes for each number of components."""
+    components = list(dict.fromkeys(cell["components"] for cell in cells))
+    models = list(dict.fromkeys(cell["model"] for cell in cells))
+    figure, axes = new_figure(2, len(components))
+    for line, p in zip(axes, components, strict=True):
+        for color, model in enumerate(models):
+            found = [cell for cell in cells if (cell["components"], cell["model"]) == (p, model)]
+            points = sorted({cell["rows"] for cell in found})
+            means = {
+                what: [np.mean([cell[what] for cell in found if cell["rows"] == n]) for n in points]
+                for what in ("error", "fit")
+            }
+            for axis, across in zip(line, (points, np.maximum(means["fit"], 0.1)), strict=True):
+                axis.plot(across, means["error"], "o-", color=f"C{color}", label=_NAMES.get(model, model), markersize=4)
+        for axis, label in zip(line, ("training rows", "processor seconds of the fit"), strict=True):
+            axis.set(xscale="log", yscale="log", xlabel=label, ylabel="error of new rows / variance")
+            axis.set_title(f"{cells[0]['set']}, {p} components")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    save_figure(figure, path)
+
+
 def plan(options: argparse.Namespace) -> list[dict[str, Any]]:
     """The cells."""
     cells = []
@@ -273,6 +307,7 @@ def main() -> None:
     parser.add_argument("--new", type=int, default=2000)
     parser.add_argument("--rates", type=float, nargs="+", default=[1e-3])
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--picture", type=Path)
     add_cell_options(parser)
     options = parser.parse_args()
     if options.child is not None:
@@ -280,7 +315,10 @@ def main() -> None:
         return
     for model in options.models:
         make(model, 2, 1000, options.rates)
-    report(run_cells(plan(options), in_child, path=options.cells, minutes=options.minutes, seconds=20.0))
+    cells = run_cells(plan(options), in_child, path=options.cells, minutes=options.minutes, seconds=20.0)
+    report(cells)
+    if options.picture is not None:
+        draw(cells, options.picture)
 
 
 if __name__ == "__main__":
