@@ -201,6 +201,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.pairs == "class"
+        tags.input_tags.sparse &= self.pairs != "augment"  # augmentations of rows read numbers, not sparse rows
         return tags
 
     @property
