@@ -32,7 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("words", [["iris.csv", "--labels", "class"]])
 def test_the_table_is_that_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["evaluate", "--few-labels", *words, *SMALL]) == 0
-    head, *lines = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr()
+    assert "rkhs fit iris.csv --predict class -o model.rkhs" in printed.err
+    head, *lines = printed.out.splitlines()
     assert head.split() == ["method", "kernel", "accuracy", "deviation", "error", "leave-one-out"]
     expected = few_labels(
         X, Y, methods=few_label_methods(3, random_state=3), kernels=("linear",), n_splits=2, n_neighbors=1, seed=3

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.few_labels import add_few_label_options, run_few_labels
+from rkhs.cli.few_labels import add_few_label_options, next_step, run_few_labels
 from rkhs.cli.inputs import add_input_options, diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
             print_json({"table": args.few_labels, "rows": found})
         else:
             print_table([{key: _decimals(value, 3) for key, value in row.items()} for row in found])
+            sys.stderr.write(f"{next_step(args)}\n")
         return 0
     if args.labels is not None:
         raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")
