@@ -262,6 +262,13 @@ def test_a_loss_that_cuts_nothing_is_the_squared_one(loss: Loss) -> None:
     assert len(other.saturated_) == 0
 
 
+def test_the_held_out_error_is_a_share_of_the_variance_whatever_the_loss() -> None:
+    options: dict[str, Any] = {"storage": Nystroem(40)}
+    plain, robust = (KernelAutoencoder(2, loss=loss, **options).fit(X) for loss in ("squared", Huber(0.05)))
+    assert robust.held_out_error_ is not None
+    assert 0.5 < robust.held_out_error_ / plain.held_out_error_ < 2.0, (robust.held_out_error_, plain.held_out_error_)
+
+
 def test_wrong_rows_are_found_and_do_less_harm() -> None:
     bad = np.random.default_rng(3).choice(len(X), 30, replace=False)
     wrong = X.copy()

@@ -147,13 +147,20 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
         stage = stages.move(stage, rest[0], stage.reg)
         stage, error = _race(stages, stage)
         rest = rest[1:]
-    target, w = stages.rows.target, stages.rows.weights
-    squares = stages.losses((target * target).sum(1))
-    variance = float(squares.mean() if w is None else w @ squares)
-    if variance > 0.0 and np.isfinite(error):
-        ends = open_ends(compared.errors, variance)
-        compared = replace(compared, held_out=error / variance, open_ends=ends)
+    whole = _of_the_mean(stages)
+    if whole > 0.0 and np.isfinite(error):
+        ends, plain = open_ends(compared.errors, whole), replace(stages, loss=None)
+        if stages.loss is not None:  # what is said is a share of the variance, whatever the loss
+            error, whole = _error(plain, stage), _of_the_mean(plain)
+        compared = replace(compared, held_out=error / whole, open_ends=ends)
     return stage, rest, compared
+
+
+def _of_the_mean(stages: RowStages) -> float:
+    """Mean squared distance of the rows to their mean, or twice the mean of another loss of it."""
+    target, w = stages.rows.target, stages.rows.weights
+    lost = stages.losses((target * target).sum(1))
+    return float(lost.mean() if w is None else w @ lost)
 
 
 def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
