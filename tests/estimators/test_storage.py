@@ -18,6 +18,7 @@ from rkhs._core.memory import Estimate, available_bytes, check_memory, readable
 from rkhs.augment import GaussianNoise
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Laplacian, Linear, Matern, Tanimoto
+from rkhs.losses import Power
 
 
 @pytest.fixture
@@ -281,9 +282,12 @@ def test_integer_weights_are_repeated_rows(storage: Any, X: np.ndarray) -> None:
         (KernelPCA(2, storage="blocked", kernel=FromFunction(lambda a, b: 1.0)), r"known to be positive"),
         (KernelPCA(90, storage=Nystroem(5)), r"n_components must be an integer from 1 to 5 \(the number of features\)"),
         (KernelAutoencoder(2, storage="blocked"), r"storage of KernelAutoencoder must be one of 'auto', 'dense', rkhs"),
-        (KernelAutoencoder((3, 2), storage=Nystroem(5)), r"a deep autoencoder needs storage='dense'"),
-        (KernelAutoencoder(2, storage=Nystroem(5), constraint="sphere"), r"constraint='sphere' needs"),
-        (KernelAutoencoder(2, storage=Nystroem(5), loss="huber"), r"loss='huber' needs storage='dense'"),
+        (
+            KernelAutoencoder((3, 2), storage=Nystroem(5), linear_part="kernel"),
+            r"a deep autoencoder beside linear_part='kernel' needs storage='dense'",
+        ),
+        (KernelAutoencoder(2, storage=Nystroem(5), constraint="whiten"), r"constraint='whiten' needs storage='dense'"),
+        (KernelAutoencoder(2, storage=Nystroem(5), loss=Power(1.5)), r"Power\(.*\) needs storage='dense'"),
         (KernelAutoencoder(2, storage=Nystroem(5), solver="adam"), r"solver='adam' needs storage='dense'"),
         (KernelAutoencoder(2, storage=RandomFeatures(5), output_kernel="same"), r"use storage=Nystroem\(m\)"),
         (KernelAutoencoder(2, storage=RandomFeatures(5), kernel="ntk"), r"Use Nystroem"),
