@@ -144,3 +144,31 @@ def test_kernels_that_heavy_tails_asked_for_are_said(folder: Path, capsys: pytes
     assert choice["arc-cosine"] < choice["radial"]
     assert main(["fit", "table.csv", "-o", "m.rkhs"]) == 0
     assert "heavy tails" not in capsys.readouterr().out
+
+
+def test_a_symmetric_table_is_said_to_look_like_a_gram_matrix(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    K = np.exp(-((X[:, None] / UNITS - X[None] / UNITS) ** 2).sum(2))
+    write_codes("gram.csv", K)
+    write_codes("other.csv", np.tril(K) + 1.0)
+    for file, said in (("gram.csv", True), ("other.csv", False)):
+        assert main(["fit", file, "-o", "m.rkhs"]) == 0
+        assert ("by --gram" in capsys.readouterr().out) == said
+
+
+@pytest.mark.parametrize("names", [np.linspace(400.0, 1400.0, 200), np.linspace(4000.0, 400.0, 50)], ids=["up", "down"])
+def test_rounded_wavelengths_in_the_first_row_are_asked_about(
+    folder: Path, capsys: pytest.CaptureFixture, names: np.ndarray
+) -> None:
+    rows = [",".join(f"{value:.3f}" for value in row) for row in (names, *RNG.normal(size=(12, len(names))))]
+    Path("spectra.csv").write_text("\n".join(rows) + "\n")
+    assert main(["fit", "spectra.csv", "-o", "m.rkhs"]) == 2
+    assert "pass --header yes if these are column names" in capsys.readouterr().err
+    assert main(["fit", "spectra.csv", "--header", "yes", "-o", "m.rkhs"]) == 0
+    Path("growth.csv").write_text(
+        "\n".join(
+            ",".join(f"{v:.2f}" for v in 80 + 90 * (1 - np.exp(-np.linspace(0.1, 3, 20) * k)))
+            for k in np.linspace(0.8, 1.2, 12)
+        )
+        + "\n"
+    )
+    assert main(["fit", "growth.csv", "-o", "m.rkhs"]) == 0  # rows that rise, but not in even steps

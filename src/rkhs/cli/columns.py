@@ -180,7 +180,11 @@ def column_notes(data: Dataset) -> list[str]:
     if data.kind == "molecules" and data.smiles is not None:
         return _molecule_notes(data)
     tabular = data.kind in ("vectors", "table") and data.source.lower().endswith(_TABLES) and hasattr(data.X, "std")
-    if not tabular or (data.kind == "vectors" and share_a_unit(data.X)):
+    if not tabular:
+        return []
+    if data.kind == "vectors" and _symmetric(data.X):
+        return ["note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"]
+    if data.kind == "vectors" and share_a_unit(data.X):
         return []
     names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
     remarks = column_remarks(data.X, names)
@@ -191,3 +195,10 @@ def column_notes(data: Dataset) -> list[str]:
         written = ",".join(harmful if titled else [name.removeprefix("column ") for name in harmful])
         said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(harmful) == 1 else 'them'} out")
     return said
+
+
+def _symmetric(X: np.ndarray) -> bool:
+    """Whether rows and columns are the same numbers, of more than a handful of items."""
+    import numpy as np
+
+    return bool(len(X) == X.shape[1] > 5 and np.allclose(X, X.T, rtol=1e-6, atol=0.0))

@@ -27,6 +27,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
 _LOOKED_AT = 2**16  # characters that say which character is between the cells
+_MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
 _BLOCK = 8192  # rows turned into one array at a time, so that the Python floats of a long file are never all alive
 
 
@@ -373,13 +374,18 @@ def _first_row_is_names(cells: list[str], source: str) -> bool:
 
 
 def _is_grid(values: Sequence[float | None]) -> bool:
-    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid."""
+    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid.
+
+    Of ten and more, such as wavelengths, the steps may be rounded, and the grid may fall.
+    """
     grid = np.array([math.nan if value is None else value for value in values])
     if len(grid) < 3:
         return bool(np.array_equal(grid, np.arange(len(grid))))
     with np.errstate(invalid="ignore"):  # of two infinities in a row
         steps = np.diff(grid)
-    return bool(np.all(steps > 0) and np.allclose(steps, steps[0], rtol=1e-6, atol=0.0))
+        many = len(grid) >= _MANY
+        steps = -steps if many and steps[0] < 0.0 else steps
+        return bool(np.all(steps > 0) and np.allclose(steps, steps.mean(), rtol=1e-2 if many else 1e-6, atol=0.0))
 
 
 def _index_position(file: TextFile, wanted: list[int] | None, index_column: str | int | None) -> int | None:
