@@ -276,8 +276,12 @@ def draw(cells: list[dict[str, Any]], path: Path) -> None:
             for axis, across in zip(line, (points, np.maximum(means["fit"], 0.1)), strict=True):
                 axis.plot(across, means["error"], "o-", color=f"C{color}", label=_NAMES.get(model, model), markersize=4)
         for axis, label in zip(line, ("training rows", "processor seconds of the fit"), strict=True):
-            axis.set(xscale="log", yscale="log", xlabel=label, ylabel="error of new rows / variance")
+            axis.set(xscale="log", xlabel=label, ylabel="error of new rows / variance")
+            axis.set_ylim(bottom=0.0)
             axis.set_title(f"{cells[0]['set']}, {p} components")
+        rows = sorted({cell["rows"] for cell in cells})
+        line[0].set_xticks(rows, [f"{n:,}" for n in rows])
+        line[0].minorticks_off()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     save_figure(figure, path)
 

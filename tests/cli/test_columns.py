@@ -172,3 +172,9 @@ def test_rounded_wavelengths_in_the_first_row_are_asked_about(
         + "\n"
     )
     assert main(["fit", "growth.csv", "-o", "m.rkhs"]) == 0  # rows that rise, but not in even steps
+
+
+def test_repeated_molecules_in_the_first_column_are_asked_about(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    Path("molecules.csv").write_text("SMILES,y\nCCO,1\nCCO,2\nCCN,3\n")
+    assert main(["fit", "molecules.csv", "-o", "m.rkhs"]) == 2
+    assert "read molecules with --smiles COLUMN, fit with --mixed" in capsys.readouterr().err

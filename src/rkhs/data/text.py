@@ -495,9 +495,10 @@ def _text_index(cells: _Cells, file: TextFile, *, required: bool) -> tuple[str, 
         return tuple(map(unescape_formula, cells.texts))
     if not required:
         return None
+    molecules = "read molecules with smiles_column=, " if "smiles" in label.lower() else ""
     raise InputError(
         f"{file.source}: a first column of text is taken for row names, which must differ; got {shown(repeated)} more "
-        f"than once in {label}; {MIXED}, leave it out with drop_columns=[...], or "
+        f"than once in {label}; {molecules}{MIXED}, leave it out with drop_columns=[...], or "
         "pass index_column=0 to use it nevertheless"
     )
 
