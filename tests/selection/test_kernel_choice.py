@@ -92,6 +92,12 @@ def test_kernels_of_graphs_follow_from_the_largest() -> None:
 
 
 def test_an_error_of_a_kernel_names_the_items() -> None:
-    items = torch.zeros(4, 2, dtype=torch.float64, requires_grad=True)
-    with pytest.raises(InputError, match="items: Linear records no gradients"):
-        choose_kernel(items, ["a", "b", "a", "b"], ["linear"])
+    with pytest.raises(InputError, match="items: Linear reads a 2-D array"):
+        choose_kernel(False, ["a", "b", "a", "b"], ["linear"])
+
+
+def test_tensors_that_record_gradients_are_read_as_arrays_are() -> None:
+    rows = np.random.default_rng(0).normal(size=(8, 2))
+    y = ["a", "b"] * 4
+    plain, recorded = (choose_kernel(X, y, ["linear"]) for X in (rows, torch.tensor(rows, requires_grad=True)))
+    assert plain.errors == recorded.errors

@@ -92,6 +92,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     Linear()
     """
     compared = tuple(as_kernel(kernel) for kernel in check_items(kernels, "kernels"))
+    items = items.detach() if isinstance(items, torch.Tensor) else items
     T = _targets(y)
     variance = float((T**2).sum(1).mean())
     if not variance > 0.0:

@@ -241,7 +241,10 @@ def filled_table_walk(case: Case) -> None:
     numbers = case.call("transform", table.transform, X)
     if numbers.answered:
         case.agree("rows one by one", np.vstack([table.transform(row[None]) for row in X]), numbers.value, atol=1e-9)
-        case.call("back", table.inverse_transform, numbers.value)
+        back = case.call("back", table.inverse_transform, numbers.value, finite=False)
+        if back.answered:  # None is the value of a column that says nothing
+            cells = [cell for cell in back.value.ravel() if isinstance(cell, float)]
+            case.expect(bool(np.isfinite(cells).all()), "cells that are numbers are finite")
 
 
 def sampling_walk(case: Case) -> None:
