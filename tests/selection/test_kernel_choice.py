@@ -92,6 +92,8 @@ def test_kernels_of_graphs_follow_from_the_largest() -> None:
 
 
 def test_an_error_of_a_kernel_names_the_items() -> None:
+    with pytest.raises(InputError, match="got rows of other lengths"):
+        choose_kernel(np.eye(3), [[1.0], [1.0, 2.0], [3.0]], ["linear"])
     with pytest.raises(InputError, match="items: Linear reads a 2-D array"):
         choose_kernel(False, ["a", "b", "a", "b"], ["linear"])
 

@@ -116,7 +116,12 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
 
 def _targets(y: Any) -> torch.Tensor:
     """Centred indicators of classes, or centred numbers, shape (n, q)."""
-    array = np.asarray(as_numpy(y, "y"))
+    try:
+        array = np.asarray(as_numpy(y, "y"))
+    except ValueError as error:  # numpy's, of rows of different lengths
+        if isinstance(error, InputError):
+            raise
+        raise InputError("y must hold one class, or one row of numbers, an item; got rows of other lengths") from error
     if array.ndim not in (1, 2) or len(array) < 2:
         raise InputError(f"y must hold one class, or one row of numbers, an item; got shape {array.shape}")
     if array.dtype.kind != "f":

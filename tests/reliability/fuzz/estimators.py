@@ -299,6 +299,8 @@ def _codes_of_training_rows(case: Case, model: Any, plan: Plan) -> None:
     if not found.answered or not plan.tame:
         return
     codes, expected = np.asarray(found.value), np.asarray(model.codes_)
+    if getattr(model.model_, "linear", None) is not None and not model.model_.map.whole:
+        return  # the last decoder of many rows has more anchors than the one that found their codes
     if type(model).__name__ == "DeepRKM":  # a chosen ridge shrinks codes, by in_sample_defect_
         limit = float(np.max(model.in_sample_defect_)) * (1.0 + 1e-6) * np.linalg.norm(expected) + 1e-6
         case.expect(float(np.linalg.norm(codes - expected)) <= limit, "in_sample_defect_ bounds the change of codes")
