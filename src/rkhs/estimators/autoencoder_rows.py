@@ -1,4 +1,4 @@
-"""Fitting a two-layer autoencoder in finite features with free linear parts: every row has a code of its own.
+"""Fitting an autoencoder in finite features with free linear parts: rows of one hidden layer have codes of their own.
 
 Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of
 :mod:`rkhs.estimators.staged_rows`; in the end the decoder is solved once more, with more anchors.
@@ -59,7 +59,7 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
-    columns, outputs = training.items.shape[1], training.goal.shape[1]
+    columns, outputs = training.items.shape[1], training.goal.shape[1] * (2 if settings.robust else 1)  # and residuals
     announce_rows(run, settings.feature_storage, len(training), columns, outputs, max(settings.widths))
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, max(settings.widths)
     engine = run.engine_for(strips(len(training)))
