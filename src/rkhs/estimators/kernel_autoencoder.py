@@ -388,7 +388,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     @available_if(_takes_more_rows)
     def partial_fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
-        """Add rows of numbers; the model is fitted anew whenever all rows so far are half as many again.
+        """Add rows of numbers; the model is fitted anew whenever their number has grown by half.
 
         A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
         to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the

@@ -127,11 +127,7 @@ class RowStages:
 
     @property
     def anchors(self) -> int:
-        """Number of anchors of the decoder during descent: half of the landmarks where there are many components.
-
-        On development sets (patches and satellite, ten components) the error was then 1.000 and 1.003 of that with all,
-        in 0.75 of the time; at two components up to 1.03.
-        """
+        """Number of anchors of the decoder during descent: half of the landmarks where there are many components."""
         m = self.settings.feature_storage.m
         m = m if self.p <= _FEW_COMPONENTS else -(-m // 2)
         return m if self.most is None else min(m, self.most)

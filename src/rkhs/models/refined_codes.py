@@ -66,8 +66,7 @@ def refined_codes(
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w).
 
-    ``rough``: where there are anchors, in single precision, which takes two fifths of the time. The median code is then
-    off by some 1e-5; a few rows end in another minimum.
+    ``rough``: where there are anchors, in single precision, which is faster. A few rows then end in another minimum.
     """
     solver = RowNewton(*steps)
     if not model.map.whole:
