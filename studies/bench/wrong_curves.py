@@ -8,9 +8,10 @@ Printed: mean squared error over that of the mean training curve without wrong o
 error; "right only" is trained without the wrong curves. Peers: the mean curve, ridge regression on principal component
 scores (number and ridge by leave-one-out), and the machine with fixed settings (functional_laplacian, reg=1e-3, huber).
 
-Run: RKHS_DATA=... ./dev bench wrong_curves --regressors [--development]. The same for `OperatorKernelRegressorCV` with
-the squared and the Huber loss, and with `fit_robust`; also numbers from tables (development: diabetes; scored:
-solubility from fingerprints). `fit_robust` has the settings that it had for autoencoders, chosen on other sets.
+Run: RKHS_DATA=... ./dev bench wrong_curves --regressors [--development] [--sets gait made]. The same for
+`OperatorKernelRegressorCV` with the squared and the Huber loss, and with `fit_robust`; also numbers from tables
+(development: diabetes; scored: solubility from fingerprints). `fit_robust` has the settings that it had for
+autoencoders, chosen on other sets.
 """
 
 from __future__ import annotations
@@ -142,11 +143,14 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=4)
     parser.add_argument("--development", action="store_true")
     parser.add_argument("--regressors", action="store_true")
+    parser.add_argument("--sets", nargs="*", help="names of sets; all of them unless given")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     methods, last = (REGRESSORS, "fit_robust") if asked.regressors else (METHODS, "default")
     more = numbers(asked.development) if asked.regressors else iter(())
     for name, X, Y in (*sets(asked.development), *more):
+        if asked.sets is not None and name not in asked.sets:
+            continue
         for kind in KINDS:
             errors: dict[str, list[float]] = {}
             for seed in range(asked.splits):

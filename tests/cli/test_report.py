@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"n{i},{'<i>x</i>' if i % 2 else 'y'},{','.join(map(str, row))}" for i, row in enumerate(X.tolist())]
     Path("table.csv").write_text("\n".join(["name,kind,a,b,c", *rows]) + "\n")
     Path("plain.csv").write_text("\n".join(["a,b,c", *(row.split(",", 2)[2] for row in rows)]) + "\n")
+    Path("names.csv").write_text("\n".join(["name,other,a", *(f"n{i},m{i},{i}" for i in range(9))]) + "\n")
     np.save("rows.npy", X)
     return tmp_path
 
@@ -124,7 +125,7 @@ def test_parquet_tables_have_targets(folder: Path) -> None:
         (["plain.csv", "--sha256", "00"], "are for a model file"),
         (["plain.csv", "--at-most", "1"], "--at-most must be an integer >= 2"),
         (["plain.csv", "--save-model", "plain.csv"], "names a model file"),
-        (["table.csv"], "expected numbers in every column read"),
+        (["names.csv"], "expected numbers in every column read"),
     ],
 )
 def test_wrong_use_is_one_line(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rkhs.data.columns import are_dates, column_remarks, share_a_unit, spreads, wants_scaling
+from rkhs.data.columns import (
+    are_dates,
+    column_remarks,
+    curve_remarks,
+    row_copies,
+    share_a_unit,
+    spreads,
+    wants_scaling,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -163,6 +171,12 @@ def test_dates_as_texts_are_named() -> None:
         ("1/31/2024", True),
         ("2024-01-31 12:30", True),
         ("2024-01-31T12:30:01Z", True),
+        ("31 Jan 2024", True),
+        ("31-jan-24", True),
+        ("January 31, 2024", True),
+        ("31/01/24 12:30", True),
+        ("31 Jam 2024", False),
+        ("31/13/24", False),
         ("2024-13-31", False),
         ("32.01.2024", False),
         ("2024-01", False),
@@ -187,6 +201,40 @@ def test_columns_that_are_mostly_empty_are_named(gap: object) -> None:
     one = ["yes", *[gap] * (ROWS - 1)]
     assert "churn is mostly empty: 39 of 40 cells are empty" in mixed(churn=one)
     assert mixed(churn=[gap if i % 2 else "no" if i % 4 else "yes" for i in range(ROWS)]) == ""
+
+
+def test_numbers_far_from_all_others_are_named() -> None:
+    x = RNG.normal(size=ROWS)
+    gaps = np.where(np.arange(ROWS) % 9 == 0, -99.0, x)
+    assert "-99 in a is far from all other values" in remark(gaps)
+    assert "-999 in a is far" in remark(np.append(x**2 * 1e5, -999.0))  # no other is negative
+    assert remark(np.append(np.linspace(0.0, 98.0, ROWS - 1), 99.0)) == ""  # a share in percent
+    assert "a holds one value far from all others, 1e+06" in remark(np.append(x, 1e6))
+    assert remark(np.append(x, 20.0)) == ""
+
+
+def test_times_that_count_up_again_and_again_are_named() -> None:
+    times = np.tile(np.linspace(0.0, 1.0, 10), 4)
+    assert "a counts up 4 times, as times of series do" in remark(times)
+    assert remark(RNG.permutation(times)) == ""
+
+
+def test_what_is_no_value_of_curves_is_named() -> None:
+    X = curves()
+    names = [f"t{j}" for j in range(X.shape[1])]
+    assert curve_remarks(X, names) == []
+    kinds = RNG.integers(0, 3, len(X)).astype(float)
+    beside = np.column_stack([np.arange(1.0, 1.0 + len(X)), kinds, X, 1e4 * RNG.normal(size=len(X))])
+    found = curve_remarks(beside, ["nr", "label", *names, "fat"])
+    assert [remark.leave_out for remark in found] == [("nr",), ("label",), ("fat",)]
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_copies_of_rows_are_counted(dtype: type) -> None:
+    X = np.vstack([RNG.normal(size=(30, 2))] * 2)[:32].astype(dtype)
+    assert row_copies(X).startswith("2 rows are copies of earlier ones")
+    assert row_copies(X[:31]) == ""  # fewer than one in twenty
+    assert row_copies(X[:30]) == ""
 
 
 def test_what_may_be_left_out_is_listed() -> None:

@@ -175,26 +175,38 @@ def column_notes(data: Dataset) -> list[str]:
     -------
     list of str
     """
-    from rkhs.data.columns import column_remarks, share_a_unit
+    from rkhs.data.columns import column_remarks, curve_remarks, row_copies, share_a_unit
 
     if data.kind == "molecules" and data.smiles is not None:
         return _molecule_notes(data)
-    tabular = data.kind in ("vectors", "table") and data.source.lower().endswith(_TABLES) and hasattr(data.X, "std")
-    if not tabular:
-        return []
-    if data.kind == "vectors" and _symmetric(data.X):
-        return ["note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"]
-    if data.kind == "vectors" and share_a_unit(data.X):
+    in_memory = data.kind in ("vectors", "table") and hasattr(data.X, "std")
+    if in_memory and data.kind == "vectors" and _symmetric(data.X):
+        return [_matrix_sentence(data.X)]
+    if not in_memory or not data.source.lower().endswith(_TABLES):
         return []
     names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-    remarks = column_remarks(data.X, names)
+    curves = data.kind == "vectors" and share_a_unit(data.X)
+    remarks = (curve_remarks if curves else column_remarks)(data.X, names)
+    copies = row_copies(data.X)
     harmful = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
-    said = [f"note: {remark.text}" for remark in remarks]
+    said = [f"note: {text}" for text in ([copies] if copies else []) + [remark.text for remark in remarks]]
     if harmful:
         titled = data.column_names is not None
         written = ",".join(harmful if titled else [name.removeprefix("column ") for name in harmful])
         said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(harmful) == 1 else 'them'} out")
     return said
+
+
+def _matrix_sentence(X: np.ndarray) -> str:
+    """What a symmetric table looks like."""
+    import numpy as np
+
+    if (np.diag(X) == 0.0).all() and (X >= 0.0).all():
+        return (
+            "note: the table is symmetric with zeros on the diagonal, as distances D are: write np.exp(-D**2 / "
+            "np.median(D)**2) to a file, and read that by --gram"
+        )
+    return "note: the table is symmetric, as a Gram matrix is: read kernel values of pairs of items by --gram"
 
 
 def _symmetric(X: np.ndarray) -> bool:

@@ -231,11 +231,16 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
 def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
     """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
     from rkhs.data import read_mixed
-    from rkhs.data.text import MIXED, number_in
+    from rkhs.data.text import MIXED, are_smiles, number_in
 
     if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
         return None
     data = read_mixed(path, **options)
+    first = data.X[:, 0].tolist()
+    named = all(isinstance(cell, str) and number_in(cell) is None for cell in first) and len(set(first)) == len(first)
+    if named and not {"columns", "index_column"} & set(options) and data.X.shape[1] > 1 and not are_smiles(first):
+        title = 0 if data.column_names is None else data.column_names[0]
+        data = read_mixed(path, **options, index_column=title)  # names of rows, as in a table of numbers
     for column in data.X.T:
         texts = [cell for cell in column.tolist() if isinstance(cell, str)]
         numbers = sum(number_in(cell) is not None for cell in texts)

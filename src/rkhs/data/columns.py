@@ -19,10 +19,12 @@ __all__ = [
     "are_dates",
     "as_numbers",
     "column_remarks",
+    "curve_remarks",
     "is_gap",
     "listed",
     "many",
     "rounded",
+    "row_copies",
     "share_a_unit",
     "spreads",
     "wants_scaling",
@@ -35,14 +37,22 @@ _FEW = 10  # rows; with fewer, nothing is said of what all values have in common
 _CLASSES = 20
 _COMPARED = 500  # columns whose correlations are computed
 _USUAL = 5.0  # robust standard deviations from the median; what is farther out is a spike
+_APART = 50.0  # times as far from the median as any other value
+_STAND_INS = frozenset(sign * float("9" * digits) for digits in range(2, 7) for sign in (1.0, -1.0))
 _LOOKED_AT = 2000  # rows that show at once that values are too many, or columns not alike
 
-_ID_NAME = re.compile(r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$")
+_ID_NAME = re.compile(
+    r"(?:^|[\s_.-])(?:id|ids|uid|uuid|guid|key|index|idx|number|nr|no|code)$|[a-z](?:ID|Id)$"
+    r"|(?i:^(?:account|client|customer|invoice|order|patient|sample|serial|subject|ticket)s?$)"
+)
 # A day of the calendar, written in any of the usual ways; a time may follow.
 _YEAR, _MONTH, _OF_MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
+_WORD = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY = re.compile(
-    rf"(?:{_YEAR}([-/.]){_MONTH}\1{_OF_MONTH}|{_OF_MONTH}([-/.]){_MONTH}\2{_YEAR}|{_MONTH}(/){_OF_MONTH}\3{_YEAR})"
-    r"(?:[T ]\d.*)?$"
+    rf"(?:{_YEAR}([-/.]){_MONTH}\1{_OF_MONTH}|{_OF_MONTH}([-/.]){_MONTH}\2{_YEAR}|{_MONTH}(/){_OF_MONTH}\3{_YEAR}"
+    rf"|{_OF_MONTH}/{_MONTH}/\d\d|{_MONTH}/{_OF_MONTH}/\d\d"
+    rf"|{_OF_MONTH}[ -]{_WORD}[ -](?:{_YEAR}|\d\d)|{_WORD} {_OF_MONTH},? {_YEAR})(?:[T ]\d.*)?$",
+    re.IGNORECASE,
 )
 _CLASS_NAME = re.compile(
     r"(?i)(?:^|[\s_.-])(?:class|classes|label|labels|target|species|diagnosis|category|outcome|y)$"
@@ -176,6 +186,8 @@ class Remark(NamedTuple):
 def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty.
 
+    Also which texts hardly repeat, which numbers may stand for empty cells, and which single values lie far out.
+
     Parameters
     ----------
     X : ndarray of shape (n, d)
@@ -211,15 +223,106 @@ def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
         said.append(
             Remark(f"{text} of its own. Count days from a start instead, or leave them out.", tuple(titles[days]))
         )
+    free = [j for j, values in texts.items() if j not in (*days, *named) and _FEW <= len(values) < 2 * len(set(values))]
+    if free:
+        text = f"{listed(titles[free])} {'holds' if len(free) == 1 else 'hold'} texts that hardly repeat: each is a"
+        said.append(Remark(f"{text} category of its own, and says nothing of a new row.", tuple(titles[free])))
     known = [len(texts[j]) if j in texts else len(values) for j, values in enumerate(columns)]
     sparse = [j for j, count in enumerate(known) if 2 * count < len(X) >= _FEW and j not in (*ids, *named, *days)]
     said += _mostly_empty([texts.get(j, columns[j]) for j in range(len(columns))], titles, sparse, len(X))
     said += _classes(columns, titles, [*ids, *named, *dates, *days, *sparse])
     said += _text_classes(texts, titles, [*named, *days, *sparse])
-    constant = [j for j, values in enumerate(columns) if len(values) and np.ptp(values) == 0.0]
+    said += _far_out(columns, titles, [*ids, *dates])
+    said += _long_format(X, titles)
+    constant = [j for j, values in enumerate(columns) if len(set(texts.get(j, ()))) == 1 or _one_value(values)]
     if constant:
         said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(titles[constant])})."))
     return said + list(_copies(X, titles))
+
+
+def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
+    """Say which columns beside the values of curves, spectra or images are none of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Whose columns :func:`share_a_unit`.
+    names : sequence of d str
+
+    Returns
+    -------
+    list of Remark
+    """
+    known = [j for j in range(X.shape[1]) if _is_identifier(X[:, j], names[j])]
+    said = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
+    for j in range(X.shape[1]):
+        if j not in known and _CLASS_NAME.search(names[j]) and len(X) >= _FEW and _are_classes(X[:, j]):
+            said.append(Remark(_class_sentence(names[j], f"{len(np.unique(X[:, j]))} whole numbers"), (names[j],)))
+    shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
+    widest = int(shares.argmax())
+    if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
+        text = f"{names[widest]} holds {shares[widest]:.0%} of the variance, so the model is one of this column"
+        said.append(Remark(f"{text}. Leave it out if it is no value of the curves.", (names[widest],)))
+    return said
+
+
+def row_copies(X: np.ndarray) -> str:
+    """A sentence about rows that are copies of earlier ones, if they are at least one in twenty; else nothing.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Numbers or objects.
+
+    Returns
+    -------
+    str
+    """
+    cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
+    copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
+    if 20 * copies < len(X) or not copies:
+        return ""
+    found = many(copies, "row is a copy of an earlier one", "rows are copies of earlier ones")
+    return f"{found}: copies on both sides of a split make errors look too small."
+
+
+def _one_value(values: np.ndarray) -> bool:
+    return bool(len(values)) and float(np.ptp(values)) == 0.0
+
+
+def _far_out(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
+    """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
+    stand_ins: dict[float, list[str]] = {}
+    for j, values in enumerate(columns):
+        if j in known or len(values) < _FEW:
+            continue
+        for end in (float(values.min()), float(values.max())):
+            others = values[values != end]
+            reach = float(np.ptp(others)) if len(others) else 0.0
+            gap = float(np.abs(others - end).min()) if len(others) else 0.0
+            if end in _STAND_INS and reach > 0.0 and (gap > 0.5 * reach or end < 0.0 <= others.min()):
+                stand_ins.setdefault(end, []).append(str(titles[j]))
+            elif (
+                len(others) == len(values) - 1
+                and np.abs(end - np.median(values)) > _APART * np.abs(others - np.median(values)).max() > 0.0
+            ):
+                yield Remark(f"{titles[j]} holds one value far from all others, {end:g}: is it a mistake of typing?")
+    for value, found in stand_ins.items():
+        text = f"{value:g} in {listed(found)} is far from all other values. If it stands for an empty cell, write an"
+        yield Remark(f"{text} empty cell: the model reads it as a number.")
+
+
+def _long_format(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
+    """A column that counts up again and again, as times do where each row is one time of a series."""
+    for j, values in enumerate(X.T):
+        starts = np.flatnonzero(values == values[0]) if len(X) >= 3 * _FEW else values[:0]
+        length = len(X) // max(len(starts), 1)
+        if len(starts) >= 3 and length >= 5 and len(X) == length * len(starts):
+            blocks = values.reshape(-1, length)
+            if (blocks == blocks[0]).all() and (np.diff(blocks[0]) > 0.0).all():
+                text = f"{titles[j]} counts up {len(blocks)} times, as times of series do. A row of the file is an item"
+                yield Remark(f"{text} of the model: write an array for each series to a .npz file, for --kind series.")
+                return
 
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset, listed, locate, locate_all
 from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options
-from rkhs.data.text import MISSING, is_grouped_number, number_in, unescape_formula
+from rkhs.data.text import MISSING, grouped_advice, is_grouped_number, number_in, unescape_formula
 
 __all__ = ["read_mixed"]
 
@@ -107,8 +107,8 @@ def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> 
     grouped = next((cells[i - 1] for i in odd if is_grouped_number(cells[i - 1])), None)
     if kind is None and grouped is not None and all(is_grouped_number(cells[i - 1]) for i in odd):
         raise InputError(
-            f"{where} must hold numbers or texts; got {shown(grouped)}, a number with separators or a unit; remove "
-            "these, or begin them with a letter if they are names"
+            f"{where} must hold numbers or texts; got {shown(grouped)}, a number with separators or a unit; "
+            f"{grouped_advice(grouped)}, or begin them with a letter if they are names"
         )
     if kind is None and odd and are_dates(cell for cell, k in zip(cells, known, strict=True) if k):
         raise InputError(

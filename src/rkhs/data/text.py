@@ -26,6 +26,8 @@ MIXED = "keep texts and gaps with read_mixed and kernel='mixed_table'"
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 # Digits with separators between them, perhaps a decimal part, a sign, and a unit before or behind.
 _GROUPED = re.compile(r"[-+]?[$€£¥]?\s?[-+]?(?:\d{1,3}(?:[,.'’\s]\d{3})+|\d+)(?:[.,]\d+)?(?:[eE][-+]?\d+)?\s?[%‰$€£¥]?")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+_SMILES = re.compile(r"(?:Cl|Br|[BCNOPSFIbcnops]|\[[^\]\s]+\]|[0-9%=#+()/\\.:@-])+")
 _LOOKED_AT = 2**16  # characters that say which character is between the cells
 _MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
 _BLOCK = 8192  # rows turned into one array at a time, so that the Python floats of a long file are never all alive
@@ -102,6 +104,18 @@ def is_grouped_number(text: str) -> bool:
     return number_in(text) is None and _GROUPED.fullmatch(text.strip()) is not None
 
 
+def grouped_advice(text: str) -> str:
+    """What to do with a number written for people."""
+    if _DECIMAL_COMMA.fullmatch(text.strip()):
+        return "write points for decimal commas; pandas reads such files with decimal=','"
+    return "remove these"
+
+
+def are_smiles(cells: Sequence[str]) -> bool:
+    """Whether texts look like SMILES: atoms and bonds alone, and a branch or a double bond in half of them."""
+    return all(map(_SMILES.fullmatch, cells)) and 2 * sum("(" in cell or "=" in cell for cell in cells) >= len(cells)
+
+
 def escape_formula(text: str) -> str:
     """A text as a csv cell that no spreadsheet runs: a quote before what begins like a formula, numbers excepted.
 
@@ -133,8 +147,8 @@ def _begins_formula(text: str) -> bool:
 def found_delimiter(path: Path, usual: str, encoding: str) -> str:
     """The character between the cells: the usual one of the suffix, or another that splits the first lines alike.
 
-    Another one is taken only where the usual one splits none of these lines, and where one alone splits all of them,
-    the first too, into the same number of cells.
+    Another one is taken only where the usual one splits none of these lines, or not into the same number of cells, and
+    where one alone splits all of them, the first too, into the same number.
 
     Parameters
     ----------
@@ -153,7 +167,8 @@ def found_delimiter(path: Path, usual: str, encoding: str) -> str:
         return usual
     lines = [line for line in head.splitlines()[: -1 if len(head) == _LOOKED_AT else None] if line.strip()]
     widths = {mark: _widths(lines, mark) for mark in (usual, ",", ";", "\t", "|")}
-    if widths.pop(usual) != {1} or len(lines) < 2:
+    split = widths.pop(usual)
+    if (len(split) == 1 and split != {1}) or len(lines) < 2:
         return usual
     others = [mark for mark, found in widths.items() if len(found) == 1 and found != {1}]
     return others[0] if len(others) == 1 else usual
@@ -385,7 +400,10 @@ def _is_grid(values: Sequence[float | None]) -> bool:
         steps = np.diff(grid)
         many = len(grid) >= _MANY
         steps = -steps if many and steps[0] < 0.0 else steps
-        return bool(np.all(steps > 0) and np.allclose(steps, steps.mean(), rtol=1e-2 if many else 1e-6, atol=0.0))
+        mean = float(steps.mean())
+        unit = next((10.0**-d for d in range(7) if np.allclose(grid, np.round(grid, d), rtol=0.0, atol=1e-9)), 0.0)
+        rounding = 1.001 * unit if many and 2.0 * unit <= mean else 0.0  # half of the last digit at each end
+        return bool(np.all(steps > 0) and np.allclose(steps, mean, rtol=1e-2 if many else 1e-6, atol=rounding))
 
 
 def _index_position(file: TextFile, wanted: list[int] | None, index_column: str | int | None) -> int | None:
@@ -480,7 +498,7 @@ def _text_index(cells: _Cells, file: TextFile, *, required: bool) -> tuple[str, 
         # A column of data must not be lost because its numbers are written for people.
         raise InputError(
             f"{file.source}: expected a number or a name in every cell of {label}; got {shown(grouped)}, a number with "
-            "separators or a unit; remove these, or pass index_column=0 if the cells are names"
+            f"separators or a unit; {grouped_advice(grouped)}, or pass index_column=0 if the cells are names"
         )
     if required and (any(numeric) or known is False):
         # One mistyped number must not turn a column of data into names.
@@ -489,6 +507,11 @@ def _text_index(cells: _Cells, file: TextFile, *, required: bool) -> tuple[str, 
             f"{file.source}: expected the first column to be all numbers or all names; got both, "
             f"{shown(cells.texts[position])} in {cells.place(position)} of {label}; correct it, or pass index_column=0 "
             "if they are names"
+        )
+    if required and not known and are_smiles(cells.texts):
+        raise InputError(
+            f"{file.source}: a first column of text is taken for row names; got {shown(cells.texts[0])} in {label}, "
+            f"which looks like SMILES; read molecules with smiles_column=, or pass index_column=0 if they are names"
         )
     repeated = _first_repeated(cells.texts)
     if repeated is None or (known and not required):
