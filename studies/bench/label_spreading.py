@@ -5,6 +5,12 @@ from all rows without their labels. Some labels a class are known, and the other
 neighbours, by ``SmoothClassifier``, and by label spreading (scikit-learn's, a Gaussian kernel whose width is the median
 distance to the seventh neighbour of all rows). Printed is the share of wrong labels, mean and standard error over
 draws; then the mean over sets, and on how many sets a pair is best. Nothing was chosen on any of the sets.
+
+Run: RKHS_DATA=... ./dev bench label_spreading --contrastive. When `KernelContrastive` serves: codes of the spectral
+loss, with pairs from neighbours (default), from neighbours with a narrow kernel (width of label spreading), from the
+known labels (``pairs="class"``), and with known pairs (for each row another one of its class, whose class is not said),
+on the nine tables and on three made sets whose classes are connected shapes. Codes are made from one half of the rows,
+and the labels of the other half are predicted.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_circles, make_moons
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.preprocessing import StandardScaler
@@ -23,13 +29,31 @@ from sklearn.semi_supervised import LabelSpreading
 
 from rkhs import KernelAutoencoder, KernelContrastive
 from rkhs.evaluation import SmoothClassifier
+from rkhs.kernels import Gaussian
 from studies.harness.scripts import data_folder, run_script
 
 BUNDLED = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer, "digits": load_digits}
 SETS = ("iris", "wine", "cancer", "digits", "glass", "wheat_seeds", "sonar", "breast_cancer_wisconsin", "satellite")
 
 
+def spirals(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two arms that turn once and a half."""
+    rng, y = np.random.default_rng(0), np.arange(n) % 2
+    turn = 3.0 * np.pi * np.sqrt(rng.uniform(0.05, 1.0, n))
+    arms = np.stack([np.cos(turn + np.pi * y), np.sin(turn + np.pi * y)], axis=1)
+    return turn[:, None] * arms / 3.0 + 0.08 * rng.normal(size=(n, 2)), y
+
+
+SHAPES: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "circles": lambda: make_circles(400, factor=0.5, noise=0.05, random_state=0),
+    "moons": lambda: make_moons(400, noise=0.08, random_state=0),
+    "spirals": lambda: spirals(400),
+}
+
+
 def read(name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name in SHAPES:
+        return SHAPES[name]()
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         return np.asarray(X, dtype=float), np.unique(y, return_inverse=True)[1]
@@ -45,8 +69,13 @@ CODES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 }
 
 
+def seventh(Z: np.ndarray) -> float:
+    """Median distance to the seventh neighbour."""
+    return float(np.median(NearestNeighbors(n_neighbors=8).fit(Z).kneighbors(Z)[0][:, 7]))
+
+
 def spread(Z: np.ndarray, known: np.ndarray, y: np.ndarray) -> np.ndarray:
-    width = float(np.median(NearestNeighbors(n_neighbors=8).fit(Z).kneighbors(Z)[0][:, 7]))
+    width = seventh(Z)
     labels = np.full(len(Z), -1)
     labels[known] = y[known]
     return LabelSpreading(kernel="rbf", gamma=1.0 / (2.0 * width**2), max_iter=200).fit(Z, labels).transduction_
@@ -65,14 +94,82 @@ def draw(y: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(np.concatenate([part[: max(1, min(count, len(part) // 2))] for part in rows]))
 
 
+def partners(y: np.ndarray) -> np.ndarray:
+    """For each row the number of another one of its class."""
+    rng, found = np.random.default_rng(0), np.empty(len(y), dtype=int)
+    for c in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == c))
+        found[rows] = np.roll(rows, 1)
+    return found
+
+
+def labels_of(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    labels = np.full(len(y), -1)
+    labels[known] = y[known]
+    return labels
+
+
+def contrast(**options: object) -> KernelContrastive:
+    return KernelContrastive(**{"loss": "spectral", "random_state": 0, **options})
+
+
+PAIRS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, int], Callable[[np.ndarray], np.ndarray]]] = {
+    "raw": lambda X, y, known, p: lambda rows: rows,
+    "neighbours": lambda X, y, known, p: contrast(n_components=p).fit(X).transform,
+    "narrow": lambda X, y, known, p: contrast(n_components=p, kernel=Gaussian(0.5 / seventh(X) ** 2)).fit(X).transform,
+    "known labels": lambda X, y, known, p: (
+        contrast(n_components=p, pairs="class").fit(X, labels_of(y, known)).transform
+    ),
+    "known pairs": lambda X, y, known, p: contrast(n_components=p).fit(X, positives=partners(y)).transform,
+}
+
+
+def compare_pairs(count: int, draws: int, most: int) -> None:
+    """Share of wrong labels by where pairs come from, of nearest neighbours and of the smooth learner."""
+    pairs = [(kind, learner) for kind in PAIRS for learner in ("neighbours", "smooth")]
+    found: dict[str, list[list[float]]] = {"tables": [], "shapes": []}
+    for name in (*SETS, *SHAPES):
+        X, y = read(name)
+        rows = np.random.default_rng(0).permutation(len(X))[:most]
+        X, y = X[rows], np.unique(y[rows], return_inverse=True)[1]
+        X = X if name == "digits" or name in SHAPES else StandardScaler().fit_transform(X)
+        errors: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}
+        for seed in range(draws):
+            rng = np.random.default_rng(seed)
+            order = rng.permutation(len(X))
+            half, hidden = order[: len(X) // 2], order[len(X) // 2 :]
+            known = draw(y[half], count, rng)
+            for kind, make in PAIRS.items():
+                coder = make(X[half], y[half], known, min(10, X.shape[1]))
+                codes, new = coder(X[half][known]), coder(X[hidden])
+                heads = {"neighbours": KNeighborsClassifier(3), "smooth": SmoothClassifier()}
+                for learner, head in heads.items():
+                    said = head.fit(codes, y[half][known]).predict(new)
+                    errors[kind, learner].append(float(np.mean(said != y[hidden])))
+        means = [float(np.mean(errors[pair])) for pair in pairs]
+        found["shapes" if name in SHAPES else "tables"].append(means)
+        cells = "  ".join(f"{kind}, {how} {mean:.3f}" for (kind, how), mean in zip(pairs, means, strict=True))
+        print(f"{name:24}{cells}", flush=True)
+    for group, values in found.items():
+        table = np.array(values)
+        change = table - table[:, [pairs.index(("raw", "smooth"))]]
+        errors_of = change.std(0, ddof=1) / len(table) ** 0.5
+        for (kind, learner), mean, less, error in zip(pairs, table.mean(0), change.mean(0), errors_of, strict=True):
+            print(f"{group:8}{kind:14}{learner:12}{mean:.3f}, less raw smooth {less:+.3f} ± {error:.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--labels", type=int, default=5)
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--contrastive", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    if arguments.contrastive:
+        compare_pairs(arguments.labels, arguments.draws, arguments.rows)
+        return
     pairs = [(codes, learner) for codes in CODES for learner in LEARNERS]
     wrong: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}
     for name in SETS:

@@ -11,10 +11,19 @@ from sklearn.datasets import load_iris, make_circles
 
 from rkhs._core.errors import InputError
 from rkhs.estimators.kernel_pca import KernelPCA
-from rkhs.evaluation import FewLabelRow, choose_on_labels, few_label_methods, few_labels, split_rows
+from rkhs.evaluation import (
+    FewLabelRow,
+    SmoothClassifier,
+    choose_on_labels,
+    few_label_methods,
+    few_labels,
+    split_rows,
+)
+from rkhs.evaluation.few_labels import Learner
 from rkhs.kernels import Gaussian
 
 X, Y = load_iris(return_X_y=True)
+LEARNERS: tuple[Learner, ...] = ("smooth", "neighbours")
 
 
 @pytest.mark.parametrize("split", range(5))
@@ -44,6 +53,18 @@ class Spy(TransformerMixin, BaseEstimator):
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         return X if self.kernel.gamma == 2.0 else np.zeros_like(X)
+
+
+def test_each_learner_chooses_for_itself() -> None:
+    arguments: dict[str, Any] = {"methods": {"pca": KernelPCA(2)}, "kernels": ("Gaussian",), "gammas": (0.01, 1.0)}
+    both = few_labels(X, Y, learners=("smooth", "neighbours"), n_splits=2, **arguments)
+    assert [(r.method, r.learner) for r in both] == [(m, k) for m in ("raw features", "pca") for k in LEARNERS]
+    for i, learner in enumerate(LEARNERS):
+        assert both[i::2] == few_labels(X, Y, learners=(learner,), n_splits=2, **arguments)
+    _, lab, test = split_rows(Y, 0)
+    smooth = SmoothClassifier().fit(X[lab], Y[lab])
+    assert both[0].accuracies[0] == smooth.score(X[test], Y[test])
+    assert both[0].validation[0] == smooth.leave_one_out_accuracy_
 
 
 def test_models_see_no_labels_and_leave_one_out_chooses() -> None:
@@ -152,6 +173,8 @@ def test_every_method_runs_on_circles() -> None:
         ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", ())}}, "at least one"),
         ({"methods": {"d": Decaying()}, "grids": {"d": ("weight_decay", (0.0,))}}, "weight_decay of 'd' must be > 0"),
         ({"n_splits": 0}, "n_splits must be an integer >= 1"),
+        ({"learners": "smooth"}, "learners must be a sequence of names"),
+        ({"learners": ("forest",)}, "learners must be one of 'neighbours', 'smooth'; got 'forest'"),
         ({"splits": ()}, "splits must be a sequence of numbers, at least one"),
         ({"splits": (-1,)}, "splits must be an integer >= 0"),
     ],

@@ -42,6 +42,22 @@ def test_leave_one_out_is_what_refits_give() -> None:
     assert model.predict(X) == pytest.approx(y.mean(0) + K @ model.coef_)
 
 
+def test_leave_one_out_accuracy_is_that_of_refits() -> None:
+    X, y = make_moons(40, noise=0.3, random_state=0)
+    for labels in (y, np.array(["a", "b", "c"])[y + (X[:, 0] > 1.0)]):
+        model = SmoothClassifier(gammas=(1.0,), regs=(0.01,)).fit(X, labels)
+        K = np.exp(-cdist(X, X) / np.median(pdist(X)))
+        Y = (labels[:, None] == np.unique(labels)).astype(float)
+        hits = []
+        for i in range(40):
+            kept = np.arange(40) != i
+            ridge = KernelRidge(alpha=40 * 0.01, kernel="precomputed")
+            ridge.fit(K[np.ix_(kept, kept)], (Y - Y.mean(0))[kept])
+            hits.append(np.unique(labels)[(ridge.predict(K[i : i + 1, kept]) + Y.mean(0)).argmax()] == labels[i])
+        assert model.leave_one_out_accuracy_ == np.mean(hits)
+        assert 0.5 < model.leave_one_out_accuracy_ < 1.0
+
+
 def test_grid_is_searched() -> None:
     X, y = make_moons(120, noise=0.1, random_state=0)
     errors = {

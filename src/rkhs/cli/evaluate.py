@@ -84,10 +84,10 @@ def run(args: argparse.Namespace) -> int:
     if args.few_labels is not None:
         found = run_few_labels(args)
         if args.json:
-            print_json({"table": args.few_labels, "rows": found})
+            print_json({"table": args.few_labels, "rows": found, "next": next_step(args, found)})
         else:
             print_table([{key: _decimals(value, 3) for key, value in row.items()} for row in found])
-            sys.stderr.write(f"{next_step(args)}\n")
+            sys.stderr.write(f"{next_step(args, found)}\n")
         return 0
     if args.labels is not None:
         raise InputError("--labels is for --few-labels; got it without; write --few-labels TABLE, or leave it out")

@@ -1,11 +1,11 @@
-"""Many unlabelled rows, few labels: nearest neighbours on codes that no label has shaped."""
+"""Many unlabelled rows, few labels: small learners on codes that no label has shaped."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -14,19 +14,22 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs._core.arrays import read_numbers, read_values
-from rkhs._core.checks import check_count, check_list, check_number, check_numbers
+from rkhs._core.checks import check_choice, check_count, check_list, check_number, check_numbers
 from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown
 from rkhs.data.columns import is_gap
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
 from rkhs.estimators.kernel_pca import KernelPCA
 from rkhs.evaluation.comparison import counting_error
-from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, MixedTable
+from rkhs.evaluation.smooth_head import SmoothClassifier
+from rkhs.kernels import ArcCosine, Gaussian, Kernel, Laplacian, Linear, MinMax, MixedTable, Tanimoto
 
-__all__ = ["GAMMAS", "FewLabelRow", "choose_on_labels", "few_label_methods", "few_labels", "split_rows"]
+__all__ = ["GAMMAS", "FewLabelRow", "Learner", "choose_on_labels", "few_label_methods", "few_labels", "split_rows"]
 
 GAMMAS = tuple(float(g) for g in np.logspace(-2.0, 2.0, 15))
 """Bandwidths that are tried: 15 logarithmic steps from 0.01 to 100."""
+Learner = Literal["neighbours", "smooth"]
+"""What learns classes from codes: nearest neighbours, or :class:`SmoothClassifier`."""
 _MOST_SEEDS = 2**31 // 1000  # a seed begins a thousand states of scikit-learn's generator
 
 
@@ -47,6 +50,8 @@ class FewLabelRow:
         Leave-one-out accuracies on the labelled rows, one a split: what a choice between rows may look at.
     n_test : int, default=0
         Rows that a split is judged on; 0 if that is not known.
+    learner : {"neighbours", "smooth"}, default="neighbours"
+        What learned the classes from the codes.
 
     References
     ----------
@@ -60,6 +65,7 @@ class FewLabelRow:
     values: tuple[float, ...] | None = None
     validation: tuple[float, ...] = ()
     n_test: int = 0
+    learner: Learner = "neighbours"
 
     @property
     def mean(self) -> float:
@@ -155,6 +161,8 @@ _KERNELS: dict[str, Callable[[float], Kernel]] = {
     "linear": lambda gamma: Linear(),
     "ReLU": lambda gamma: ArcCosine(1),
     "mixed table": lambda gamma: MixedTable(),
+    "Tanimoto": lambda gamma: Tanimoto(),
+    "MinMax": lambda gamma: MinMax(),
 }
 _WITH_BANDWIDTH = ("Gaussian", "Laplacian")
 
@@ -255,11 +263,12 @@ def few_labels(
     unlabelled: float = 0.5,
     labelled: float = 0.05,
     seed: int = 0,
+    learners: Sequence[Learner] = ("neighbours",),
 ) -> list[FewLabelRow]:
-    """Accuracy of nearest neighbours on codes learned without labels.
+    """Accuracy of nearest neighbours, or a smooth learner, on codes learned without labels.
 
-    In each split every model is trained on the unlabelled and labelled rows without their labels; a nearest-neighbour
-    classifier is fitted on the codes of the labelled rows and judged on the test rows. The bandwidth of a kernel is
+    In each split every model is trained on the unlabelled and labelled rows without their labels; a classifier is
+    fitted on the codes of the labelled rows and judged on the test rows. The bandwidth of a kernel is
     chosen by leave-one-out on the labelled rows only; among equals the one nearest to one over the median distance.
 
     Parameters
@@ -275,8 +284,8 @@ def few_labels(
         Transformers with a parameter ``kernel``, or without one (used once, with no kernel). Default:
         :func:`few_label_methods`.
     kernels : sequence of str
-        Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one) and "mixed table" (for mixed tables, with
-        its own scales). Each is a bar of its own.
+        Of "Gaussian", "Laplacian", "linear", "ReLU" (arc-cosine of order one), "mixed table" (for mixed tables, with
+        its own scales), "Tanimoto" (bits) and "MinMax" (counts). Each is a bar of its own.
     gammas : sequence of float
         Bandwidths to choose from.
     grids : mapping of str to (str, sequence of float), optional
@@ -289,11 +298,13 @@ def few_labels(
     unlabelled, labelled : float
         Shares of the rows.
     seed : int, default=0
+    learners : sequence of {"neighbours", "smooth"}, default=("neighbours",)
+        Each is judged on the codes of every method. The smooth one is :class:`SmoothClassifier`.
 
     Returns
     -------
     list of FewLabelRow
-        Raw features first.
+        Raw features first, and of each method and kernel one for each learner.
 
     Raises
     ------
@@ -335,26 +346,44 @@ def few_labels(
     n_test = min((len(test) for _, _, test in parts), default=0)
     k = check_count(n_neighbors, "n_neighbors")
     y = np.array([str(label) for label in y]) if y.dtype == object else y  # those that are missing are never read
-    plain = tuple(_accuracy(features[lab], y[lab], features[test], y[test], k) for _, lab, test in parts)
-    held = tuple(_leave_one_out(features[lab], y[lab], k) for _, lab, _ in parts)
-    rows = [FewLabelRow("raw features", "none", plain, None, validation=held, n_test=n_test)]
+    judges = [(_learner(name), k) for name in check_list(learners, "learners", "names")]
+    plain = [_judged(judges, features[lab], y[lab], features[test], y[test]) for _, lab, test in parts]
+    rows = _rows("raw features", "none", judges, [[(*one, None) for one in found] for found in plain], n_test)
     failed: InputError | None = None
     for method, estimator in methods.items():
         with_kernel = "kernel" in estimator.get_params(deep=False)
         for kernel in kernels if with_kernel else ("none",):
             grid = ("kernel", tuple(gammas)) if kernel in _WITH_BANDWIDTH else grids.get(method)
             try:
-                results = [_one_split(X, y, part, estimator, kernel, grid, k) for part in parts]
+                results = [_one_split(X, y, part, estimator, kernel, grid, judges) for part in parts]
             except InputError as error:
                 failed = InputError(f"{method} with kernel {kernel} is left out: {error}")
                 warnings.warn(str(failed), UserWarning, stacklevel=2)
                 continue
-            accuracies, held, chosen = zip(*results, strict=True)
-            values = chosen if grid is not None else None
-            fixed, values = (None, values) if kernel == "none" else (values, None)
-            rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held, n_test))
-    if failed is not None and len(rows) == 1:
+            rows += _rows(method, kernel, judges, results, n_test)
+    if failed is not None and len(rows) == len(judges):
         raise failed
+    return rows
+
+
+def _learner(name: str) -> Learner:
+    return "smooth" if check_choice(name, "learners", ("neighbours", "smooth")) == "smooth" else "neighbours"
+
+
+def _rows(
+    method: str,
+    kernel: str,
+    judges: list[tuple[Learner, int]],
+    results: list[list[tuple[float, float, float | None]]],
+    n_test: int,
+) -> list[FewLabelRow]:
+    """A row for each learner, of what every split found."""
+    rows = []
+    for i, (learner, _) in enumerate(judges):
+        accuracies, held, chosen = zip(*(found[i] for found in results), strict=True)
+        values = None if chosen[0] is None else chosen
+        fixed, values = (None, values) if kernel == "none" else (values, None)
+        rows.append(FewLabelRow(method, kernel, accuracies, fixed, values, held, n_test, learner))
     return rows
 
 
@@ -396,31 +425,32 @@ def _one_split(
     estimator: BaseEstimator,
     kernel: str,
     grid: tuple[str, tuple[float, ...]] | None,
-    k: int,
-) -> tuple[float, float, float]:
-    """Test accuracy, leave-one-out accuracy on the labelled rows, and the value that the latter chose from the grid."""
+    judges: list[tuple[Learner, int]],
+) -> list[tuple[float, float, float | None]]:
+    """Of each learner: test accuracy, leave-one-out accuracy on the labelled rows, and the value that this chose."""
     hidden, lab, test = split
     training = X[np.concatenate([hidden, lab])]
     parameter, values = grid or ("kernel", (1.0,))
     centre = 1.0
     if grid is not None:
         centre = _reference_gamma(training, kernel) if parameter == "kernel" else estimator.get_params()[parameter]
-    best: tuple[tuple[float, float], float, Any] | None = None
+    tried: list[tuple[float, list[tuple[float, float]]]] = []
     for value in values:
         setting = {parameter: value} if parameter != "kernel" else {}
         model = _fit(clone(estimator).set_params(**setting), kernel, value, training)
-        if model is None:
-            continue
-        score = (_leave_one_out(model.transform(X[lab]), y[lab], k), -abs(np.log(value / centre)))
-        if best is None or score > best[0]:
-            best = (score, value, model)
-    if best is None:
+        if model is not None:
+            codes, new = model.transform(X[lab]), model.transform(X[test])
+            tried.append((value, _judged(judges, codes, y[lab], new, y[test])))
+    if not tried:
         raise InputError(
             f"{type(estimator).__name__} could not be fitted with the {kernel} kernel at any bandwidth; leave the "
             "kernel out, or look for constant or equal rows"
         )
-    (held, _), value, model = best
-    return _accuracy(model.transform(X[lab]), y[lab], model.transform(X[test]), y[test], k), held, value
+    best: list[tuple[float, float, float | None]] = []
+    for i in range(len(judges)):
+        value, found = max(tried, key=lambda one: (one[1][i][1], -abs(np.log(one[0] / centre))))
+        best.append((*found[i], None if grid is None else value))
+    return best
 
 
 def _fit(estimator: BaseEstimator, kernel: str, gamma: float, training: np.ndarray) -> Any:
@@ -442,6 +472,20 @@ def _fit(estimator: BaseEstimator, kernel: str, gamma: float, training: np.ndarr
 def _reference_gamma(X: np.ndarray, kernel: str) -> float:
     probe: Any = Gaussian("median") if kernel == "Gaussian" else Laplacian("l1", "median")
     return float(probe.resolve(probe.read(X)).gamma)
+
+
+def _judged(
+    judges: list[tuple[Learner, int]], Z: np.ndarray, y: np.ndarray, Z_test: np.ndarray, y_test: np.ndarray
+) -> list[tuple[float, float]]:
+    """Test accuracy and leave-one-out accuracy of each learner."""
+    found = []
+    for learner, k in judges:
+        if learner == "smooth":
+            head = SmoothClassifier().fit(Z, y)
+            found.append((float(head.score(Z_test, y_test)), head.leave_one_out_accuracy_))
+        else:
+            found.append((_accuracy(Z, y, Z_test, y_test, k), _leave_one_out(Z, y, k)))
+    return found
 
 
 def _accuracy(Z: np.ndarray, y: np.ndarray, Z_test: np.ndarray, y_test: np.ndarray, k: int) -> float:

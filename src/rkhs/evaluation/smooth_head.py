@@ -118,6 +118,8 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (c,)
     gamma_, reg_, leave_one_out_error_, coef_, n_features_in_
         As in :class:`SmoothRegressor`.
+    leave_one_out_accuracy_ : float
+        Share of the training rows whose leave-one-out prediction is right.
     sharpness_ : float
         ``t`` of the probabilities.
 
@@ -156,6 +158,8 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
         indicators = binarizer.transform(y).astype(np.float64)
         left_out = _fit_ridge(self, X, indicators)
         self.sharpness_ = _sharpness(_both(left_out), _both(indicators))
+        one = left_out if indicators.shape[1] > 1 else left_out[:, 0] - 0.5
+        self.leave_one_out_accuracy_ = float(np.mean(self._best(one) == y))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -172,7 +176,10 @@ class SmoothClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row, shape (m,); the first of those whose scores rounding alone tells apart."""
-        scores = self.decision_function(X)
+        return self._best(self.decision_function(X))
+
+    def _best(self, scores: np.ndarray) -> np.ndarray:
+        """Classes of scores as :meth:`decision_function` gives them."""
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
         if scores.ndim == 1:
