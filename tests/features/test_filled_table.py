@@ -54,6 +54,25 @@ def test_a_row_that_shares_no_column_gets_means() -> None:
     np.testing.assert_array_equal(found, np.zeros((1, 4)))
 
 
+def test_a_whole_view_may_be_missing() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.uniform(-2.0, 2.0, (240, 2))
+    truth = np.hstack([a, np.sin(a[:, :1] + [0.0, 1.0]), np.cos(a[:, 1:] + [0.0, 1.0])])
+    truth += 0.05 * rng.normal(size=truth.shape)
+    rows, lacks = truth.copy(), rng.random(240) < 0.2
+    first = lacks & (rng.random(240) < 0.5)
+    rows[first, :2], rows[lacks & ~first, 2:] = np.nan, np.nan
+    train, new = slice(0, 160), slice(160, None)
+    model = rkhs.KernelAutoencoder(2, columns="filled", random_state=0).fit(rows[train])
+    back = model.inverse_transform(model.transform(rows[new])).astype(float)
+    unknown = np.isnan(rows[new]) & ~first[new, None]  # the second view is a function of the first
+    error = ((back - truth[new])[unknown] ** 2).mean() / (
+        (truth[new] - np.nanmean(rows[train], 0))[unknown] ** 2
+    ).mean()
+    assert error < 0.2
+    assert rkhs.KernelAutoencoder(2, columns="filled").fit(rows[train]).transform([[None] * 6]).shape == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -295,6 +295,8 @@ def test_numbers_that_are_none_are_refused_by_name() -> None:
     for kernel, name in [(Linear(offset={}), "Linear.offset"), (Centered(Linear(1.0), X, None, ""), "Centered.means")]:
         with pytest.raises(InputError, match=f"{name} must"):
             kernel(X)
+    with pytest.raises(InputError, match=r"item 1 has no view 'b'.*side by side with NaN.*columns='filled'"):
+        Views({"a": Linear(), "b": Linear()})([{"a": [1.0], "b": [2.0]}, {"a": [1.0], "b": None}])
     with pytest.raises(InputError, match=r"Views reads items with one part a view.*other parts"):
         Views([Gaussian(1.0), Linear(1.0)])([scipy.sparse.csr_array(X)])
     for named in ({"radius": 101}, {"n_bits": 2**24 + 1}):

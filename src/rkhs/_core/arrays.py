@@ -183,7 +183,23 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
     if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):
         raise InputError(f"X must {_ONE_GRID}")
     with reading(X, "X"):
-        return validate_data(estimator, X, reset=reset, **{"dtype": [np.float64, np.float32], "order": "C", **options})
+        try:
+            known = {"dtype": [np.float64, np.float32], "order": "C", **options}
+            return validate_data(estimator, X, reset=reset, **known)
+        except ValueError as error:
+            if not str(error).startswith("Input X contains NaN"):
+                raise
+            raise InputError(f"Input X contains NaN, which stands for a gap{_gap_advice(estimator)}") from None
+
+
+def _gap_advice(estimator: BaseEstimator) -> str:
+    """What to do with gaps in the rows of an estimator."""
+    if hasattr(estimator, "columns") and getattr(estimator, "kernel", None) != "precomputed":
+        return (
+            "; fit with columns='filled', which fills gaps of tables from the nearest rows; for curves with gaps see "
+            "rkhs.data.curves_on_grid; or leave such rows out"
+        )
+    return "; fill gaps or leave such rows out"
 
 
 @contextmanager

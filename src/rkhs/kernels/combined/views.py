@@ -38,7 +38,8 @@ class Views(Kernel):
     Raises
     ------
     InputError
-        For items that do not have one part a view, and what the kernels refuse; the message names item and view.
+        For items that do not have one part a view, for a view that is None, and what the kernels refuse; the message
+        names item and view.
 
     References
     ----------
@@ -104,7 +105,13 @@ class Views(Kernel):
                     f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} "
                     f"parts"
                 )
-            for column, cell in zip(found, cells, strict=True):
+            for name, column, cell in zip(keys, found, cells, strict=True):
+                if cell is None:
+                    raise InputError(
+                        f"Views reads items with all views; item {i} has no view {name!r}. Leave it out, or fit a "
+                        "model to each view, put the codes side by side with NaN where a view is missing, and fit "
+                        "KernelAutoencoder(columns='filled') to these"
+                    )
                 column.append(cell)
         parts = []
         for (name, kernel), column in zip(pairs, found, strict=True):
