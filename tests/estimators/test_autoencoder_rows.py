@@ -16,9 +16,11 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
+from rkhs.constraints import SoftSphere, Whitened
 from rkhs.engines import Threads, as_rows
 from rkhs.estimators import autoencoder_rows, autoencoder_streams, staged_rows
-from rkhs.features import Nystroem, RandomFeatures
+from rkhs.estimators.ordered_rows import ordered_rows
+from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from tests.reliability.cluster_kills import digest
@@ -173,14 +175,12 @@ def share_of(model: Any, rows: np.ndarray) -> float:
     ("options", "message"),
     [
         ({"solver": "adam"}, "solver='adam' needs storage='dense'"),
-        ({"noise": GaussianNoise()}, "noise beside linear_part='free' needs storage='dense'"),
+        ({"noise": GaussianNoise(), "constraint": "sphere"}, "noise with constraint='sphere' needs storage='dense'"),
         ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
         ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
         ({"loss": Power(1.5)}, "needs storage='dense'; use loss='huber'"),
         ({"n_components": (3, 2), "linear_part": "kernel"}, "a deep autoencoder beside linear_part='kernel' needs"),
         ({"constraint": "sphere", "linear_part": "kernel"}, "constraint='sphere' beside linear_part='kernel' needs"),
-        ({"constraint": "soft"}, "constraint='soft' needs storage='dense'; use constraint='sphere'"),
-        ({"constraint": "whiten"}, "constraint='whiten' needs storage='dense'"),
         ({"constraint": "sphere", "n_components": (3, 2)}, "needs one hidden layer"),
     ],
 )
@@ -300,6 +300,8 @@ def test_a_loss_that_nothing_lies_above_and_a_penalised_linear_part_are_refused(
 FORMS = {
     "sphere": {"constraint": "sphere"},
     "ball": {"constraint": "ball"},
+    "white": {"constraint": "whiten"},
+    "soft": {"constraint": SoftSphere(3.0)},
     "deep": {"n_components": (4, 2)},
     "deep and robust": {"n_components": (4, 2), "loss": Huber(0.3)},
     "four layers": {"n_components": (4, 2, 4)},
@@ -317,13 +319,14 @@ def test_sets_of_codes_and_depth_fit_and_say_the_same_from_a_file(name: str, tmp
     model = formed(name).fit(X)
     assert model.model_.linear is not None
     assert model.codes_.shape == (300, 2)
-    assert share(model, NEW) < (0.15 if name in ("sphere", "ball") else 0.3)
+    assert share(model, NEW) < (0.15 if "constraint" in FORMS[name] else 0.3)
     near = np.abs(model.transform(X) - model.codes_).max(1) / model.codes_.std()
-    assert np.median(near) < (0.03 if name in ("sphere", "ball") else 1e-9)
+    assert np.median(near) < (0.03 if "constraint" in FORMS[name] else 1e-9)
     if "constraint" in FORMS[name]:
         for codes in (model.codes_, model.transform(NEW), model.set_params(refine=False).transform(NEW)):
             norms = np.linalg.norm(codes, axis=1)
-            assert np.abs(norms - 1.0).max() < 1e-9 if name == "sphere" else norms.max() < 1.0 + 1e-9
+            if name in ("sphere", "ball"):
+                assert np.abs(norms - 1.0).max() < 1e-9 if name == "sphere" else norms.max() < 1.0 + 1e-9
         plain = share(model, NEW)
         assert share(model.set_params(refine=True), NEW) < plain
     rkhs.save(model, tmp_path / "m.rkhs")
@@ -344,6 +347,44 @@ def test_their_regularisers_are_chosen_and_files_of_rows_have_the_same_model(nam
     assert model.candidate_errors_ is not None
     assert len(model.reg_) == model.candidates_.shape[1]
     np.testing.assert_array_equal(again.codes_, model.codes_)
+
+
+def test_white_codes_are_white_and_soft_ones_near_the_sphere() -> None:
+    assert Whitened().violation(torch.as_tensor(formed("white").fit(X).codes_)) < 1e-9
+    assert Whitened().violation(torch.as_tensor(formed("white").fit(NEW).transform(X))) < 0.5
+    free = KernelAutoencoder(2, storage=Nystroem(40), reg=REG).fit(X)
+    apart = []
+    for model in (free, formed("soft").fit(X), formed("soft", constraint=SoftSphere(30.0)).fit(X)):
+        apart += [np.abs((codes**2).sum(1) - 1.0).mean() for codes in (model.codes_, model.transform(NEW))]
+    assert apart[0] > 2.0 * apart[2] > 4.0 * apart[4] > 0.0
+    assert apart[1] > 2.0 * apart[3] > 4.0 * apart[5] > 0.0
+    with pytest.raises(InputError, match="sample_weight must be equal for constraint='whiten'"):
+        formed("white").fit(X, sample_weight=np.arange(1.0, 301.0))
+
+
+def test_noisy_copies_teach_the_encoder_to_ignore_noise() -> None:
+    noise = GaussianNoise(0.4, copies=3)
+    options: dict[str, Any] = {"storage": Nystroem(40), "random_state": 0}
+    model, plain = (KernelAutoencoder(2, **options, **more).fit(X) for more in ({"noise": noise}, {"refine": False}))
+    assert model.model_.linear is not None
+    assert model.codes_.shape == (300, 2)
+    np.testing.assert_allclose(model.transform(X), model.codes_, atol=1e-9)  # of clean rows
+    noisy = NEW + 0.4 * np.random.default_rng(0).normal(size=NEW.shape)
+    errors = [((one.inverse_transform(one.transform(noisy)) - NEW) ** 2).sum() for one in (model, plain)]
+    assert errors[0] < 0.9 * errors[1]
+    deep = KernelAutoencoder((4, 2), noise=noise, reg=1e-4, loss=Huber(0.3), **options).fit(X)
+    assert deep.codes_.shape == (300, 2)
+    again = KernelAutoencoder(2, noise=noise, **options).fit(X)
+    np.testing.assert_array_equal(again.codes_, model.codes_)
+
+
+def test_copies_of_a_row_stay_together() -> None:
+    doubled, kernel = torch.as_tensor(np.concatenate([X, X])), Gaussian(0.5)
+    features = WholeMap(kernel, X[:20], 20)
+    rows = ordered_rows(doubled, doubled, kernel, features, 2, None, 600.0, own=False, fitted=100, copies=2)
+    order = rows.order.numpy().reshape(-1, 2)
+    assert (order[:, 1] - order[:, 0] == 300).all()
+    assert sorted(order[:, 0]) == list(range(300))
 
 
 def test_hidden_codes_and_rows_of_no_weight() -> None:

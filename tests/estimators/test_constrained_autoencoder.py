@@ -145,12 +145,14 @@ def test_white_codes_want_equal_weights() -> None:
 @pytest.mark.parametrize("params", [{"constraint": "ball"}, {"noise": GaussianNoise(0.01), "random_state": 0}], ids=str)
 def test_check_estimator(params: dict[str, Any]) -> None:
     # A repeated row is not a row of double weight: each copy has its own noise, and its own delta on the diagonal.
-    other = "check_sample_weight_equivalence_on_dense_data"
+    other = "check_sample_weight_equivalence"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(KernelAutoencoder(max_iter=30, **params), on_fail=None, on_skip=None)
     assert [
-        (r["check_name"], r["exception"]) for r in results if r["status"] == "failed" and r["check_name"] != other
+        (r["check_name"], r["exception"])
+        for r in results
+        if r["status"] == "failed" and not r["check_name"].startswith(other)
     ] == []
 
 

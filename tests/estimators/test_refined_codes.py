@@ -15,6 +15,7 @@ from sklearn.datasets import load_wine
 import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
+from rkhs.constraints import SoftSphere
 from rkhs.kernels import Gaussian, Kernel, Linear, Matern
 from rkhs.problems.refinement import CodeRefinement, LeftOutRefinement, power_function
 from rkhs.solvers import RowNewton
@@ -28,23 +29,38 @@ def table(seed: int, n: int = 40, d: int = 5) -> np.ndarray:
 KERNELS = (Matern(1.5, 0.7) + 0.1 * Linear(), 0.8 * Matern(1.5, 0.7) + 0.2 * Matern(0.5, 0.4))  # the second is radial
 
 
-def problem(seed: int, kernel: Kernel = KERNELS[0]) -> CodeRefinement:
+def problem(seed: int, kernel: Kernel = KERNELS[0], onto: SoftSphere | None = None) -> CodeRefinement:
     rng = np.random.default_rng(seed)
     shapes = ((12, 2), (12, 3), (6, 3), (6, 2))
     supports, coefficients, goal, start = (torch.as_tensor(rng.normal(size=s)) for s in shapes)
     radius = torch.as_tensor(rng.uniform(0.1, 3.0, 6))
-    return CodeRefinement(kernel, supports, coefficients, goal, start, radius, 12.0)
+    return CodeRefinement(kernel, supports, coefficients, goal, start, radius, 12.0, onto=onto)
 
 
+@pytest.mark.parametrize("onto", [None, SoftSphere(0.7)], ids=["free", "soft"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=["mixed", "radial"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_gradient_by_finite_differences(seed: int, kernel: Kernel) -> None:
-    p = problem(seed, kernel)
+def test_gradient_by_finite_differences(seed: int, kernel: Kernel, onto: SoftSphere | None) -> None:
+    p = problem(seed, kernel, onto)
     U, D = (torch.as_tensor(np.random.default_rng(seed + 9 + i).normal(size=(6, 2))) for i in range(2))
     values, grads = p.values_and_grads(U)
     torch.testing.assert_close(values, p.values(U))
     slope = (p.values(U + 1e-6 * D) - p.values(U - 1e-6 * D)) / 2e-6
     torch.testing.assert_close((grads * D).sum(1), slope, rtol=1e-6, atol=1e-8)
+
+
+def test_a_soft_sphere_is_one_more_target_of_value_zero() -> None:
+    free, soft = problem(3), problem(3, onto=SoftSphere(0.7))
+    U = torch.as_tensor(np.random.default_rng(4).normal(size=(6, 2)))
+    Z, n = free.codes(U), free.n
+    excess = (Z * Z).sum(1) - 1.0
+    torch.testing.assert_close(soft.values(U) - free.values(U), 0.7 * excess**2 / (2.0 * n))
+    J = free.radius[:, None] * 2.0 * 0.7**0.5 * Z / n**0.5  # in the steps, of the misfit
+    more = torch.linalg.inv(soft.with_curvature(U)[2]) - torch.linalg.inv(free.with_curvature(U)[2])
+    torch.testing.assert_close(more, J[:, :, None] * J[:, None, :])
+    start = soft.nearest()
+    assert bool((soft.values(start) <= soft.values(torch.zeros_like(start))).all())
+    assert not torch.equal(start, free.nearest())
 
 
 def test_every_row_is_a_problem_of_its_own() -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
-from rkhs.constraints import Ball, Sphere
+from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.engines import Threads
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
@@ -196,9 +196,9 @@ def checked(encoder: RowEncoder, point: Tensor, kernel: Kernel, *, weighted: boo
 
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS, ids=["radial", "sum"])
-@pytest.mark.parametrize("code_set", [Sphere(), Ball()], ids=repr)
+@pytest.mark.parametrize("code_set", [Sphere(), Ball(), Whitened()], ids=repr)
 def test_codes_on_a_set_have_the_gradient_and_the_least_price(
-    code_set: Sphere | Ball, kernel: Kernel, weighted: bool
+    code_set: Sphere | Ball | Whitened, kernel: Kernel, weighted: bool
 ) -> None:
     factor = factor_of(problem(kernel, 15))
     encoder = CodesOnASet(factor, REG_1, image_of(code_set))
@@ -214,6 +214,20 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
     W = encoder.parts(point)[0]
     torch.testing.assert_close(factor.codes(W), Z)
     assert 0.5 * REG_1 * float((W * W).sum()) == pytest.approx(price, rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> None:
+    whole = problem(KERNELS[0], 15, weighted=weighted)
+    free, w = whole.encoder, whole.decoder.weights
+    assert isinstance(free, FreeCodes)
+    soft = replace(free, soft=SoftSphere(0.7), weights=w)
+    point = random(free.factor.dim, P, seed=5)
+    checked(soft, point, KERNELS[0], weighted=weighted)
+    squares = (soft.layers(point)[0] ** 2).sum(1)
+    w = torch.full((N,), 1.0 / N, dtype=torch.float64) if w is None else w
+    penalty = 0.35 * float(w @ (squares - 1.0) ** 2)
+    assert soft.forward(point).price - free.forward(point).price == pytest.approx(penalty, rel=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [True, False])

@@ -171,6 +171,14 @@ class SoftSphere(Constraint):
         value = 0.5 * float(self.softness) * float((weights * excess * excess).sum())
         return value, (2.0 * float(self.softness) * weights * excess)[:, None] * H
 
+    def misfit(self, H: Tensor) -> Tensor:
+        """``softness^(1/2) (||h_i||^2 - 1)``, whose squares the penalty sums, shape (n, 1)."""
+        return float(self.softness) ** 0.5 * ((H * H).sum(1, keepdim=True) - 1.0)
+
+    def misfit_slopes(self, H: Tensor) -> Tensor:
+        """Derivatives of :meth:`misfit`, shape (n, p)."""
+        return 2.0 * float(self.softness) ** 0.5 * H
+
     def project(self, Y: Tensor) -> Tensor:
         """``Y`` itself, shape (n, p)."""
         return Y

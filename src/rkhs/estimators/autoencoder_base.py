@@ -97,7 +97,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     @property
     def _refines(self) -> bool:
         """Whether codes of new items are refined: parameters and model allow it."""
-        plain = (self.constraint == "none" or self.model_.pricing.onto is not None) and self.noise is None
+        plain = (self.constraint == "none" or not self.model_.map.whole) and self.noise is None
         identity = self.operators is None or self.operators[0] is None
         return bool(self.refine and plain and identity and self.model_.refinable)
 

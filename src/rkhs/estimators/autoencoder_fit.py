@@ -14,7 +14,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
-from rkhs.constraints.sphere import CodeSet, Whitened
+from rkhs.constraints.sphere import CodeSet
 from rkhs.estimators.autoencoder_choice import choose
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
@@ -446,10 +446,6 @@ def _solve_constrained(
 ) -> _Solved:
     """Codes on a constraint, on principal axes where the model is invariant. Esser et al. (2024), theorem 5."""
     p, n, kernel = settings.widths[0], len(K), settings.decoder_kernels[0]
-    if weights is not None and isinstance(constraint, Whitened):
-        raise InputError("sample_weight must be equal for constraint='whiten'")
-    if isinstance(constraint, Whitened) and p > n:
-        raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
     reg = (settings.reg[0], settings.reg[1])
     problem = SphereAutoencoder(jittered_factor(K), U, kernel, p, reg, constraint, weights)
     rng = settings.generator()

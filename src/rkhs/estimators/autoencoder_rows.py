@@ -24,7 +24,7 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder_fit import Fit, as_array, collapse_warnings
+from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.ordered_rows import ordered_rows, row_outputs, strips
@@ -60,7 +60,9 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
     columns, outputs = training.items.shape[1], training.goal.shape[1] * (2 if settings.robust else 1)  # and residuals
-    announce_rows(run, settings.feature_storage, len(training), columns, outputs, max(settings.widths))
+    n = len(training) * settings.n_copies
+    announce_rows(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
+    clean, training = training.items, settings.noisy_copies(training)
     X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, max(settings.widths)
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))
@@ -68,9 +70,9 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
         w = None if weights is None else torch.as_tensor(weights).to(goal)
         as_given = {"center": bool(settings.center), "scale": bool(settings.scale)}
         output, T = row_outputs(goal, p, w, **as_given, finer=not settings.robust)
-        alone = len(settings.widths) == 1 and training.own
+        alone = len(settings.widths) == 1 and training.own and settings.noise is None
         own, kinds = alone and (bool(settings.refine) or settings.constraint is not None), None
-        in_order = partial(ordered_rows, own=own, fitted=MOST)
+        in_order = partial(ordered_rows, own=own, fitted=MOST, copies=settings.n_copies)
 
         def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
             """All rows, or some."""
@@ -89,7 +91,10 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
         stages = _with_loss(stages) if settings.robust else stages
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         compared = replace(compared, kinds=kinds)
-        return _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
+        found = _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
+        if settings.noise is not None:
+            found = replace(found, model=replace(found.model, codes=codes_again(settings, run, found.model, clean)))
+        return found
 
 
 def _with_loss(stages: RowStages) -> RowStages:
@@ -140,7 +145,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
         problem = stages.problem(len(previous), settings.reg)
         point = problem.encoder.resume(previous, [])
         return stages.descend(problem, settings.reg, point, 2 * _STEPS, "resumed"), [], Compared()
-    part = min(n - min(n // 5, _HELD), _COMPARED)
+    part = min(n - min(n // 5, _HELD), _COMPARED * settings.n_copies)  # copies of a row say little that is new
     stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), _candidates(settings, part), rngs, part)
     rest = [size for size in sizes if size > part]
     while len(rest) > 1:
@@ -231,7 +236,7 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
     """Codes of the rows that are descended on, of a model of as many rows."""
     if model is None or model.codes.shape != (len(stages.rows), stages.p) or model.last.linear is None:
         return None
-    if len(model.layers) > 1 or stages.settings.constraint != model.pricing.onto:
+    if len(model.layers) > 1 or stages.settings.of_a_row != model.pricing.onto:
         return None
     Z = model.read(torch.as_tensor(model.codes, dtype=torch.float64).to(stages.rows.target.device))
     return Z[stages.rows.order[:MOST]]
@@ -268,7 +273,7 @@ def _finish(
         stage.reg,
         np.empty(0),
         None if M is None else as_array(M),
-        Pricing("diagonal", rows.share(len(stage.codes)), directions=leading, onto=settings.constraint),
+        Pricing("diagonal", rows.share(len(stage.codes)), directions=leading, onto=settings.of_a_row),
         loss=settings.loss if stages.loss is None else stages.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),

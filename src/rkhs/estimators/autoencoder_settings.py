@@ -11,7 +11,7 @@ import torch
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
-from rkhs.constraints.sphere import CodeSet, Sphere, as_constraint
+from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import check_combination, kind_of_loss, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
@@ -195,16 +195,26 @@ class Settings:
         return self.constraint if getattr(self.constraint, "renormalize", False) else None
 
     @property
+    def of_a_row(self) -> CodeSet | None:
+        """The constraint as one row meets it: to be white is no property of one row, so alone it is free."""
+        return None if isinstance(self.constraint, Whitened) else self.constraint
+
+    @property
     def refinement(self) -> tuple[int, float] | None:
         """How codes of new items are refined where the model can; None: they are not."""
         free = self.constraint is None or isinstance(self.storage, Storage)  # there codes on a set are refined on it
         plain = free and self.noise is None and self.operators[0] is None
         return self.steps if self.refine and plain else None
 
-    def check_rows(self, n: int, q: int | None) -> None:
+    def check_rows(self, n: int, q: int | None, *, weighted: bool) -> None:
         """Check what depends on the data: rows against components, outputs against the last operator."""
         if n < 2:
             raise InputError(f"X must have at least 2 rows of positive weight; got n_samples={n}")
+        if weighted and isinstance(self.constraint, Whitened):
+            raise InputError("sample_weight must be equal for constraint='whiten'")
+        if isinstance(self.constraint, Whitened) and self.widths[0] > n:
+            p = self.widths[0]
+            raise InputError(f"n_components must be at most the number of rows for constraint='whiten'; got {p}")
         A = self.operators[-1]
         if A is not None and q is not None:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
@@ -268,7 +278,7 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
     )
     if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
         known = not sparse and _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
-        known = known and estimator.operators is None and estimator.noise is None
+        known = known and estimator.operators is None and (estimator.noise is None or estimator.constraint == "none")
     else:
         known = storage == "dense" and _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
     return "free" if defaults and known else "kernel"

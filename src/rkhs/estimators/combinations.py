@@ -142,7 +142,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "targets: given",
             "output_kernel reads {output_domain}, kernel reads {input}; pass fit(X, targets=...) that it can read",
         ),
-        _dense("constraint: none | sphere | ball", "constraint={constraint!r}", "use constraint='sphere'"),
         _dense("layers: one", "a deep autoencoder beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense(
             "constraint: none", "constraint={constraint!r} beside linear_part='kernel'", "leave it free", _PENALISED
@@ -159,9 +158,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
         _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
         _rule(
-            "linear_part: free, storage: finite",
+            "constraint: other, storage: finite",
             "noise: none",
-            f"noise beside linear_part='free' needs storage='dense'; {_BESIDE}",
+            "noise with constraint={constraint!r} needs storage='dense'; use noise=None with storage={storage!r}",
         ),
         _rule(
             "linear_part: free, storage: finite",

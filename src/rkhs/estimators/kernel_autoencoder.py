@@ -137,8 +137,8 @@ class KernelAutoencoder(BaseAutoencoder):
     constraint : {"none", "sphere", "ball", "whiten", "soft"} or Constraint, default="none"
         Keeps the training codes of the one hidden layer on the unit sphere, in the unit ball, or uncorrelated with unit
         second moments; ``"soft"`` draws them to the sphere. Objects of :mod:`rkhs.constraints` have options:
-        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``; with
-        landmarks, sphere and ball, on which codes of new items then lie too.
+        ``Sphere(renormalize=True)``, ``Ball()``, ``Whitened()``, ``SoftSphere(1.0)``. Needs ``solver="lbfgs"``;
+        with landmarks, codes of new items lie on the sphere and in the ball too.
     noise : Augmentation, default=None
         Denoising: encode noisy copies of each row and rebuild the row itself. An object of :mod:`rkhs.augment`, such as
         ``GaussianNoise(0.1, copies=5)``. Vectors only.
@@ -257,7 +257,7 @@ class KernelAutoencoder(BaseAutoencoder):
 
     **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 2,000,
     ``Nystroem(1000)`` from there on. Whatever landmarks do not have stays dense: Gram matrices and objects, rebuilt
-    features, other ``targets``, operators, noise, white codes and soft spheres, other solvers,
+    features, other ``targets``, operators, noise beside a constraint, other solvers,
     ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
     file or a Dask collection holds, mean landmarks whatever their number.
 
@@ -458,7 +458,8 @@ class KernelAutoencoder(BaseAutoencoder):
             goal = cut(goal, training.kept, training.kept if gram else None)
             training = replace(training, goal=goal, own=False, goal_gram=gram)
         w, columns = training.weights, None if settings.features else training.goal.shape[1]
-        settings.check_rows(len(training) if w is None else int((w > 0.0).sum()), columns)
+        n = len(training) if w is None else int((w > 0.0).sum())
+        settings.check_rows(n, columns, weighted=w is not None)
         return training
 
     def _read_targets(self, targets: Items, settings: Settings, n: int) -> Any:

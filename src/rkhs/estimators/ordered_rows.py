@@ -112,10 +112,15 @@ def ordered_rows(
     *,
     own: bool,
     fitted: int,
+    copies: int = 1,
 ) -> OrderedRows:
-    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
-    axes = PrincipalCoordinates.of_vectors(X, p, weights)
-    order = torch.from_numpy(np.random.RandomState(0).permutation(len(X))).to(X.device)
+    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on.
+
+    The rows are ``copies`` of the same ones, one after the other; copies of a row stay together.
+    """
+    axes, n = PrincipalCoordinates.of_vectors(X, p, weights), len(X) // copies
+    numbers = np.random.RandomState(0).permutation(n)[:, None] + n * np.arange(copies)
+    order = torch.from_numpy(numbers.ravel()).to(X.device)
     kept, room = X.new_empty(min(len(X), fitted), features.dim), X.new_empty(len(X))
     for start in range(0, len(X), TILE):
         items = X[order[start : start + TILE]]

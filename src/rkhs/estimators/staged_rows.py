@@ -146,7 +146,9 @@ class RowStages:
             spread = (rows.room[:size] / counts).sqrt()
         factor = OwnCodes(rows.linear[:size] * linear_unit(reg[0]), rows.features[:size], spread)
         kernels, engine = settings.decoder_kernels[:-1], self.engine
-        return row_encoder(factor, kernels, settings.widths, reg[:-1], settings.constraint, self.anchors, engine)
+        return row_encoder(
+            factor, kernels, settings.widths, reg[:-1], settings.constraint, self.anchors, engine, weights
+        )
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchoredDecoder:
         """The last layer for targets of the first rows."""
@@ -235,7 +237,7 @@ class RowStages:
             for kernel, below, Phi in zip(self.settings.decoder_kernels, stage.layers, stage.hidden, strict=False):
                 found.append(kernel._gram(found[-1], below[: len(Phi)]) @ Phi)
             return found
-        onto = self.settings.constraint
+        onto = self.settings.of_a_row
         start = start if onto is None else onto.project(start)
         radius = (self.rows.room[rows] / stage.reg[0]).sqrt()
         problem = CodeRefinement(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import divisor
-from rkhs.constraints.sphere import CodeSet
+from rkhs.constraints.sphere import CodeSet, SoftSphere
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.radial import Radial
@@ -53,8 +53,8 @@ class CodeRefinement:
         Linear part of the decoder, which then says ``k(z, supports) coefficients + [z, 1] linear``.
     moves : Tensor of shape (p, p), optional
         Orthogonal projection that changes of codes go through; None: all changes.
-    onto : Sphere or Ball, optional
-        Set that codes are put on; None: they are free.
+    onto : Sphere, Ball or SoftSphere, optional
+        Set that codes are put on, or drawn to; None: they are free.
 
     Raises
     ------
@@ -76,6 +76,10 @@ class CodeRefinement:
     linear: Tensor | None = None
     moves: Tensor | None = None
     onto: CodeSet | None = None
+
+    @property
+    def _soft(self) -> SoftSphere | None:
+        return self.onto if isinstance(self.onto, SoftSphere) else None
 
     @cached_property
     def _radial(self) -> Radial | None:
@@ -102,7 +106,9 @@ class CodeRefinement:
 
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
-        return self.errors(U) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
+        lost = self.errors(U)
+        lost = lost if self._soft is None else lost.add_(self._soft.misfit(self.codes(U))[:, 0] ** 2)
+        return lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
         """Objective and gradient of each row, shapes (m,) and (m, p). O(m n (p + r))."""
@@ -116,7 +122,9 @@ class CodeRefinement:
         """
         if decoded is None:
             decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
-        cost = self._missed(decoded).div_(2.0 * self.n)
+        missed = self._missed(decoded)
+        missed = missed if self._soft is None else missed.add_(self._soft.misfit(self.supports)[:, 0] ** 2)
+        cost = missed.div_(2.0 * self.n)
         reach = divisor(self.radius * self.radius)
         cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
         least, chosen = cost.min(1)
@@ -140,7 +148,12 @@ class CodeRefinement:
         pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
         pulled = pulled if self.moves is None else pulled @ self.moves
         pulled = pulled if self.onto is None else self.onto.pullback(self._free(U), pulled)
-        values = (R * R).sum(1) / (2.0 * self.n) + 0.5 * (U * U).sum(1)
+        lost = (R * R).sum(1)
+        if self._soft is not None:
+            misfit = self._soft.misfit(codes)
+            lost += misfit[:, 0] ** 2
+            pulled = pulled.addcmul_(self._soft.misfit_slopes(codes), misfit, value=1.0 / self.n)
+        values = lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
     def with_curvature(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,7 +163,9 @@ class CodeRefinement:
         for part in torch.arange(len(U), device=U.device).split(rows):
             problem = self.rows(part)
             values, grads, slopes = problem._state(U[part])
-            J = problem._jacobian(problem.codes(U[part]), slopes)
+            codes = problem.codes(U[part])
+            J = problem._jacobian(codes, slopes)
+            J = J if self._soft is None else torch.cat([J, self._soft.misfit_slopes(codes)[:, :, None]], 2)
             J = J if self.moves is None else self.moves @ J
             J = J if self.onto is None else _through(self.onto, problem._free(U[part]), J)
             J.mul_(problem.radius[:, None, None] / self.n**0.5)

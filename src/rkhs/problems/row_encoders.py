@@ -1,8 +1,9 @@
 """Encoders of an autoencoder of many rows: codes, what they cost, and how a gradient in them comes back.
 
 :class:`OwnCodes` are coordinates in finite features, with a code of its own for every row. Three encoders stand on
-them: :class:`FreeCodes` as they are, :class:`CodesOnASet` kept on a sphere or in a ball, :class:`DeepCodes` with hidden
-layers on anchors. :class:`~rkhs.problems.anchored_autoencoder.AnchoredAutoencoder` sees a :class:`RowEncoder` only.
+them: :class:`FreeCodes` as they are or drawn to a sphere, :class:`CodesOnASet` kept on a sphere, in a ball or white,
+:class:`DeepCodes` with hidden layers on anchors. :class:`~rkhs.problems.anchored_autoencoder.AnchoredAutoencoder` sees
+a :class:`RowEncoder` only.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import Outer
-from rkhs.constraints.sphere import CodeSet
+from rkhs.constraints.sphere import CodeSet, SoftSphere
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.radial import Radial
@@ -200,6 +201,10 @@ class FreeCodes:
     ----------
     factor : OwnCodes
     reg : float
+    soft : SoftSphere, optional
+        Adds the penalty that draws codes to the unit sphere.
+    weights : Tensor of shape (n,), optional
+        Of the rows in this penalty, sum to one; None: equal.
 
     References
     ----------
@@ -208,11 +213,17 @@ class FreeCodes:
 
     factor: OwnCodes
     reg: float
+    soft: SoftSphere | None = None
+    weights: Tensor | None = None
 
     def forward(self, point: Tensor) -> Coded:
         """``Q A + F V + diag(s) U`` at its price. O(n (k + m) p)."""
-        price = 0.5 * self.reg * float((point * point).sum())
-        return Coded(self.factor.codes(point), price, lambda G: self.factor.pull(G).add_(point, alpha=self.reg))
+        price, Z = 0.5 * self.reg * float((point * point).sum()), self.factor.codes(point)
+        if self.soft is None:
+            return Coded(Z, price, lambda G: self.factor.pull(G).add_(point, alpha=self.reg))
+        w = Z.new_full((len(Z),), 1.0 / len(Z)) if self.weights is None else self.weights
+        penalty, slope = self.soft.penalty(Z, w)
+        return Coded(Z, price + penalty, lambda G: self.factor.pull(G.add_(slope)).add_(point, alpha=self.reg))
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """The codes."""
@@ -233,7 +244,7 @@ class FreeCodes:
 
 @dataclass(frozen=True, eq=False)
 class CodesOnASet:
-    """Codes on a sphere or in a ball: ``Z`` is the image of free codes ``Y = Q A + F V + diag(s) U``.
+    """Codes on a sphere, in a ball, or white: ``Z`` is the image of free codes ``Y = Q A + F V + diag(s) U``.
 
     The price is ``reg / 2 <Z, (Q Q^T + F F^T + diag(s^2))^-1 Z>``, the least norm of an encoder whose codes are ``Z``.
     Points are the parameters of ``Y``, so that L-BFGS meets a well-scaled problem without constraint.
@@ -429,6 +440,7 @@ def row_encoder(
     code_set: CodeSet | None,
     anchors: int,
     engine: Engine | None,
+    weights: Tensor | None = None,
 ) -> RowEncoder:
     """The encoder of these options.
 
@@ -440,10 +452,12 @@ def row_encoder(
     widths : tuple of int
     reg : tuple of float
         One a layer.
-    code_set : Sphere, Ball or None
+    code_set : Sphere, Ball, Whitened, SoftSphere or None
         Of one layer.
     anchors : int
     engine : Engine or None
+    weights : Tensor of shape (n,), optional
+        Of the rows, sum to one; None: equal.
 
     Returns
     -------
@@ -451,4 +465,6 @@ def row_encoder(
     """
     if kernels:
         return DeepCodes(factor, kernels, widths, reg, anchors, engine)
-    return FreeCodes(factor, reg[0]) if code_set is None else CodesOnASet(factor, reg[0], image_of(code_set))
+    if code_set is None or isinstance(code_set, SoftSphere):
+        return FreeCodes(factor, reg[0], code_set, weights)
+    return CodesOnASet(factor, reg[0], image_of(code_set))
