@@ -77,10 +77,6 @@ class CodeRefinement:
     moves: Tensor | None = None
     onto: CodeSet | None = None
 
-    @property
-    def _soft(self) -> SoftSphere | None:
-        return self.onto if isinstance(self.onto, SoftSphere) else None
-
     @cached_property
     def _radial(self) -> Radial | None:
         radial = self.kernel.radial
@@ -107,7 +103,8 @@ class CodeRefinement:
     def values(self, U: Tensor) -> Tensor:
         """Objective of each row, shape (m,)."""
         lost = self.errors(U)
-        lost = lost if self._soft is None else lost.add_(self._soft.misfit(self.codes(U))[:, 0] ** 2)
+        if isinstance(self.onto, SoftSphere):
+            lost += self.onto.misfit(self.codes(U))[:, 0] ** 2
         return lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
 
     def values_and_grads(self, U: Tensor) -> tuple[Tensor, Tensor]:
@@ -123,7 +120,8 @@ class CodeRefinement:
         if decoded is None:
             decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
         missed = self._missed(decoded)
-        missed = missed if self._soft is None else missed.add_(self._soft.misfit(self.supports)[:, 0] ** 2)
+        if isinstance(self.onto, SoftSphere):
+            missed += self.onto.misfit(self.supports)[:, 0] ** 2
         cost = missed.div_(2.0 * self.n)
         reach = divisor(self.radius * self.radius)
         cost += squared_distances(self.start, self.supports).div_(2.0 * reach[:, None])
@@ -149,10 +147,10 @@ class CodeRefinement:
         pulled = pulled if self.moves is None else pulled @ self.moves
         pulled = pulled if self.onto is None else self.onto.pullback(self._free(U), pulled)
         lost = (R * R).sum(1)
-        if self._soft is not None:
-            misfit = self._soft.misfit(codes)
+        if isinstance(self.onto, SoftSphere):
+            misfit = self.onto.misfit(codes)
             lost += misfit[:, 0] ** 2
-            pulled = pulled.addcmul_(self._soft.misfit_slopes(codes), misfit, value=1.0 / self.n)
+            pulled = pulled.addcmul_(self.onto.misfit_slopes(codes), misfit, value=1.0 / self.n)
         values = lost / (2.0 * self.n) + 0.5 * (U * U).sum(1)
         return values, self.radius[:, None] * pulled + U, slopes
 
@@ -165,7 +163,8 @@ class CodeRefinement:
             values, grads, slopes = problem._state(U[part])
             codes = problem.codes(U[part])
             J = problem._jacobian(codes, slopes)
-            J = J if self._soft is None else torch.cat([J, self._soft.misfit_slopes(codes)[:, :, None]], 2)
+            if isinstance(self.onto, SoftSphere):
+                J = torch.cat([J, self.onto.misfit_slopes(codes)[:, :, None]], 2)
             J = J if self.moves is None else self.moves @ J
             J = J if self.onto is None else _through(self.onto, problem._free(U[part]), J)
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
