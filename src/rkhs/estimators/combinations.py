@@ -158,7 +158,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
         _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
         _rule(
-            "constraint: other, storage: finite",
+            "constraint: other, storage: finite, linear_part: free",
             "noise: none",
             "noise with constraint={constraint!r} needs storage='dense'; use noise=None with storage={storage!r}",
         ),
