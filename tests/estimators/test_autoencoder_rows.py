@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +296,27 @@ def test_a_loss_that_nothing_lies_above_and_a_penalised_linear_part_are_refused(
     ):
         with pytest.raises(InputError, match=said):
             KernelAutoencoder(2, storage=Nystroem(40), **options).fit(X)
+
+
+WRONG: dict[str, Callable[[Any, Any], Any]] = {
+    "negative or not finite": lambda w, u: (w * np.nan, u),
+    r"got numbers that are negative": lambda w, u: (-w, u),
+    r"got \(300, 1\) of torch.float64, \(300, ": lambda w, u: (w[:, None], u),
+    r", \(300, 1\) of torch.float64": lambda w, u: (w, u[:, :1]),
+    r"got .* of torch.float32": lambda w, u: (w.float(), u.float()),
+    "an object of type Tensor": lambda w, u: w,
+    "an object of type tuple": lambda w, u: (w.numpy(), u.numpy()),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_a_majorizer_that_is_none_is_named(said: str) -> None:
+    class Mine(Huber):
+        def majorizer(self, R: torch.Tensor, beside: torch.Tensor) -> Any:
+            return WRONG[said](*super().majorizer(R, beside))
+
+    with pytest.raises(InputError, match=r"majorizer of Mine\(kappa=0.3\) must return weights of shape .*" + said):
+        KernelAutoencoder(2, storage=Nystroem(20), loss=Mine(0.3), reg=REG).fit(X)
 
 
 FORMS = {

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import rkhs
-from rkhs import KernelAutoencoder
+from rkhs import KernelAutoencoder, KernelPCA
+from rkhs._core.errors import InputError
+from rkhs.engines import as_rows
 from rkhs.estimators import kernel_autoencoder
 from rkhs.estimators.row_sample import sample_of_parts
 from rkhs.features import Nystroem
@@ -73,3 +76,30 @@ def test_other_columns_and_other_items_are_refused() -> None:
     assert not hasattr(KernelAutoencoder(2, kernel="spectrum"), "partial_fit")
     with pytest.raises(ValueError, match="minimum of 2"):
         KernelAutoencoder(2).partial_fit(X[:1])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_after_fit_the_sample_starts_anew_and_what_is_refused_leaves_it_as_it_is(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    gap = np.where(np.arange(8) == 3, np.nan, X)
+    model = KernelAutoencoder(2, **{**OPTIONS, "max_iter": 3}).fit(X[:, :5]).partial_fit(X[:100])
+    assert model.n_rows_seen_ == 100
+    refused: list[tuple[Any, str]] = [
+        (csr_array(X), "got a sparse matrix"),
+        (gap, "contains NaN"),
+        ((part for part in (X[:100], X[100:])), "in memory; got an object of type generator"),
+        (str(tmp_path / "x.npy"), "in memory; got an object of type str"),
+        (as_rows(tmp_path / "x.npy"), "in memory; got an object of type FileRows"),
+    ]
+    for rows, said in refused:
+        with pytest.raises(InputError, match=said):
+            model.partial_fit(rows)
+    with pytest.raises(InputError, match="use fit in place of partial_fit"):
+        KernelAutoencoder(2, columns="filled").partial_fit(gap)
+    for rows, said in refused[2:4]:
+        with pytest.raises(InputError, match=said):
+            KernelPCA(2, storage=Nystroem(20)).partial_fit(rows)
+        with pytest.raises(InputError, match=said):
+            KernelPCA(2).fit(rows)
+    assert (model.n_rows_seen_, len(model.sample_)) == (100, 100)
+    assert model.partial_fit(np.load(tmp_path / "x.npy", mmap_mode="r")).n_rows_seen_ == 400

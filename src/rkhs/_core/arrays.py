@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,14 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     Raises
     ------
     InputError
-        If ``X`` is a masked array with masked entries, or a sparse tensor.
+        If ``X`` is a masked array with masked entries, a sparse tensor, or no rows in memory: a path, an iterator,
+        rows of a file.
     """
+    if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "reads_anywhere"):
+        raise InputError(
+            f"{name} must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
+            "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"
+        )
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")

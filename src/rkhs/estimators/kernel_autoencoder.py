@@ -393,6 +393,7 @@ class KernelAutoencoder(BaseAutoencoder):
         A random sample of all rows so far is kept, at most 32,768 of them: as many as the encoder of any fit is fitted
         to. Up to that number the model is exactly that of one ``fit`` on the rows so far; beyond it, that of the
         sample. Between two fits the model stays what it is, so that all fits together cost some three times the last.
+        After ``fit`` the sample starts anew, without the rows of that fit.
 
         Parameters
         ----------
@@ -407,7 +408,13 @@ class KernelAutoencoder(BaseAutoencoder):
         ------
         AttributeError
             Where ``kernel`` reads no rows of numbers.
+        InputError
+            For sparse matrices, ``columns="filled"``, and rows that are not in memory.
         """
+        if hasattr(X, "tocsr"):
+            raise InputError("partial_fit needs dense rows; got a sparse matrix. Pass X.toarray(), or use fit")
+        if isinstance(self.columns, str) and self.columns == "filled":
+            raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
         before = vars(self).get("sample_")
         names = vars(self).get("feature_names_in_")
         rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)

@@ -139,7 +139,7 @@ class AnchoredDecoder:
         targets have outside of the directions of ``target``. Hunter and Lange (2004), "A tutorial on MM algorithms".
         """
         R = self.residuals(Z, layer)
-        weights, centres = loss.majorizer(R, beside)
+        weights, centres = _majorizer(loss, R, beside)
         w = torch.full_like(weights, 1.0 / len(R)) if self.weights is None else self.weights
         lost = loss.value(torch.cat([R, beside.sqrt()[:, None]], 1))
         offset = float(w @ lost.sub_(0.5 * weights * ((R - centres) ** 2).sum(1)))
@@ -174,6 +174,25 @@ class AnchoredDecoder:
         dA += kernel._pullback(layer.anchors, Outer(C, C), layer.gram).mul_(0.5 * self.reg)
         G[: len(dA)] += dA
         return G
+
+
+def _majorizer(loss: Loss, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+    """Weights and centres of squared losses that touch a loss, which may be a user's: checked."""
+    found = loss.majorizer(R, beside)
+    if isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, Tensor) for part in found):
+        weights, centres = found
+        if bool(((weights >= 0.0) & torch.isfinite(weights)).all() & torch.isfinite(centres).all()):
+            if (weights.shape, centres.shape, weights.dtype, centres.dtype) == (R.shape[:1], R.shape, R.dtype, R.dtype):
+                return weights, centres
+            got = ", ".join(f"{tuple(part.shape)} of {part.dtype}" for part in found)
+        else:
+            got = "numbers that are negative or not finite"
+    else:
+        got = f"an object of type {type(found).__name__}"
+    raise InputError(
+        f"majorizer of {loss!r} must return weights of shape {tuple(R.shape[:1])}, at least 0, and centres of shape "
+        f"{tuple(R.shape)}, finite tensors of {R.dtype}; got {got}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
