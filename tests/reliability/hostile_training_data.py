@@ -59,7 +59,7 @@ for model_name, make in MODELS.items():
     )
     both("sparse, overflowing", lambda: scipy.sparse.csr_array(X * 1e200), r"X must hold values of modulus under")
     both("a dictionary", lambda: {"a": 1.0}, r"must be a string or a real number, not 'dict'", TypeError)
-    both("a sentence", lambda: "data", r"could not convert string to float: .*'data'")
+    both("a sentence", lambda: "data", "X must be rows in memory; got an object of type str")
     both(
         "masked entry",
         lambda: np.ma.masked_array(X, mask=X > 1.0),

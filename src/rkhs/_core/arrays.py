@@ -63,14 +63,8 @@ def as_numpy(X: Any, name: str = "X") -> Any:
     Raises
     ------
     InputError
-        If ``X`` is a masked array with masked entries, a sparse tensor, or no rows in memory: a path, an iterator,
-        rows of a file.
+        If ``X`` is a masked array with masked entries, or a sparse tensor.
     """
-    if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "reads_anywhere"):
-        raise InputError(
-            f"{name} must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
-            "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"
-        )
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
@@ -183,8 +177,14 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
     Raises
     ------
     InputError
-        For dates, records, cells of a frame and objects that are no numbers; scikit-learn's errors for the rest.
+        For dates, records, cells of a frame and objects that are no numbers, and for paths, iterators and open files;
+        scikit-learn's errors for the rest.
     """
+    if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "reads_anywhere"):
+        raise InputError(
+            f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
+            "KernelAutoencoder reads files and batches that rkhs.engines.as_rows opens; partial_fit takes one batch"
+        )
     X = as_numpy(X)
     first = X[0] if isinstance(X, list) and X else None
     if isinstance(first, tuple) and len(first) == 2 and all(getattr(part, "ndim", 0) == 1 for part in first):
