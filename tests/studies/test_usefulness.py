@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from studies.bench.usefulness.__main__ import main
+from studies.bench.usefulness.earlier import against, in_standard_errors
 from studies.bench.usefulness.report import compare, critical_difference, duels
 
 
@@ -67,3 +68,32 @@ def test_times_are_compared_on_the_same_rows() -> None:
     assert len(duels([ours[0], network[0]]).splitlines()) == 2
     # Splits 1 and 2 are those of both: 0.3 and 0.1.
     assert duels([*ours, *network]).splitlines()[-1].endswith("| none | 0.2 (0.15 to 0.25) |")
+
+
+def test_an_earlier_run_is_compared_in_pairs() -> None:
+    rng = np.random.default_rng(0)
+
+    def cell(name: str, seed: int, more: float, smooth: float) -> dict[str, object]:
+        rows = [float(value) for value in rng.uniform(1.0, 2.0, 40)]
+        fixed = {"set": name, "level": 10, "seed": seed, "method": "KernelAutoencoder", "development": False}
+        return {**fixed, "rows": [row + more for row in rows], "fit_s": 1.0, "heads": {"smooth": smooth}}
+
+    before = [cell(name, seed, 0.0, 0.5) for name in ("a", "b") for seed in (0, 1)]
+    now = []
+    for old in before:  # set b is worse by 0.1 and a little noise, set a is what it was
+        more = 0.0 if old["set"] == "a" else 0.1
+        rows = [row + more * (1.0 + 0.1 * (i % 2)) for i, row in enumerate(old["rows"])]  # type: ignore[arg-type, attr-defined]
+        now.append({**old, "rows": rows, "fit_s": 2.0, "heads": {"smooth": 0.5 - more * (1.0 + 0.2 * old["seed"])}})  # type: ignore[operator]
+    said = against(now, before, "KernelAutoencoder")  # type: ignore[arg-type]
+    (errors,) = [line for line in said.splitlines() if line.startswith("| 10 |")]
+    assert errors.split(" | ")[1] == "2"
+    assert errors.split(" | ")[3] == "2.00"
+    assert "1 (0.3): b (+" in errors
+    assert "1 (0.0): b (+" in errors
+    assert "a (" not in errors
+    (smooth,) = [line for line in said.splitlines() if line.startswith("| smooth |")]
+    assert smooth.startswith("| smooth | 2 | -0.0550 | 1 (0.3): b 10 (+11.0)")
+    assert against(now, [], "KernelAutoencoder").startswith("the two runs share no task")
+    assert in_standard_errors(np.zeros(3)) == 0.0
+    assert in_standard_errors(np.full(3, -1.0)) == -np.inf
+    assert in_standard_errors(np.array([1.0, 3.0])) == pytest.approx(2.0)

@@ -1,8 +1,9 @@
 """Which codes are useful: every method on every set, on rows that nothing has seen, with wins and losses.
 
 Run: RKHS_DATA=... ./dev bench usefulness [--reduced]. Results are kept cell by cell as lines of JSON; a run that was
-stopped goes on where it was. ``--report`` prints the tables of what is there. A set or a method is one small file in
-``sets`` or ``methods``. Without RKHS_DATA only the sets of scikit-learn are measured.
+stopped goes on where it was. ``--report`` prints the tables of what is there, ``--against FOLDER`` also the default of
+today beside that of the run in FOLDER, which an older checkout of the library made. A set or a method is one small file
+in ``sets`` or ``methods``. Without RKHS_DATA only the sets of scikit-learn are measured.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
+from studies.bench.usefulness.earlier import against
 from studies.bench.usefulness.methods import all_methods
 from studies.bench.usefulness.protocol import components, make_task, measure
-from studies.bench.usefulness.report import report
+from studies.bench.usefulness.report import OURS, report
 from studies.bench.usefulness.sets import DataSet, all_sets
 from studies.harness.finished import Finished
 from studies.harness.scripts import data_folder_if_any, run_script
@@ -47,6 +49,9 @@ def main() -> None:
     if not args.report:
         measure_all(chosen, methods, range(args.first, seeds), limit, file, args.minutes)
     print(report(list(file.rows.values())))
+    if args.against is not None:
+        earlier = Finished(args.against / f"{kind}.jsonl", KEY)
+        print("\n" + against(list(file.rows.values()), list(earlier.rows.values()), OURS))
 
 
 def _arguments() -> argparse.Namespace:
@@ -58,6 +63,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="leave the seeds before it to others")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after the cell that passes this")
     parser.add_argument("--report", action="store_true", help="measure nothing")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="compare with the run of an older checkout")
     default = Path(__file__).parents[2] / "output" / "usefulness"
     parser.add_argument("--output", type=Path, default=default, metavar="FOLDER", help="default: %(default)s")
     return parser.parse_args()
