@@ -14,7 +14,7 @@ import rkhs
 from rkhs import KernelAutoencoder, KernelContrastive, KernelPCA
 from rkhs._core.errors import InputError, MissingExtraError
 from rkhs.cli.main import main
-from rkhs.features import Nystroem
+from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Tanimoto
 
 KERNELS = [
@@ -92,6 +92,28 @@ def test_free_linear_parts(data: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelPCA(2, storage=Nystroem(10)),
+        KernelContrastive(2, storage=Nystroem(10)),
+        KernelAutoencoder(2, storage=Nystroem(10), refine=False),
+        KernelAutoencoder((3, 2), storage=Nystroem(10), columns="scaled", refine=False),
+        KernelAutoencoder(2, storage=Nystroem(10), linear_part="kernel", max_iter=3, refine=False),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning")
+def test_landmarks_agree_there_and_back(model: Any, data: Any, tmp_path: Path) -> None:
+    X, new = data
+    model.fit(X)
+    codes = model.transform(new)
+    np.testing.assert_allclose(run(export(model, tmp_path / "model.onnx"), new), codes, atol=1e-8 * np.abs(codes).max())
+    if not isinstance(model, KernelContrastive):
+        back = run(export(model, tmp_path / "back.onnx", part="decoder"), codes)
+        np.testing.assert_allclose(back, model.inverse_transform(codes), atol=1e-7)
+
+
 def test_the_decoder_of_kernel_pca_and_wide_data(data: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(12, 30))  # more columns than rows: targets are coordinates in their span
@@ -128,8 +150,8 @@ def test_it_says_what_it_cannot_write(data: Any, tmp_path: Path, monkeypatch: py
     rkhs.to_onnx(refined.set_params(refine=False), path)
     with pytest.raises(InputError, match=r"ONNX export knows .*; got ArcCosine\(\)"):
         rkhs.to_onnx(KernelPCA(2, kernel="arccosine").fit(X), path)
-    with pytest.raises(InputError, match="models of all training items; got storage=Nystroem"):
-        rkhs.to_onnx(KernelPCA(2, storage=Nystroem(10)).fit(X), path)
+    with pytest.raises(InputError, match="training items or landmarks; got storage=RandomFeatures"):
+        rkhs.to_onnx(KernelPCA(2, storage=RandomFeatures(10)).fit(X), path)
     with pytest.raises(InputError, match="decoders to vectors; this KernelContrastive has none"):
         rkhs.to_onnx(KernelContrastive(2).fit(X), path, part="decoder")
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)

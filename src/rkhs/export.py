@@ -30,7 +30,8 @@ def to_onnx(
     """Write the encoder or the decoder of a fitted model to an ONNX file.
 
     The encoder maps ``X`` (m, d) to ``codes`` (m, p) as ``transform`` does, the decoder ``codes`` to ``X`` as
-    ``inverse_transform`` does. The graph holds the training items: it computes their kernel values with new rows.
+    ``inverse_transform`` does. The graph holds the training items, or the landmarks of ``storage=Nystroem(m)``, and
+    computes their kernel values with new rows.
 
     Parameters
     ----------
@@ -83,8 +84,11 @@ def to_onnx(
         raise InputError(
             "to_onnx writes models of rows of numbers; got columns='filled'. Use features.FilledTable before"
         )
-    if not model.map_.whole:
-        raise InputError(f"to_onnx writes models of all training items; got storage={model.storage!r}. Use 'dense'")
+    if model.map_.kept is None:
+        raise InputError(
+            f"to_onnx writes models of kernel values with training items or landmarks; got storage={model.storage!r}. "
+            "Use 'dense' or Nystroem(m)"
+        )
     onnx = import_onnx()
     helper, numpy_helper = onnx.helper, onnx.numpy_helper
     graph = Graph(helper, numpy_helper, np.dtype(dtype))
@@ -160,15 +164,15 @@ def _layer(graph: Graph, layer: Layer, codes: str) -> str:
 
 def _decoder(graph: Graph, model: KernelEstimator) -> str:
     output = getattr(model, "output_", None)
-    if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and model.decoder_coef_ is None):
+    back = model.model_.back if isinstance(model, KernelPCA) else None
+    if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and back is None):
         raise InputError(
             f"to_onnx writes decoders to vectors; this {type(model).__name__} has none. Export the encoder, or fit a "
             "KernelAutoencoder that rebuilds vectors"
         )
     U = "codes"
-    if isinstance(model, KernelPCA):
-        rows = graph.gram(model.decoder_kernel_, U, np.asarray(model.codes_, dtype=np.float64))
-        U = graph.node("MatMul", rows, np.asarray(model.decoder_coef_))
+    if back is not None:
+        U = graph.node("MatMul", graph.gram(back.kernel, U, back.anchors), back.coefficients)
     else:
         fitted = model.model_
         if fitted.resting is not None:
