@@ -83,11 +83,14 @@ def _supremum(loss, A, i):
     return best
 
 
-@pytest.mark.parametrize("loss", CASES)
+def largest_slope(loss):
+    return getattr(loss, "largest_slope", 1.0)
+
+
+# Of the others the conjugate is finite everywhere.
+@pytest.mark.parametrize("loss", [case for case in CASES if math.isfinite(largest_slope(case.values[0]))])
 def test_conjugate_is_infinite_outside_its_domain(loss):
-    cap = getattr(loss, "largest_slope", 1.0)
-    if math.isinf(cap):
-        pytest.skip("the conjugate is finite everywhere")
+    cap = largest_slope(loss)
     A = rows(6)
     A = (1.01 * cap) * A / torch.linalg.vector_norm(A, dim=-1, keepdim=True)
     assert bool(torch.isinf(loss.conjugate(A)).all())
