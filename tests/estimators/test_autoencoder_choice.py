@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.estimators import autoencoder_choice
+from rkhs.estimators import autoencoder_choice, autoencoder_rows
 from rkhs.estimators.autoencoder_choice import _within_noise, left_out_errors
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
@@ -65,6 +66,46 @@ def test_a_long_path_ends_where_two_in_a_row_were_worse() -> None:
     assert np.isnan(errors[: 6 - len(tried)]).all()
     assert len(tried) < 5
     assert tried[:2].min() > tried.min()
+
+
+@pytest.mark.parametrize("many_rows", [False, True], ids=["dense", "landmarks"])
+@pytest.mark.parametrize(
+    ("means", "backwards", "tried", "unknown"),
+    [
+        ([0.5, 9.0, 3.0, 2.0, 1.0], True, [4, 3, 2, 0], [1]),  # a second valley beyond the end of the path
+        ([1.5, 0.5, 3.0, 2.0, 1.0], True, [4, 3, 2, 0], [0, 1]),  # tried, and no better
+        ([3.0, 2.0, 1.0, 2.0, 3.0], True, [4, 3, 2, 1, 0], []),
+        ([0.5, 9.0, 3.0, 2.0, 1.0], False, [0, 1, 2, 3, 4], []),
+    ],
+)
+def test_the_strongest_is_tried_where_a_path_ends_early(
+    means: list[float],
+    backwards: bool,
+    tried: list[int],
+    unknown: list[int],
+    many_rows: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def measure(k: int) -> np.ndarray:
+        asked.append(k)
+        return np.full(2, means[k])
+
+    if many_rows:
+        stages = SimpleNamespace(p=3 if backwards else 2)
+        stages.start = lambda part, reg, rngs: reg
+        stages.move = lambda stage, part, reg, steps: reg
+        monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])
+        candidates = [(float(k),) for k in range(len(means))]
+        stage, error, compared = autoencoder_rows._path(stages, candidates, [None], 10)  # type: ignore[arg-type]
+        assert compared.errors is not None
+        errors = compared.errors
+        assert (stage, error) == ((float(np.nanargmin(errors)),), np.nanmin(errors))
+    else:
+        errors = autoencoder_choice._walk(measure, len(means), np.full(2, 0.5), backwards=backwards)[:, 0]
+    assert asked == tried
+    assert np.flatnonzero(np.isnan(errors)).tolist() == unknown
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ __all__ = ["fit_rows"]
 
 _FEWEST = 15  # rows below which nothing is compared
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
-_PLENTY = 1000  # rows from which weaker candidates are compared too
+_PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
 _FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
 _STEPS = 10  # iterations from one candidate to the next
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
@@ -169,7 +169,7 @@ def _of_the_mean(stages: RowStages) -> float:
 
 
 def _candidates(settings: Settings, part: int) -> list[tuple[float, ...]]:
-    return [*settings.candidates, *(settings.weaker if part >= _PLENTY else ())]
+    return [*settings.candidates, *(settings.weaker if part > _PLENTY else ())]
 
 
 def _path(
@@ -183,20 +183,22 @@ def _path(
     found: list[Stage | None] = [None] * len(candidates)
     errors, last, worse = np.full(len(candidates), np.nan), None, 0
     for k in range(len(candidates))[:: -1 if backwards else 1]:
+        if worse == _WORSE and k > 0:  # the strongest is tried in any case: the error can have two valleys
+            continue
         try:
             if last is None:
                 last = stages.start(min(FIRST, part), candidates[k], rngs)
                 last = last if part <= FIRST else stages.move(last, part, candidates[k])
             else:
                 last = stages.move(last, part, candidates[k], steps=_STEPS)
-            errors[k] = _error(stages, last)
+            error = _error(stages, last)
         except InputError:  # a system that is singular at this regulariser
             errors[k] = np.inf
             continue
-        worse = 0 if errors[k] <= np.nanmin(errors) else worse + 1
-        found[k] = last
-        if backwards and worse == _WORSE:
+        if worse == _WORSE and not error < np.nanmin(errors):
             break
+        errors[k], found[k] = error, last
+        worse = 0 if not backwards or error <= np.nanmin(errors) else worse + 1
     if not np.isfinite(errors).any():
         raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
     chosen = int(np.argmax(errors <= _LEVEL * np.nanmin(errors)))  # the first is the strongest
