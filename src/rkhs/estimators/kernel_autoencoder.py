@@ -113,7 +113,7 @@ class KernelAutoencoder(BaseAutoencoder):
         constraint with landmarks only; Gram inputs need a constant diagonal.
     storage : "auto", "dense", Nystroem or RandomFeatures, default="auto"
         ``"dense"`` keeps Gram matrices whole; features (:mod:`rkhs.features`) make time and memory linear in n and read
-        memory maps and files without holding all rows. ``"auto"`` is dense up to 2,000 rows and landmarks beyond, where
+        memory maps and files without holding all rows. ``"auto"`` is dense below 1,000 rows and landmarks beyond, where
         these have all that the dense model has (see Notes). With ``linear_part="kernel"`` features have two layers, the
         squared loss, no constraint, and codes that are not refined.
     random_state : int, RandomState or None, default=None
@@ -255,7 +255,7 @@ class KernelAutoencoder(BaseAutoencoder):
     without weights, free linear parts, ``reg`` to be chosen, and dense storage or ``Nystroem``. On such data the fit
     took 1.4 times as long.
 
-    **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 2,000,
+    **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 1,000,
     ``Nystroem(1000)`` from there on. Whatever landmarks do not have stays dense: Gram matrices and objects, rebuilt
     features, other ``targets``, operators, noise beside a constraint, other solvers,
     ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
