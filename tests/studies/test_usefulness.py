@@ -78,7 +78,7 @@ def test_an_earlier_run_is_compared_in_pairs() -> None:
         fixed = {"set": name, "level": 10, "seed": seed, "method": "KernelAutoencoder", "development": False}
         return {**fixed, "rows": [row + more for row in rows], "fit_s": 1.0, "heads": {"smooth": smooth}}
 
-    before = [cell(name, seed, 0.0, 0.5) for name in ("a", "b") for seed in (0, 1)]
+    before = [cell(name, seed, 0.0, 0.5) for name in ("a", "b") for seed in (0, 1, 2)]
     now = []
     for old in before:  # set b is worse by 0.1 and a little noise, set a is what it was
         more = 0.0 if old["set"] == "a" else 0.1
@@ -92,7 +92,9 @@ def test_an_earlier_run_is_compared_in_pairs() -> None:
     assert "1 (0.0): b (+" in errors
     assert "a (" not in errors
     (smooth,) = [line for line in said.splitlines() if line.startswith("| smooth |")]
-    assert smooth.startswith("| smooth | 2 | -0.0550 | 1 (0.3): b 10 (+11.0)")
+    assert smooth.startswith("| smooth | 2 | -0.0600 | 1 (0.3): b 10 (+10.4)")
+    two = [cell for cell in now if cell["seed"] != 2]
+    assert "| smooth | 2 | -0.0550 | too few splits |" in against(two, before, "KernelAutoencoder")  # type: ignore[arg-type]
     assert against(now, [], "KernelAutoencoder").startswith("the two runs share no task")
     assert in_standard_errors(np.zeros(3)) == 0.0
     assert in_standard_errors(np.full(3, -1.0)) == -np.inf

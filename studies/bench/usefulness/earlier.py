@@ -64,7 +64,10 @@ def errors(now: dict[Task, dict[int, dict[str, Any]]], before: dict[Task, dict[i
 
 
 def learners(now: dict[Task, dict[int, dict[str, Any]]], before: dict[Task, dict[int, dict[str, Any]]]) -> str:
-    """Mean difference of each learner's scores on the codes, over tasks, and tasks that are lower beyond errors."""
+    """Mean difference of each learner's scores on the codes, over tasks, and tasks that are lower beyond errors.
+
+    Standard errors are over the splits, of which there must be three.
+    """
     lines = ["| learner | tasks | difference of scores | lower by one | lower by two |", "|---|---|---|---|---|"]
     for head in HEADS:
         apart, differences = {}, []
@@ -74,10 +77,10 @@ def learners(now: dict[Task, dict[int, dict[str, Any]]], before: dict[Task, dict
             found = np.array([a[head] - b[head] for a, b in pairs if head in a and head in b])
             if len(found):
                 differences.append(float(found.mean()))
-            if len(found) > 1:
+            if len(found) >= 3:
                 apart[f"{task[0]} {task[1]}"] = -in_standard_errors(found)
         if differences:
-            worse = " | ".join(_worse(apart, limit) for limit in (1, 2))
+            worse = " | ".join(_worse(apart, limit) if apart else "too few splits" for limit in (1, 2))
             lines.append(f"| {head} | {len(differences)} | {np.mean(differences):+.4f} | {worse} |")
     return "\n".join(lines)
 
