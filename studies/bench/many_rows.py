@@ -1,13 +1,15 @@
 """Robust losses, sets of codes, noise and three layers: landmarks on many rows beside the dense model on few of them.
 
-Run: ./dev bench many_rows [--rows 100000] [--dense 3000] [--new 2000] [--models huber sphere ...] [--components 10].
+Run: ./dev bench many_rows [--rows 100000] [--dense 3000] [--new 2000] [--models huber sphere ...] [--components 10]
+[--landmarks M].
 
 Made rows of 50 columns (``sines``). ``squared`` and ``huber`` are fitted to rows of which a tenth are wrong: noise of
 four standard deviations is added to them. Errors are those of clean new rows; with ``noise`` noise of the size that the
-model knows is added to the new rows before they are coded, and they are compared with the clean ones. Each fit has a
-process of its own; ``dense`` is the same estimator with ``storage="dense"`` on the first rows. Printed: error over the
-variance, processor seconds of the fit and of coding 1,000 new rows; then the ratio of the errors, and their difference
-in paired standard errors over the new rows.
+model knows is added to the new rows before they are coded, and they are compared with the clean ones. ``features``
+rebuilds features of the kernel, and the variance is theirs. Each fit has a process of its own; ``dense`` is the same
+estimator with ``storage="dense"`` on the first rows, the other is ``storage="auto"``, or ``Nystroem(M)`` with
+``--landmarks M``. Printed: error over the variance, processor seconds of the fit and of coding 1,000 new rows; then
+the ratio of the errors, and their difference in paired standard errors over the new rows.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "ball": {"constraint": "ball"},
     "soft": {"constraint": "soft"},
     "white": {"constraint": "whiten"},
+    "features": {"output_kernel": "same"},
     "noise": {"noise": GaussianNoise(_NOISE, copies=2)},
     "three_layers": {},
 }
@@ -52,13 +55,15 @@ def rows_of(name: str, n: int, new: int) -> tuple[np.ndarray, np.ndarray]:
 
 def child(arguments: argparse.Namespace) -> None:
     from rkhs import KernelAutoencoder
+    from rkhs.features import Nystroem
 
     warnings.simplefilter("ignore")
     name, n = arguments.models[0], arguments.fitted
     X, new = rows_of(name, arguments.rows, arguments.new)
     p = arguments.components
     options = {"n_components": (2 * p, p) if name == "three_layers" else p, **MODELS[name]}
-    storage = "dense" if n == arguments.dense else "auto"
+    landmarks = "auto" if arguments.landmarks is None else Nystroem(arguments.landmarks)
+    storage = "dense" if n == arguments.dense else landmarks
     clock = time.process_time()
     model = KernelAutoencoder(**options, storage=storage, random_state=0).fit(X[:n])
     fit = time.process_time() - clock
@@ -68,8 +73,9 @@ def child(arguments: argparse.Namespace) -> None:
         errors = ((model.inverse_transform(model.transform(noisy)) - new) ** 2).sum(1)
     else:
         errors = model.reconstruction_error(new)
+    variance = float(model._target_spread(new).mean()) if name == "features" else float(new.var(0).sum())
     code = (time.process_time() - clock) * 1000 / len(new)
-    found = {"errors": errors.tolist(), "variance": float(new.var(0).sum()), "fit": fit, "code": code}
+    found = {"errors": errors.tolist(), "variance": variance, "fit": fit, "code": code}
     print(json.dumps({**found, "storage": str(model.storage_), "reg": model.reg_}))
 
 
@@ -79,6 +85,7 @@ def main() -> None:
     parser.add_argument("--dense", type=int, default=3000)
     parser.add_argument("--new", type=int, default=2000)
     parser.add_argument("--components", type=int, default=10)
+    parser.add_argument("--landmarks", type=int)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--fitted", type=int, help=argparse.SUPPRESS)
