@@ -3,7 +3,7 @@
 Run: ./dev bench many_rows [--rows 100000] [--dense 3000] [--new 2000] [--models huber sphere ...] [--components 10]
 [--landmarks M].
 
-Made rows of 50 columns (``sines``). ``squared`` and ``huber`` are fitted to rows of which a tenth are wrong: noise of
+Made rows of 50 columns (``sines``). ``squared``, ``power`` and ``huber`` are fitted to rows of which a tenth are wrong: noise of
 four standard deviations is added to them. Errors are those of clean new rows; with ``noise`` noise of the size that the
 model knows is added to the new rows before they are coded, and they are compared with the clean ones. ``features``
 rebuilds features of the kernel, and the variance is theirs. Each fit has a process of its own; ``dense`` is the same
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from rkhs.augment import GaussianNoise
+from rkhs.losses import Power
 from studies.harness.rows import sines_file
 from studies.harness.scripts import run_child
 
@@ -32,6 +33,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "squared": {},
     "huber": {"loss": "huber"},
     "epsilon_insensitive": {"loss": "epsilon_insensitive"},
+    "power": {"loss": Power(1.5)},
     "sphere": {"constraint": "sphere"},
     "ball": {"constraint": "ball"},
     "soft": {"constraint": "soft"},
@@ -46,7 +48,7 @@ def rows_of(name: str, n: int, new: int) -> tuple[np.ndarray, np.ndarray]:
     """Training rows, a tenth of them wrong where the loss is in question, and clean new rows."""
     held = np.load(sines_file(n + new), mmap_mode="r")
     X, test = np.array(held[:n], dtype=np.float64), np.array(held[n:], dtype=np.float64)
-    if name in ("squared", "huber", "epsilon_insensitive"):
+    if name in ("squared", "huber", "epsilon_insensitive", "power"):
         rng = np.random.default_rng(0)
         wrong = rng.random(n) < 0.1
         X[wrong] += 4.0 * X.std() * rng.normal(size=(int(wrong.sum()), X.shape[1]))

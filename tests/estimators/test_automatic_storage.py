@@ -65,7 +65,7 @@ def test_rows_of_any_container_count(convert: Any) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"loss": Power(1.5)},
+        {"loss": Power(3.0)},
         {"linear_part": "kernel"},
         {"kernel": Gaussian(0.5)},
         {"output_kernel": "same"},

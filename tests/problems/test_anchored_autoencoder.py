@@ -12,7 +12,7 @@ from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.engines import Threads
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
-from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive
+from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
 from rkhs.problems.autoencoder import Autoencoder
 from rkhs.problems.row_encoders import CodesOnASet, DeepCodes, FreeCodes, OwnCodes, RowEncoder
@@ -134,7 +134,7 @@ def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> N
         broken.value(point)
 
 
-ROBUST = [Huber(0.6), SquaredEpsilonInsensitive(0.5), EpsilonInsensitive(0.4)]
+ROBUST = [Huber(0.6), SquaredEpsilonInsensitive(0.5), EpsilonInsensitive(0.4), Power(1.5)]
 
 
 def objective(decoder: AnchoredDecoder, layer: AnchoredLayer, Z: Tensor, loss: Loss, beside: Tensor) -> float:

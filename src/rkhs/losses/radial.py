@@ -13,6 +13,7 @@ from rkhs.losses.base import Loss
 
 __all__ = ["Power", "Radial"]
 
+_ROUND = 1e-4  # of the median norm: where weights of squared losses that touch a power end to grow
 _BISECTIONS = 80  # halves an interval until float64 cannot tell its ends apart
 
 
@@ -107,6 +108,23 @@ class Power(Radial):
     def __init__(self, eta: float = 1.5, scale: float = 1.0) -> None:
         self.eta = eta
         self.scale = scale
+
+    @property
+    def majorized(self) -> bool:
+        """Whether the exponent is at most 2: the loss is then a concave function of the squared norm."""
+        return self._parameters()[0] <= 2.0
+
+    def majorizer(self, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
+        """``u_i = 0`` and ``w_i = scale |r_i|^(eta - 2)``, for ``eta <= 2``.
+
+        The weight has no bound at zero: from a ten-thousandth of the median norm down it stays what it is there.
+        """
+        if not self.majorized:
+            return super().majorizer(R, beside)
+        eta, scale = self._parameters()
+        r = ((R * R).sum(1) + beside).sqrt()
+        floor = max(_ROUND * float(r.median()) if len(r) else 0.0, torch.finfo(r.dtype).tiny)
+        return scale * r.clamp_min(floor) ** (eta - 2.0), torch.zeros_like(R)
 
     def _parameters(self) -> tuple[float, float]:
         return check_number(self.eta, "Power.eta", above=1.0), check_number(self.scale, "Power.scale", above=0.0)
