@@ -6,10 +6,10 @@ Run: ./dev bench many_rows [--rows 100000] [--dense 3000] [--new 2000] [--models
 Made rows of 50 columns (``sines``). ``squared``, ``power`` and ``huber`` are fitted to rows of which a tenth are wrong:
 noise of four standard deviations is added to them. Errors are those of clean new rows; with ``noise`` noise of the size
 that the model knows is added to the new rows before they are coded, and they are compared with the clean ones.
-``features`` rebuilds features of the kernel, and the variance is theirs. Each fit has a process of its own; ``dense`` is
-the same estimator with ``storage="dense"`` on the first rows, the other is ``storage="auto"``, or ``Nystroem(M)`` with
-``--landmarks M``. Printed: error over the variance, processor seconds of the fit and of coding 1,000 new rows; then
-the ratio of the errors, and their difference in paired standard errors over the new rows.
+``features`` rebuilds features of the kernel, and the variance is theirs. Each fit has a process of its own. ``dense``
+is the same estimator with ``storage="dense"`` on the first rows, the other is ``storage="auto"``, or ``Nystroem(M)``
+with ``--landmarks M``. Printed: error over the variance, processor seconds of the fit and of coding 1,000 new rows;
+then the ratio of the errors, and their difference in paired standard errors over the new rows.
 """
 
 from __future__ import annotations
