@@ -215,3 +215,11 @@ def test_codes_that_gain_nothing_have_no_importance() -> None:
     found = dci(rng.integers(0, 2, (8, 2)), factors, n_estimators=1, random_state=0)  # trees split and gain nothing
     np.testing.assert_array_equal(found.importances[:, 0], 0.0)
     assert np.isfinite([found.disentanglement, found.completeness, found.informativeness]).all()
+
+
+def test_a_column_of_small_numbers_beside_large_ones_is_scored_as_alone() -> None:
+    V = np.array([[a, b] for a in range(4) for b in range(4)])
+    small = V * [1e-310, 1.0]
+    (alone,), (beside, _) = latent_report(small[:, :1], V[:, :1]), latent_report(small * [1.0, 1e300], V)
+    assert alone["robustness"] == beside["robustness"] == pytest.approx(1.0)
+    assert 0.0 <= irs(small * [1.0, 1e300], V) <= 1.0

@@ -103,3 +103,11 @@ def test_tensors_that_record_gradients_are_read_as_arrays_are() -> None:
     y = ["a", "b"] * 4
     plain, recorded = (choose_kernel(X, y, ["linear"]) for X in (rows, torch.tensor(rows, requires_grad=True)))
     assert plain.errors == recorded.errors
+
+
+def test_single_precision_compares_in_double() -> None:
+    # A linear kernel of two columns has rank two: rounded to single precision it has full rank, and another best reg.
+    X = np.random.default_rng(150).normal(size=(8, 2)).astype(np.float32)
+    y = np.arange(8) % 2
+    single, double = (choose_kernel(items, y, ("linear", "gaussian")).errors for items in (X, X.astype(np.float64)))
+    assert single == double

@@ -233,17 +233,20 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
         raw = read_numbers(factors, "factors", shape="(n, F)")
         factors = np.stack([_discretise(v, check_count(n_bins, "n_bins", at_least=2)) for v in raw.T], 1)
     Z, V = read_pair(codes, factors)
-    Z = in_common_unit(Z[:, Z.max(axis=0) > Z.min(axis=0)])
+    Z = Z[:, Z.max(axis=0) > Z.min(axis=0)]
     scores = np.zeros((Z.shape[1], V.shape[1]))
     if not Z.shape[1]:
         return scores, np.zeros(0)
-    Z = Z - Z.mean(0)  # means of groups of codes far from the origin lose digits
-    largest = np.abs(Z - Z.mean(0)).max(axis=0)
+    weights = in_common_unit(Z)
+    weights = np.abs(weights - weights.mean(0)).max(axis=0)
+    # Each column in a unit of its own: beside a column of large numbers one of small ones would become zero.
+    Z = np.hstack([centred_columns(column[:, None]) for column in Z.T])
+    largest = np.abs(Z).max(axis=0)
     for j, v in enumerate(V.T):
         groups = [Z[v == u] for u in range(int(v.max()) + 1)]
         moved = [np.quantile(np.abs(g - g.mean(0)), quantile, axis=0) for g in groups]
         scores[:, j] = 1.0 - np.mean(moved, axis=0) / largest
-    return scores, largest
+    return scores, weights
 
 
 def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:

@@ -101,6 +101,7 @@ def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     for kernel in compared:
         with naming("items"):
             read = kernel.read(items)
+            read = read.double() if isinstance(read, torch.Tensor) else read
         if len(read) != len(T):
             raise InputError(f"y must have one row an item, {len(read)}; got {len(T)}")
         with warnings.catch_warnings():

@@ -10,6 +10,7 @@ import torch
 from rkhs import kernels
 from rkhs._core.errors import InputError
 from rkhs._core.sparse import compressed, from_items, to_items
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Laplacian, Linear, Matern, MinMax, SparseRows, Tanimoto, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 
@@ -154,3 +155,10 @@ def test_parameters_out_of_range_have_their_own_errors(bad: kernels.Kernel) -> N
     with pytest.raises(InputError) as sparse:
         on_sparse_rows(bad, WIDTH).resolve(to_items(rows(3 + 3)))
     assert str(sparse.value) == str(dense.value)
+
+
+def test_squares_that_do_not_fit_give_the_bandwidth_of_rows_written_out() -> None:
+    X = np.diag([1e200, 1e-3, 2.0, 5.0])
+    dense = Nystroem(4, kernel=Gaussian("scale")).fit(X).kernel_
+    sparse = Nystroem(4, kernel=Gaussian("scale")).fit(sp.csr_array(X)).kernel_
+    assert sparse.base.gamma == dense.gamma

@@ -135,8 +135,11 @@ class SparseRows(Kernel):
         base = self._checked
         if rule == "scale":
             w = _shares(rows.shape[0], weights)
-            size, mean = float(w @ _squared_norms(rows)), w @ rows
-            spread = size - float(mean @ mean)
+            with np.errstate(all="ignore"):
+                size, mean = float(w @ _squared_norms(rows)), w @ rows
+                spread = size - float(mean @ mean)
+            if not np.isfinite(spread):  # squares of rows that do not fit, as without gaps
+                return 0.0
             return 1.0 if spread <= 4e-16 * size else (1.0 / spread) ** (0.5 * base._power)
         D = self._distances(rows, None)
         if base._power == 1 and not self._l1:
