@@ -248,9 +248,11 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     shape = getattr(rows, "shape", None)
     n = int(shape[0]) if shape else len(X) if shape is None and hasattr(type(X), "__len__") else 0
     blocks = not _on_this_machine(estimator) or (streamed and not isinstance(X, np.memmap))
+    if n < MANY_ROWS and not blocks:
+        return "dense"
     found = Nystroem(LANDMARKS)
-    if blocks or n < MANY_ROWS:
-        return found if blocks else "dense"
+    if blocks:
+        return found
     parameters = {**estimator.get_params(deep=False), "storage": found}
     facts = {
         "linear_part": resolve_linear_part(estimator, found),

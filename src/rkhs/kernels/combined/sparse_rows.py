@@ -19,7 +19,7 @@ from rkhs.kernels.vectors.discrete import MinMax
 from rkhs.kernels.vectors.distances import in_strips
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.medians import median_bandwidth
-from rkhs.kernels.vectors.stationary import Stationary, read_rule
+from rkhs.kernels.vectors.stationary import Stationary, found_rate, read_rule
 
 __all__ = ["SparseRows", "on_sparse_rows"]
 
@@ -119,7 +119,8 @@ class SparseRows(Kernel):
             type(base)(**{**given, "gamma": 1.0}).resolve(shape_alone)  # what else may be wrong
             factor, rule = read_rule(base.gamma, name)
             if rule != "1/d":
-                base = type(base)(**{**given, "gamma": factor * self._bandwidth(rule, rows, weights)})
+                gamma = found_rate(factor * self._bandwidth(rule, rows, weights), name, base.gamma)
+                base = type(base)(**{**given, "gamma": gamma})
         elif isinstance(base, Linear) and (isinstance(base.scale, str) or isinstance(base.offset, str)):
             if isinstance(base.offset, str) and base.offset != "mean":
                 Linear(1.0, base.offset).resolve(shape_alone)  # says what it takes
@@ -138,7 +139,7 @@ class SparseRows(Kernel):
             with np.errstate(all="ignore"):
                 size, mean = float(w @ _squared_norms(rows)), w @ rows
                 spread = size - float(mean @ mean)
-            if not np.isfinite(spread):  # squares of rows that do not fit, as without gaps
+            if not np.isfinite(spread):
                 return 0.0
             return 1.0 if spread <= 4e-16 * size else (1.0 / spread) ** (0.5 * base._power)
         D = self._distances(rows, None)

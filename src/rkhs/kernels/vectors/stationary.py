@@ -35,6 +35,15 @@ def read_rule(given: str, name: str) -> tuple[float, str]:
     return number, rule.strip()
 
 
+def found_rate(gamma: float, name: str, rule: str) -> float:
+    """A bandwidth that a rule found, where squares of the data are finite."""
+    if not gamma > 0.0:
+        raise InputError(
+            f"X must hold values whose squares are finite: {name}={rule!r} is {gamma:g} of these; rescale the data"
+        )
+    return gamma
+
+
 def _typical(X: Tensor) -> float:
     """Squared distance of a typical row from the middle of the data."""
     norms = ((X - X.median(dim=0).values) ** 2).sum(1)
@@ -79,7 +88,7 @@ class Stationary(VectorKernel):
         gamma = self.gamma
         if isinstance(gamma, str):
             factor, rule = read_rule(gamma, name)
-            gamma = factor * self._bandwidth(rule, X, weights)
+            gamma = found_rate(factor * self._bandwidth(rule, X, weights), name, gamma)
         else:
             check_number(gamma, name, above=0.0, names=("median", "scale", "1/d"))
         if float(gamma) > 1e300 ** (self._power / 2):  # its square, or it, would overflow
