@@ -112,7 +112,7 @@ def numbers(development: bool) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         return
     file = np.load(data_folder() / "esol" / "fingerprints.npz", allow_pickle=False)
     X = np.unpackbits(file["morgan"], axis=1)
-    y = np.genfromtxt(data_folder() / "esol" / "data.csv", delimiter=",", skip_header=1, usecols=-1)
+    y = np.genfromtxt(data_folder() / "esol" / "data.csv", delimiter=",", skip_header=1, usecols=-1, comments=None)
     yield "solubility", X[:500], y[:500, None]
 
 
