@@ -157,4 +157,4 @@ def test_where_landmarks_do_not_go_a_refusal_says_how_many_rows_fit() -> None:
     X = np.zeros((200_000, 1))
     X[::2] = 1.0
     with pytest.raises(InputError, match=r"at most some [\d,]+ rows fit.*Power.* needs storage='dense'"):
-        KernelAutoencoder(2, loss=Power(1.5)).fit(X)
+        KernelAutoencoder(2, loss=Power(3.0)).fit(X)
