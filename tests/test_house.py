@@ -43,7 +43,7 @@ MATHEMATICS = [
     "constraints",
     "estimators",
     "features",
-    "grams",
+    "spaces.grams",
     "kernels",
     "losses",
     "metrics",

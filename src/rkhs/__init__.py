@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from rkhs import augment as augment
     from rkhs import errors as errors
     from rkhs import features as features
-    from rkhs import grams as grams
     from rkhs import kernels as kernels
     from rkhs import losses as losses
     from rkhs import metrics as metrics
@@ -56,7 +55,7 @@ _NAMES = {
     "save": "rkhs.persistence",
     "to_onnx": "rkhs.export",
 }
-_SUBMODULES = ("augment", "errors", "features", "grams", "kernels", "losses", "metrics", "plots", "testing")
+_SUBMODULES = ("augment", "errors", "features", "kernels", "losses", "metrics", "plots", "testing")
 
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 

@@ -55,7 +55,6 @@ _PACKAGES = (
     "constraints",
     "outputs",
     "features",
-    "grams",
     "augment",
     "engines",
     "solvers",
@@ -75,7 +74,7 @@ def class_name(cls: type) -> str:
     -------
     str
     """
-    module = cls.__module__.split(".")
+    module = cls.__module__.replace("rkhs.spaces.features", "rkhs.features").split(".")
     return f"{module[1]}.{cls.__name__}" if module[0] == "rkhs" and len(module) > 1 else cls.__qualname__
 
 

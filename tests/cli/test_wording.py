@@ -80,7 +80,7 @@ def without_docstrings(tree: ast.AST) -> ast.AST:
 
 
 @pytest.mark.parametrize(
-    "package", ["data", "estimators", "engines", "_core", "problems", "solvers", "grams", "export.py"]
+    "package", ["data", "estimators", "engines", "_core", "problems", "solvers", "spaces", "export.py"]
 )
 def test_every_message_of_the_library_can_be_worded_in_flags(package: str) -> None:
     place = SOURCES / package

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import rkhs.grams
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
-from rkhs.grams import Blocked, Dense, Gram
 from rkhs.kernels import Gaussian, Linear
+from rkhs.spaces import grams
+from rkhs.spaces.grams import Blocked, Dense, Gram
 
 N = 23
 
@@ -28,7 +28,7 @@ MAKERS = {
 
 
 def test_every_public_storage_has_a_maker() -> None:
-    classes = {c for n, c in vars(rkhs.grams).items() if n in rkhs.grams.__all__ and issubclass(c, rkhs.grams.Gram)}
+    classes = {c for n, c in vars(grams).items() if n in grams.__all__ and issubclass(c, grams.Gram)}
     assert {c for c in classes if not inspect.isabstract(c)} == set(MAKERS)
 
 

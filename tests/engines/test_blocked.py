@@ -11,8 +11,8 @@ import torch
 
 from rkhs import KernelPCA
 from rkhs.engines import Dask, Journal, Serial, Threads
-from rkhs.grams import Blocked
 from rkhs.kernels import FromFunction, Gaussian
+from rkhs.spaces.grams import Blocked
 from tests.reliability.cluster_kills import digest
 
 X = np.random.default_rng(0).normal(size=(300, 3))

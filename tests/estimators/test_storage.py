@@ -65,7 +65,7 @@ def test_the_error_of_kernel_pca_falls(kind: Any, X: np.ndarray) -> None:
 
 
 def test_blocked_components_need_no_large_tile(X: np.ndarray) -> None:
-    from rkhs.grams import Blocked
+    from rkhs.spaces.grams import Blocked
 
     items = torch.from_numpy(X)
     gram = Blocked(Gaussian(0.1), items, max_bytes=8 * 240 * 7)

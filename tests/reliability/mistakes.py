@@ -155,21 +155,21 @@ MISTAKES = (
     # ---------------------------------------------------------------- features and grams
     Mistake(
         "a transposed triangle: features are not what was whitened",
-        "features/nystroem.py",
+        "spaces/features/nystroem.py",
         "return tensor_like(self.triangle, B).mT @ B",
         "return tensor_like(self.triangle, B) @ B",
-        ("features/test_features.py",),
+        ("spaces/features/test_features.py",),
     ),
     Mistake(
         "a dropped n in the leverage scores",
-        "features/sampling.py",
+        "spaces/features/sampling.py",
         "- (half * half).sum(0)) / (n * reg)",
         "- (half * half).sum(0)) / reg",
-        ("features/test_features.py",),
+        ("spaces/features/test_features.py",),
     ),
     Mistake(
         "bandwidths of codes from the wrong items in a matrix of the same storage",
-        "grams/dense.py",
+        "spaces/grams/dense.py",
         "return Dense(kernel._gram(items))",
         "return Dense(kernel._gram(items[:1].expand_as(items)))",
         ("contracts/test_grams.py",),
@@ -183,7 +183,7 @@ MISTAKES = (
     ),
     Mistake(
         "a dropped weight: the mean after the product is the plain one",
-        "grams/blocked.py",
+        "spaces/grams/blocked.py",
         "U = U - mean @ U",
         "U = U - U.mean(0)",
         ("contracts/test_grams.py", "engines/test_blocked.py"),

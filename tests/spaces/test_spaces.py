@@ -11,9 +11,9 @@ import torch
 from rkhs._core.linalg import center_gram
 from rkhs.engines import Serial
 from rkhs.features import Nystroem, RandomFeatures
-from rkhs.grams import Blocked, Dense
 from rkhs.kernels import Gaussian, Matern
 from rkhs.spaces import Data, MappedSpace, Space, WholeSpace, open_source
+from rkhs.spaces.grams import Blocked, Dense
 
 N = 40
 OPTIONS: Any = {"dtype": torch.float64, "device": torch.device("cpu")}

@@ -179,7 +179,7 @@ def _numbers(X: np.ndarray, molecules: bool) -> tuple[np.ndarray, str]:
     import numpy as np
 
     from rkhs.data.columns import wants_scaling
-    from rkhs.features import FilledTable
+    from rkhs.spaces.features import FilledTable
 
     if molecules:
         return X.astype(np.float64), "MinMax" if X.dtype.itemsize > 1 else "Tanimoto"

@@ -13,10 +13,10 @@ from rkhs._core.arrays import Items
 from rkhs.augment import Augmentation
 from rkhs.constraints.sphere import CodeSet
 from rkhs.engines import Checkpoint, Engine
-from rkhs.features import Storage
 from rkhs.kernels import Kernel, OperatorKernel
 from rkhs.losses import Loss
 from rkhs.solvers import GapSolver, Solver
+from rkhs.spaces.features import Storage
 
 __all__ = [
     "AugmentLike",

@@ -16,11 +16,11 @@ from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_co
 from rkhs.estimators.fitted import Fitted
 from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.preimages import PreimageMixin
-from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models import FINE, AutoencoderModel, Goal, left_out_facts
 from rkhs.outputs import OutputSpace
+from rkhs.spaces.features import FeatureMap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

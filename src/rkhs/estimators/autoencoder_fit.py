@@ -22,7 +22,6 @@ from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_dense
 from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
-from rkhs.features import WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
@@ -39,6 +38,7 @@ from rkhs.protocols import Monitor, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
+from rkhs.spaces.features import WholeMap
 
 __all__ = ["Fit", "as_array", "codes_again", "collapse_warnings", "fit_dense"]
 

@@ -19,7 +19,6 @@ from rkhs.estimators.autoencoder_settings import Settings
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
-from rkhs.features.base import sample_rows
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt, code_map
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.initial_codes import best_scale, normalise_scale
@@ -28,6 +27,7 @@ from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import DoublyStochastic, MiniBatch
 from rkhs.spaces import BLOCK, Data, FeatureMoments, Source, fit_euclidean, gather_rows, open_source, positive_rows
+from rkhs.spaces.features.base import sample_rows
 
 __all__ = ["fit_landmarks"]
 

@@ -15,12 +15,12 @@ from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
 from rkhs.estimators.combinations import check_combination, kind_of_loss, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
-from rkhs.features import Nystroem, Storage
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.losses import Loss, MaximumMargin, Squared, as_loss
 from rkhs.models import FINE, rebuilds_rows
 from rkhs.solvers.registry import DESCENTS, as_solver
+from rkhs.spaces.features import Nystroem, Storage
 
 if TYPE_CHECKING:
     from rkhs.augment import Augmentation

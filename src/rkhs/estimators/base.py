@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.estimators.arguments import Items
-    from rkhs.features import FilledTable, Storage
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
+    from rkhs.spaces.features import FilledTable, Storage
 
 __all__ = ["KernelEstimator"]
 

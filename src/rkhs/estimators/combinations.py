@@ -17,11 +17,11 @@ import numpy as np
 from rkhs._core.errors import InputError
 from rkhs.constraints import Ball, SoftSphere, Sphere, Whitened
 from rkhs.engines import Serial, Threads
-from rkhs.features import Storage
 from rkhs.kernels.registry import as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.solvers.base import Solver
 from rkhs.solvers.registry import DESCENTS
+from rkhs.spaces.features import Storage
 
 __all__ = ["AXES", "BATCHED", "RULES", "Rule", "broken_rule", "check_combination", "kind_of_loss", "kind_of_solver"]
 

@@ -13,12 +13,12 @@ from torch import Tensor
 from rkhs._core.checks import check_seed
 from rkhs._core.linalg import center_gram
 from rkhs.estimators.drkm_machine import Settings
-from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import pick, sample_rows
 from rkhs.models import CodeEncoder, DeepRKMModel, DeepRKMQuality, Expansion
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.spaces import HeldItems
+from rkhs.spaces.features import FeatureMap, Storage
+from rkhs.spaces.features.base import pick, sample_rows
 from rkhs.spaces.held_items import item_features
 
 __all__ = ["Encoder", "fit_encoders", "machine_model"]

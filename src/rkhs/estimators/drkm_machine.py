@@ -18,16 +18,16 @@ from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
 from rkhs.estimators.combinations import check_combination
-from rkhs.features.base import resolve_thinned
 from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import Solver
 from rkhs.solvers.registry import STIEFEL_SOLVERS, as_solver
 from rkhs.spaces import HeldItems
+from rkhs.spaces.features.base import resolve_thinned
 
 if TYPE_CHECKING:
-    from rkhs.features import Storage
+    from rkhs.spaces.features import Storage
 
 _CHOICES = {
     "constraint": ("joint", "per_layer"),

@@ -9,8 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
-from rkhs.features import FeatureMap
 from rkhs.kernels import Kernel
+from rkhs.spaces.features import FeatureMap
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import GapWarning, InputError
-from rkhs.features import WholeMap
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.gapped_ridge import GappedRidge
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces import training_gram
+from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
     from rkhs.estimators.machine_options import MachineOptions

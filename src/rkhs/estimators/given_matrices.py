@@ -16,10 +16,10 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import own
 from rkhs._core.sparse import compressed
-from rkhs.features import FilledTable
 from rkhs.kernels import Kernel, MinMax, OperatorKernel, OperatorSum, Precomputed, Separable, Tanimoto, view_weights
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.objects.molecules import fingerprint_rows
+from rkhs.spaces.features import FilledTable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,9 +9,9 @@ import numpy as np
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import FittedKernel
-from rkhs.features import WholeMap
 from rkhs.models import GramModel
 from rkhs.spaces import training_gram
+from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
     from rkhs.estimators.arguments import Device, Dtype, KernelLike, Psd

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         Seed,
         StorageLike,
     )
-    from rkhs.features import Storage
+    from rkhs.spaces.features import Storage
 
 __all__ = ["KernelAutoencoder"]
 

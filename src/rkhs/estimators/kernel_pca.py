@@ -23,13 +23,13 @@ from rkhs.estimators.robust_pca import robust_components
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, open_space
 from rkhs.estimators.training import Training
-from rkhs.features import Storage
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
 from rkhs.models import CodeRegression, ComponentsModel, RobustFacts
 from rkhs.outputs import Euclidean
 from rkhs.selection import ridge_path
 from rkhs.spaces import Components, Space, WholeSpace, open_source
+from rkhs.spaces.features import Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

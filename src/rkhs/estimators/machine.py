@@ -22,13 +22,13 @@ from rkhs.estimators.machine_options import MachineOptions
 from rkhs.estimators.regression import Regression
 from rkhs.estimators.regression_path import RegressionPath
 from rkhs.estimators.training import Training, cut
-from rkhs.features import FeatureMap
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss
 from rkhs.models import MachineModel
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.solvers import GapSolver
+from rkhs.spaces.features import FeatureMap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.memory import SHARE, available_bytes, readable
 from rkhs.estimators.combinations import RULES, check_combination
-from rkhs.features import Nystroem
 from rkhs.problems.row_encoders import STRIP
+from rkhs.spaces.features import Nystroem
 
 __all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]
 

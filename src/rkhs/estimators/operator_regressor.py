@@ -12,8 +12,8 @@ from rkhs.estimators.machine import DualRegressor
 from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
 from rkhs.estimators.regression import Regression
 from rkhs.estimators.ridge_in_features import fit_in_features
-from rkhs.features import Storage
 from rkhs.outputs import Euclidean
+from rkhs.spaces.features import Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -16,8 +16,8 @@ from rkhs.problems.row_encoders import STRIP
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
 
 if TYPE_CHECKING:
-    from rkhs.features import FeatureMap
     from rkhs.kernels import Kernel
+    from rkhs.spaces.features import FeatureMap
 
 __all__ = ["TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
 

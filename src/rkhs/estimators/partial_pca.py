@@ -8,10 +8,10 @@ import numpy as np
 from torch import Tensor
 
 from rkhs.engines import row_blocks
-from rkhs.features import FeatureMap
-from rkhs.features.base import EvaluatedMap
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Components
+from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import EvaluatedMap
 from rkhs.spaces.mapped import feature_components, with_signs
 from rkhs.spaces.passes import feature_moments
 from rkhs.spaces.source import Options

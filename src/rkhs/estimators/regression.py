@@ -12,7 +12,6 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs.estimators.training import Training
-from rkhs.features import WholeMap
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
@@ -22,6 +21,7 @@ from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 from rkhs.spaces import training_gram
+from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
     from rkhs.estimators.machine_options import MachineOptions

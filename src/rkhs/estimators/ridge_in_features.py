@@ -13,11 +13,11 @@ from rkhs.estimators.machine_options import MachineOptions
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
-from rkhs.features import Storage
 from rkhs.kernels import Kernel, Separable
 from rkhs.models import Certificates, MachineModel
 from rkhs.protocols import Reason, Solution
 from rkhs.spaces import Data, fit_euclidean, open_source
+from rkhs.spaces.features import Storage
 from rkhs.spaces.rounding import warn_of_rounding
 from rkhs.spaces.sums import Sweep, block_ridge
 

@@ -39,7 +39,7 @@ from rkhs.engines import (
 )
 from rkhs.estimators.memory_needs import dense_advice
 from rkhs.estimators.names import check_nested
-from rkhs.features import Storage
+from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
 __all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_fingerprint", "open_run", "recorded"]

@@ -13,11 +13,11 @@ from rkhs.engines import Threads
 from rkhs.estimators.memory_needs import MORE, MOST, dense_advice, landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
-from rkhs.features import Storage
-from rkhs.features.base import most_features, resolve_thinned
-from rkhs.grams import Blocked, Dense
 from rkhs.kernels.base import Kernel
 from rkhs.spaces import BLOCK, Data, MappedSpace, Space, WholeSpace, open_source, training_gram
+from rkhs.spaces.features import Storage
+from rkhs.spaces.features.base import most_features, resolve_thinned
+from rkhs.spaces.grams import Blocked, Dense
 from rkhs.spaces.rounding import check_row_digits
 
 __all__ = [

@@ -24,8 +24,8 @@ from rkhs.data.columns import is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
-from rkhs.features import FilledTable
 from rkhs.kernels import as_kernel
+from rkhs.spaces.features import FilledTable
 
 __all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes"]
 

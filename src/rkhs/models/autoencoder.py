@@ -14,13 +14,13 @@ from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.linalg import factorize
 from rkhs._core.sparse import from_items
 from rkhs.constraints import Constraint
-from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss
 from rkhs.models.computed_again import GramOf, clipped_gram, what_a_file_holds, with_computed_again
 from rkhs.models.functions import Expansion, Layer, LinearPart
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
+from rkhs.spaces.features import FeatureMap, WholeMap
 
 __all__ = ["AutoencoderModel", "Compared", "rebuilds_rows"]
 

@@ -9,13 +9,13 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
-from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.spaces import Components
+from rkhs.spaces.features import FeatureMap
 
 __all__ = ["ComponentsModel", "RobustFacts"]
 

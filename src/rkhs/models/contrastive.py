@@ -9,10 +9,10 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import Items
-from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
 from rkhs.spaces import HeldItems
+from rkhs.spaces.features import FeatureMap
 
 __all__ = ["ContrastFacts", "ContrastiveModel"]
 

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
-from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
 from rkhs.problems.code_ridge import decoded_by_ridge, solve_psd
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages
+from rkhs.spaces.features import FeatureMap, WholeMap
 
 __all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
 

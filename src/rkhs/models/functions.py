@@ -11,10 +11,10 @@ import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.problems.semiparametric import PrincipalCoordinates, principal_coordinates
+from rkhs.spaces.features import FeatureMap, WholeMap
 
 __all__ = ["CodeRegression", "Expansion", "Layer", "LinearPart"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from rkhs.features import WholeMap
 from rkhs.kernels import Kernel
+from rkhs.spaces.features import WholeMap
 
 __all__ = ["GramModel"]
 

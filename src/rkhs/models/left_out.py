@@ -16,12 +16,12 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like, to_tensor
 from rkhs._core.linalg import cholesky, divisor
-from rkhs.features.base import thinned
 from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.solvers.row_newton import RowNewton
+from rkhs.spaces.features.base import thinned
 from rkhs.spaces.source import Options
 
 __all__ = ["coordinates", "decoded", "left_out_facts"]

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items
-from rkhs.features import FeatureMap, WholeMap
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss
 from rkhs.outputs import Euclidean, Functional, OutputSpace
+from rkhs.spaces.features import FeatureMap, WholeMap
 
 __all__ = ["Certificates", "MachineModel", "path_values"]
 

@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_number
-from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
+from rkhs._core.eigen import block_krylov, lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram, fix_signs
 from rkhs.constraints import Stiefel
-from rkhs.grams.blocked import block_krylov
 from rkhs.kernels import Gaussian, Kernel
 from rkhs.problems.drkm_layers import ExactGram, InnerGram, TaylorGram, TiledGram, growth, taylor_degree, taylor_width
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.linalg import cholesky, fix_signs
-from rkhs.grams import Dense
 from rkhs.kernels.vectors.medians import median_squared_distance
 from rkhs.problems.autoencoder import Autoencoder
+from rkhs.spaces.grams import Dense
 
 __all__ = ["SCALES", "apply_inverse", "best_scale", "kernel_pca_scores", "layered_start", "normalise_scale"]
 

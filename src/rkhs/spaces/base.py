@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
+from rkhs.spaces.features import FeatureMap
 
 __all__ = ["Components", "Space", "Targets", "enough"]
 

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_seed
-from rkhs.features import FeatureMap, Storage, WholeMap
-from rkhs.features.base import check_room, pick, resolve_thinned, sample_rows
 from rkhs.kernels import Kernel
 from rkhs.kernels.base import not_finite
+from rkhs.spaces.features import FeatureMap, Storage, WholeMap
+from rkhs.spaces.features.base import check_room, pick, resolve_thinned, sample_rows
 from rkhs.spaces.rounding import check_row_digits, refuse_identical
 from rkhs.spaces.source import BLOCK, Options
 from rkhs.spaces.whole import training_gram

@@ -12,11 +12,11 @@ from torch import Tensor
 from rkhs._core.checks import check_count
 from rkhs._core.eigen import top_eigenpairs
 from rkhs._core.linalg import fix_signs
-from rkhs.features import FeatureMap
-from rkhs.features.base import sample_rows
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
+from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import sample_rows
 from rkhs.spaces.normal_equations import least_ridge, solve_normal
 from rkhs.spaces.passes import Data, FeatureMoments, feature_moments
 from rkhs.spaces.source import Source

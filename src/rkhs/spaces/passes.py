@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rkhs.engines import Block, Engine, Journal, Rows
-from rkhs.features import FeatureMap
+from rkhs.spaces.features import FeatureMap
 from rkhs.spaces.sums import Sweep, block_codes
 
 __all__ = ["Data", "FeatureMoments", "feature_moments"]

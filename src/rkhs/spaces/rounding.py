@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError, RoundingWarning
-from rkhs.features.base import thinned
 from rkhs.kernels.base import Kernel, not_finite
+from rkhs.spaces.features.base import thinned
 
 __all__ = ["check_digits", "check_row_digits", "refuse_identical", "warn_of_rounding"]
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_seed
 from rkhs.engines import ArrayRows, Block, Rows, row_blocks
-from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import EvaluatedMap, resolve_thinned, sample_rows
 from rkhs.kernels.base import Kernel
+from rkhs.spaces.features import FeatureMap, Storage
+from rkhs.spaces.features.base import EvaluatedMap, resolve_thinned, sample_rows
 from rkhs.spaces.rounding import check_row_digits
 from rkhs.spaces.sums import Sweep
 

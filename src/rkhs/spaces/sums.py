@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from rkhs.engines import Block, fingerprint
-from rkhs.features import FeatureMap
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import OutputSpace
+from rkhs.spaces.features import FeatureMap
 
 __all__ = [
     "Sweep",

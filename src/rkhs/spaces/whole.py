@@ -11,11 +11,11 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, fix_signs
-from rkhs.features import FeatureMap, WholeMap
-from rkhs.grams import Gram
 from rkhs.kernels.base import Kernel, not_finite
 from rkhs.outputs import Euclidean
 from rkhs.spaces.base import Components, Space, Targets, enough
+from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.grams import Gram
 from rkhs.spaces.rounding import check_digits
 from rkhs.spaces.source import Options
 

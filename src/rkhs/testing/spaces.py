@@ -12,9 +12,9 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import InputError
-from rkhs.features import FeatureMap, Storage
-from rkhs.features.base import sample_rows
 from rkhs.kernels import Gaussian, Kernel
+from rkhs.spaces.features import FeatureMap, Storage
+from rkhs.spaces.features.base import sample_rows
 from rkhs.testing.base import close, keep, require
 
 __all__ = ["check_space"]
@@ -62,7 +62,7 @@ def check_space(storage: Storage, *, kernel: Kernel | None = None, n: int = 60, 
 
     Examples
     --------
-    >>> from rkhs.features import Nystroem
+    >>> from rkhs.spaces.features import Nystroem
     >>> from rkhs.testing import check_space
     >>> len(check_space(Nystroem(20)))
     7

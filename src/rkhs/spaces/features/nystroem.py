@@ -12,9 +12,9 @@ from rkhs._core.arrays import as_numpy, row_index, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, rank_tolerance
-from rkhs.features.base import FeatureMap, Features
-from rkhs.features.sampling import chosen_items, landmark_gram, sample_landmarks
 from rkhs.kernels.base import Kernel
+from rkhs.spaces.features.base import FeatureMap, Features
+from rkhs.spaces.features.sampling import chosen_items, landmark_gram, sample_landmarks
 
 __all__ = ["LandmarkMap", "Nystroem"]
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.features.base import FeatureMap
 from rkhs.kernels.base import Kernel
+from rkhs.spaces.features.base import FeatureMap
 
 __all__ = ["WholeMap"]
 

@@ -8,10 +8,6 @@ import numpy as np
 
 from rkhs._core.checks import check_flag
 from rkhs._core.memory import Estimate, check_memory
-from rkhs.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
-from rkhs.features.fourier import ArcCosineMap, FourierMap, directions
-from rkhs.features.sketch import MinHashMap
-from rkhs.features.sparse import SparseMap
 from rkhs.kernels import (
     ArcCosine,
     Gaussian,
@@ -25,6 +21,10 @@ from rkhs.kernels import (
     Sum,
     Tanimoto,
 )
+from rkhs.spaces.features.base import ConcatenatedMap, FeatureMap, Features, LinearMap, no_random_features
+from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap, directions
+from rkhs.spaces.features.sketch import MinHashMap
+from rkhs.spaces.features.sparse import SparseMap
 
 __all__ = ["RandomFeatures"]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs.features.base import FeatureMap
+from rkhs.spaces.features.base import FeatureMap
 
 __all__ = ["ArcCosineMap", "FourierMap", "directions"]
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from rkhs._core.eigen import lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
 from rkhs._core.linalg import Factor, center_gram, factorize, solve_positive
-from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
+from rkhs.spaces.grams.base import Gram
 
 __all__ = ["Dense"]
 

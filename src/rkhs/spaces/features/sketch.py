@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.features.base import FeatureMap
+from rkhs.spaces.features.base import FeatureMap
 
 __all__ = ["MinHashMap"]
 

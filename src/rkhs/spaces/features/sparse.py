@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.sparse import SparseItem, from_items
-from rkhs.features.base import FeatureMap
-from rkhs.features.fourier import ArcCosineMap, FourierMap
-from rkhs.features.sketch import MinHashMap
+from rkhs.spaces.features.base import FeatureMap
+from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap
+from rkhs.spaces.features.sketch import MinHashMap
 
 __all__ = ["SparseMap"]
 

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.eigen import block_krylov
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, divisor, factorize, fix_signs, rank_tolerance
+from rkhs._core.linalg import Factor, divisor, factorize, rank_tolerance
 from rkhs.engines import ArrayRows, Block, Engine, Journal, Rows, Serial, Threads, fingerprint, row_blocks
-from rkhs.features.base import resolve_thinned
-from rkhs.grams.base import Gram
 from rkhs.kernels.base import Kernel
+from rkhs.spaces.features.base import resolve_thinned
+from rkhs.spaces.grams.base import Gram
 
 __all__ = ["Blocked"]
 
@@ -252,55 +253,3 @@ def _preconditioner(kernel: Kernel, items: Any, ridge: Tensor | float, rank: int
         return scaled - (F @ torch.cholesky_solve(F.mT @ scaled, C)) / d
 
     return apply
-
-
-def block_krylov(
-    product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor, *, tol: float = 1e-10, sweeps: int = 60
-) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole.
-
-    Parameters
-    ----------
-    product : callable
-        Maps (n, b) to (n, b).
-    n, k : int
-    like : Tensor
-        Gives dtype and device.
-    tol : float, default=1e-10
-        Of the residuals, relative to the largest eigenvalue.
-    sweeps : int, default=60
-        Largest number of products.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-    vectors : Tensor of shape (n, k)
-    """
-    width = min(n, k + 8)
-    steps = torch.arange(n, dtype=torch.float64)
-    start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)
-    Q, _ = torch.linalg.qr(start)
-    basis, images = Q, product(Q)
-    goal = max(tol, 50.0 * torch.finfo(like.dtype).eps)
-    for _ in range(sweeps):
-        H = basis.mT @ images
-        values, turns = torch.linalg.eigh((H + H.mT) / 2)
-        values, turns = values.flip(0)[:k], turns.flip(1)[:, :k]
-        vectors = basis @ turns
-        residual = images @ turns - vectors * values
-        sizes = torch.linalg.vector_norm(residual, dim=0)
-        if basis.shape[1] >= n or bool((sizes <= goal * float(divisor(values[0].abs()))).all()):
-            break
-        new = images[:, -width:]
-        for _ in range(2):  # twice is enough
-            new = new - basis @ (basis.mT @ new)
-        new, R = torch.linalg.qr(new)
-        kept = R.diagonal().abs() > 1e-12 * divisor(R.diagonal().abs().max())
-        new = new[:, kept][:, : n - basis.shape[1]]
-        new, _ = torch.linalg.qr(new - basis @ (basis.mT @ new))
-        if not new.shape[1]:
-            break
-        width = new.shape[1]
-        basis, images = torch.cat([basis, new], 1), torch.cat([images, product(new)], 1)
-    vectors, _ = torch.linalg.qr(vectors)
-    return values, fix_signs(vectors)
