@@ -27,12 +27,12 @@ STUDIES = sorted((ROOT / "studies").rglob("*.py"))
 
 # Files that import more of this package than the rule allows: each is to be split, and the list only shrinks.
 TO_SPLIT = {
-    "src/rkhs/estimators/autoencoder_fit.py",
-    "src/rkhs/estimators/autoencoder_landmarks.py",
+    "src/rkhs/estimators/autoencoder/dense.py",
+    "src/rkhs/estimators/autoencoder/landmarks.py",
     "src/rkhs/estimators/io_regressor.py",
     "src/rkhs/estimators/kernel_autoencoder.py",
     "src/rkhs/estimators/kernel_pca.py",
-    "src/rkhs/estimators/machine.py",
+    "src/rkhs/estimators/regression/base.py",
 }
 
 ANY_SHARE = 0.05  # of the parameters of estimators and models that may still be anything
@@ -147,7 +147,7 @@ def test_few_parameters_may_be_anything() -> None:
     arguments = [
         argument
         for path in SOURCES
-        if path.parent.name in ("estimators", "models")
+        if {"estimators", "models"} & set(path.parts)
         for function in functions(tree_of(path))
         for argument in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         if argument.annotation is not None and argument.arg not in ("X", "y")

@@ -15,9 +15,9 @@ import rkhs.estimators
 from rkhs._core.errors import InputError
 from rkhs.augment import Augmentation, as_augmentation
 from rkhs.engines import make_engine
-from rkhs.estimators import arguments
-from rkhs.estimators.combinations import AXES
 from rkhs.estimators.fitted import Fitted
+from rkhs.estimators.options import arguments
+from rkhs.estimators.options.combinations import AXES
 from rkhs.kernels import as_kernel
 from rkhs.solvers.registry import DESCENTS, DUAL_SOLVERS, STIEFEL_SOLVERS
 from tests import typed_script

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from rkhs.estimators.combinations import AXES, RULES
+from rkhs.estimators.options.combinations import AXES, RULES
 
 PAGE = "user/combinations"
 

@@ -353,7 +353,7 @@ def _build_estimator(description: dict[str, Any], decode: Callable[[Any], Any]) 
     cls = _find_class(description["class"])
     params = {key: decode(value) for key, value in description["params"].items()}
     if cls.__module__.startswith("rkhs.estimators."):
-        params = importlib.import_module("rkhs.estimators.old_parameters").renewed(params)
+        params = importlib.import_module("rkhs.estimators.options.old_parameters").renewed(params)
     try:
         estimator = cls(**params)
     except TypeError as error:  # a parameter that came or went

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from rkhs import KernelAutoencoder
-from rkhs.estimators.autoencoder_settings import default_decoder_kernel, default_kernel, growing_kernels
+from rkhs.estimators.autoencoder.settings import default_decoder_kernel, default_kernel, growing_kernels
 from studies.bench.usefulness.methods import network, pca, sklearn_kernel_pca
 from studies.bench.usefulness.sets import all_sets
 from studies.harness.development import components, development_sets, splits

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from rkhs.estimators.arguments import Device
 from rkhs.estimators.io_regressor import InputOutputKernelRegressor
+from rkhs.estimators.options.arguments import Device
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.losses import Huber, Loss, Squared, SquaredEpsilonInsensitive
 from rkhs.metrics import top_k_accuracy, truth_ranks

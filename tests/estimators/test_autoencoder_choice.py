@@ -15,8 +15,9 @@ import rkhs
 from rkhs import KernelAutoencoder
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.estimators import autoencoder_choice, autoencoder_rows
-from rkhs.estimators.autoencoder_choice import _within_noise, left_out_errors
+from rkhs.estimators.autoencoder import choice as autoencoder_choice
+from rkhs.estimators.autoencoder import rows as autoencoder_rows
+from rkhs.estimators.autoencoder.choice import _within_noise, left_out_errors
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber

@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.cli.main import main
 from rkhs.engines import as_rows
-from rkhs.estimators import autoencoder_settings
+from rkhs.estimators.autoencoder import settings as autoencoder_settings
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from rkhs.losses import Power

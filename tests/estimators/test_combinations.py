@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor, fit_robust
 from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
-from rkhs.estimators.combinations import AXES, RULES, broken_rule
+from rkhs.estimators.options.combinations import AXES, RULES, broken_rule
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from rkhs.losses import Power

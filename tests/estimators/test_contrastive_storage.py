@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelContrastive, load, save
 from rkhs._core.errors import InputError
-from rkhs.estimators.contrastive_pairs import _smallest
+from rkhs.estimators.contrastive.pairs import _smallest
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.problems.pairs import Groups, Links

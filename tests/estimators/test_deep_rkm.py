@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs._core.errors import InputError
 from rkhs.estimators import DeepRKM, KernelPCA
-from rkhs.estimators.drkm_machine import layer_value
+from rkhs.estimators.drkm.machine import layer_value
 from rkhs.kernels import Gaussian, Matern, Polynomial
 from rkhs.kernels.base import Kernel
 from rkhs.solvers import ProjectedGradient

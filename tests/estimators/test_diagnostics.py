@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rkhs import DeepRKM, KernelAutoencoder, KernelAutoencoderCV, KernelContrastive, KernelPCA, diagnose, load, save
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs.cli.main import main
-from rkhs.estimators import autoencoder_settings
+from rkhs.estimators.autoencoder import settings as autoencoder_settings
 from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Spectrum
 from rkhs.models import other_starts

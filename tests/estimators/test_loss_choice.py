@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes, load_wine
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, load, save
 from rkhs._core.errors import InputError
-from rkhs.estimators import autoencoder_fit
+from rkhs.estimators.autoencoder import dense as autoencoder_fit
 from rkhs.kernels import Gaussian, Linear
 from rkhs.losses import EpsilonInsensitive, Huber, as_loss
 from rkhs.selection.loss_scale import typical_norm

@@ -146,8 +146,8 @@ def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(
 
 def problem_of(model: KernelAutoencoder, rows: np.ndarray) -> Any:
     """The reduced objective that a model was fitted on."""
-    from rkhs.estimators.autoencoder_landmarks import _problem
-    from rkhs.estimators.autoencoder_settings import read_settings
+    from rkhs.estimators.autoencoder.landmarks import _problem
+    from rkhs.estimators.autoencoder.settings import read_settings
     from rkhs.estimators.run import Run
     from rkhs.spaces import open_source
 

@@ -285,7 +285,7 @@ MISTAKES = (
     # ---------------------------------------------------------------- estimators
     Mistake(
         "of several starts under a constraint the worst is kept",
-        "estimators/autoencoder_fit.py",
+        "estimators/autoencoder/dense.py",
         "if best is None or found.value < best.value - settings.tol * abs(best.value):",
         "if best is None or found.value > best.value - settings.tol * abs(best.value):",
         ("estimators/test_constrained_autoencoder.py",),
@@ -327,7 +327,7 @@ MISTAKES = (
     ),
     Mistake(
         "a dropped weight: held-out rows of weight zero count",
-        "estimators/machine_grid.py",
+        "estimators/regression/grid.py",
         "left = weights[b] / weights[b].sum()",
         "left = torch.ones_like(weights[b]) / torch.ones_like(weights[b]).sum()",
         ("estimators/test_operator_regressor.py", "contracts/test_scikit_learn_checks.py"),
@@ -486,7 +486,7 @@ MISTAKES = (
     ),
     Mistake(
         "an off-by-one: the first rows stay too long in a random sample",
-        "estimators/row_sample.py",
+        "estimators/autoencoder/row_sample.py",
         "* numbers).astype(np.int64)",
         "* (numbers + 20)).astype(np.int64)",
         ("estimators/test_partial_autoencoder.py",),

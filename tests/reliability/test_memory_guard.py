@@ -17,7 +17,8 @@ import pytest
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs._core import memory
 from rkhs._core.errors import InputError
-from rkhs.estimators import autoencoder_rows, memory_needs
+from rkhs.estimators.autoencoder import rows as autoencoder_rows
+from rkhs.estimators.options import memory_needs
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FunctionalLaplacian, Gaussian
 from rkhs.losses import Power

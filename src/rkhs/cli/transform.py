@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:
     """Encode a file that need not fit into memory."""
     from rkhs.engines import as_rows
-    from rkhs.estimators.tiles import transform_file
+    from rkhs.estimators.encode_files import transform_file
 
     with user_errors():
         shape = transform_file(

@@ -42,7 +42,7 @@ from rkhs.estimators.given_matrices import (
     training_matrix,
 )
 from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters, open_run
-from rkhs.estimators.tiles import check_width, is_stream, tile_rows, tiles, transform_rows
+from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, grid_weights, on_grid, quadrature_weights
@@ -51,7 +51,7 @@ from rkhs.spaces.rounding import warn_of_rounding
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.options.arguments import Items
     from rkhs.kernels.base import Kernel
     from rkhs.kernels.operator_valued import OperatorKernel
     from rkhs.protocols import Solution
@@ -316,7 +316,11 @@ class KernelEstimator(BaseEstimator):
         step = tile_rows(self.map_.width)
         if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
             rows = as_rows(X)
-            check_width(self, rows)
+            if rows.shape[1] != self.n_features_in_:
+                raise InputError(
+                    f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                    "features as input"
+                )
 
             def encode(part: np.ndarray) -> np.ndarray:
                 return self._to_output(function(to_tensor(self._scaled(part), **self._options)))

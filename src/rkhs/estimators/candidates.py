@@ -19,8 +19,8 @@ from rkhs.estimators.tiles import tile_rows, tiles
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import Items
     from rkhs.estimators.base import KernelEstimator
+    from rkhs.estimators.options.arguments import Items
 
 __all__ = ["BestCandidates", "Ranking", "decode_chunks", "rank", "rank_by_codes", "ranks_by_codes"]
 

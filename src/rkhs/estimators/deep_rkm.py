@@ -16,8 +16,8 @@ from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.drkm_encoders import machine_model
-from rkhs.estimators.drkm_machine import read_settings, solve_machine
+from rkhs.estimators.drkm.encoders import machine_model
+from rkhs.estimators.drkm.machine import read_settings, solve_machine
 from rkhs.estimators.fitted import Fitted, FittedComponents
 from rkhs.estimators.storage import announce_layers
 from rkhs.kernels import Kernel
@@ -27,7 +27,7 @@ from rkhs.spaces import HeldItems
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import (
+    from rkhs.estimators.options.arguments import (
         Columns,
         Device,
         Dtype,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count
 from rkhs._core.linalg import divisor
-from rkhs.estimators.autoencoder_base import BaseAutoencoder
+from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.models import lower_start
 from rkhs.outputs import Euclidean

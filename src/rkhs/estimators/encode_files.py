@@ -1,24 +1,29 @@
-"""Codes of rows of any number, block by block, into a folder of parquet files."""
+"""Codes of rows of any number, block by block, into a .npy file or a folder of parquet files."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import as_path, atomic_path
-from rkhs.engines import Block, as_rows, fingerprint, make_engine, row_blocks
+from rkhs.engines import ArrayRows, Block, Rows, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.run import data_fingerprint
+from rkhs.estimators.tiles import tile_rows, tiles
 
 if TYPE_CHECKING:
-    from rkhs.estimators.arguments import EngineLike
     from rkhs.estimators.base import KernelEstimator
+    from rkhs.estimators.options.arguments import EngineLike, Items
 
-__all__ = ["encode_to_parquet"]
+__all__ = ["encode_to_parquet", "transform_file"]
 
 _MANIFEST = "_rkhs.json"
 
@@ -128,3 +133,55 @@ def _check_manifest(folder: Path, task: str) -> None:
 def _encode_block(items: np.ndarray, block: Block, model: KernelEstimator) -> np.ndarray:
     """Codes of a block."""
     return np.ascontiguousarray(model.transform(items))
+
+
+def transform_file(
+    model: KernelEstimator,
+    source: Items | Rows | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    progress: bool = False,
+    layer: int | None = None,
+) -> tuple[int, int]:
+    """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; reads vectors.
+    source : path of a .npy or parquet file or folder, memory map, or Rows
+    path : str or path
+        Ends in ``.npy``; it is complete or the old one stays.
+    progress : bool, default=False
+        Show rows done and time left on standard error.
+    layer : int, optional
+        Of a deep autoencoder.
+
+    Returns
+    -------
+    tuple of int
+        Shape of the codes.
+    """
+    if not os.fspath(path).lower().endswith(".npy"):
+        raise InputError(f"codes are streamed to .npy files; got {os.fspath(path)!r}. Name a .npy file")
+    check_is_fitted(model)
+    if model.kernel_.domain != "vectors":
+        raise InputError("streams are rows of numbers; this model reads other items. Leave out --stream")
+    rows, options = as_rows(source), {} if layer is None else {"layer": layer}
+    n, step, clock = rows.shape[0], tile_rows(model.map_.width), time.perf_counter()
+    width = 0
+    # Written in order, not through a memory map: on a full disk a map ends the process without a word.
+    with atomic_path(path) as temporary, open(temporary, "wb") as handle:
+        for tile in tiles(n, step):
+            part = np.ascontiguousarray(model.transform(ArrayRows(rows.read(tile.start, tile.stop)), **options))
+            if tile.start == 0:
+                width = part.shape[1]
+                head = {"descr": np.lib.format.dtype_to_descr(part.dtype), "fortran_order": False, "shape": (n, width)}
+                np.lib.format.write_array_header_1_0(handle, head)
+            handle.write(part.data)
+            if progress:
+                left = (time.perf_counter() - clock) / tile.stop * (n - tile.stop)
+                sys.stderr.write(f"\r{tile.stop} of {n} rows, {left:.0f} s left\x1b[K")
+    if progress:
+        sys.stderr.write("\n")
+    return n, width

@@ -12,10 +12,10 @@ import torch
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, check_number, naming
 from rkhs._core.errors import OutlierWarning
-from rkhs.estimators.curve_choice import candidate_kernels, choose_for_curves
-from rkhs.estimators.machine import DualRegressor
-from rkhs.estimators.machine_options import read_operator_kernel
-from rkhs.estimators.regression import Regression
+from rkhs.estimators.regression.base import DualRegressor
+from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
+from rkhs.estimators.regression.options import read_operator_kernel
+from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared
 from rkhs.outputs import Functional
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike, Psd
+    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike, Psd
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
 

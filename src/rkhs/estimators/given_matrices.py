@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rdkit.Chem import Mol
     from sklearn.base import BaseEstimator
 
-    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.options.arguments import Items
 
 __all__ = [
     "has_views",

@@ -14,7 +14,7 @@ from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
-    from rkhs.estimators.arguments import Device, Dtype, KernelLike, Psd
+    from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, Psd
 
 __all__ = ["GramTransformer"]
 

@@ -16,9 +16,9 @@ from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.machine import KernelMachine
-from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
-from rkhs.estimators.regression import Regression
+from rkhs.estimators.regression.base import KernelMachine
+from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
@@ -28,7 +28,7 @@ from rkhs.outputs import RKHS
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import (
+    from rkhs.estimators.options.arguments import (
         Device,
         Dtype,
         Items,

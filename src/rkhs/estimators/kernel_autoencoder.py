@@ -13,21 +13,21 @@ from sklearn.utils.metaestimators import available_if
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder_base import BaseAutoencoder
-from rkhs.estimators.autoencoder_choice import FitFunction
-from rkhs.estimators.autoencoder_fit import fit_dense
-from rkhs.estimators.autoencoder_landmarks import fit_landmarks
-from rkhs.estimators.autoencoder_settings import (
+from rkhs.estimators.autoencoder.base import BaseAutoencoder
+from rkhs.estimators.autoencoder.dense import fit_dense
+from rkhs.estimators.autoencoder.fit import FitFunction
+from rkhs.estimators.autoencoder.landmarks import fit_landmarks
+from rkhs.estimators.autoencoder.row_sample import sample_of_parts
+from rkhs.estimators.autoencoder.settings import (
     Settings,
     default_kernel,
     read_settings,
     resolve_linear_part,
     resolve_storage,
 )
-from rkhs.estimators.autoencoder_streams import fit_any_rows
+from rkhs.estimators.autoencoder.streams import fit_any_rows
 from rkhs.estimators.given_matrices import on_rows_of, read_items
-from rkhs.estimators.memory_needs import MOST
-from rkhs.estimators.row_sample import sample_of_parts
+from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.augment import Augmentation
-    from rkhs.estimators.arguments import (
+    from rkhs.estimators.options.arguments import (
         AutoencoderSolverLike,
         CheckpointLike,
         Columns,

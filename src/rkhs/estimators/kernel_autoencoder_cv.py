@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list, naming
 from rkhs._core.errors import ColumnWarning, ComparisonWarning, InputError
-from rkhs.estimators.autoencoder_base import BaseAutoencoder
-from rkhs.estimators.autoencoder_choice import path_errors, weighted_sum
-from rkhs.estimators.autoencoder_fit import fit_dense
+from rkhs.estimators.autoencoder.base import BaseAutoencoder
+from rkhs.estimators.autoencoder.choice import path_errors, weighted_sum
+from rkhs.estimators.autoencoder.dense import fit_dense
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.kernels import as_kernel
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.arguments import Columns, Device, Dtype, Items, KernelLike, LossLike, Psd, Seed
+    from rkhs.estimators.options.arguments import Columns, Device, Dtype, Items, KernelLike, LossLike, Psd, Seed
     from rkhs.kernels import Kernel
 
 __all__ = ["KernelAutoencoderCV"]

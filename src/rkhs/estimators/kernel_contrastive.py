@@ -11,10 +11,10 @@ from rkhs._core.arrays import give_back
 from rkhs._core.checks import check_choice, check_count, check_number, check_seed
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
-from rkhs.estimators.combinations import check_combination
-from rkhs.estimators.contrastive_losses import ContrastOptions, fit_contrast
-from rkhs.estimators.contrastive_pairs import PairBuilder
+from rkhs.estimators.contrastive.losses import ContrastOptions, fit_contrast
+from rkhs.estimators.contrastive.pairs import PairBuilder
 from rkhs.estimators.fitted import Fitted, FittedKernel
+from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.storage import announce_points
 from rkhs.models import ContrastiveModel
 from rkhs.spaces import HeldItems
@@ -22,7 +22,16 @@ from rkhs.spaces import HeldItems
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import AugmentLike, Columns, Device, Dtype, KernelLike, Psd, Seed, StorageLike
+    from rkhs.estimators.options.arguments import (
+        AugmentLike,
+        Columns,
+        Device,
+        Dtype,
+        KernelLike,
+        Psd,
+        Seed,
+        StorageLike,
+    )
     from rkhs.problems.pairs import Pairs
 
 __all__ = ["KernelContrastive"]

@@ -15,13 +15,13 @@ from rkhs._core.errors import InputError
 from rkhs.engines import Rows
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.combinations import check_combination
+from rkhs.estimators.components.partial import RowSums, add_rows, components_of
+from rkhs.estimators.components.robust import robust_components
 from rkhs.estimators.fitted import Fitted, FittedComponents
-from rkhs.estimators.partial_pca import RowSums, add_rows, components_of
+from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.preimages import PreimageMixin
-from rkhs.estimators.robust_pca import robust_components
 from rkhs.estimators.run import Run
-from rkhs.estimators.storage import announce_blocked, announce_dense, announce_features, open_space
+from rkhs.estimators.storage import announce_blocked, announce_features, open_space
 from rkhs.estimators.training import Training
 from rkhs.kernels import Kernel, Linear, Matern, as_kernel
 from rkhs.losses import Loss, Squared, as_loss
@@ -34,7 +34,7 @@ from rkhs.spaces.features import Storage
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import (
+    from rkhs.estimators.options.arguments import (
         CheckpointLike,
         Columns,
         Device,
@@ -263,7 +263,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
             return announce_features(run, self.storage, n, columns, columns, codes, layers=layers)
         if not isinstance(count, float) and count is not None:
             check_count(count, "n_components", at_most=n, why=" (the number of samples)")
-        return announce_blocked(run, kernel, n) if self.storage == "blocked" else announce_dense(run, n, 2.6)
+        return announce_blocked(run, kernel, n) if self.storage == "blocked" else run.announce_dense(n, 2.6)
 
     def _components(self, space: Space) -> tuple[Components, RobustFacts | None]:
         """The components of the loss, and what is known of those of another than the square."""

@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.combinations import check_combination
-from rkhs.estimators.gapped_targets import check_gaps, fit_with_gaps
-from rkhs.estimators.machine import DualRegressor
-from rkhs.estimators.machine_options import operators_in_coordinates, read_operator_kernel
-from rkhs.estimators.regression import Regression
-from rkhs.estimators.ridge_in_features import fit_in_features
+from rkhs.estimators.options.combinations import check_combination
+from rkhs.estimators.regression.base import DualRegressor
+from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
+from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
+from rkhs.estimators.regression.ridge_in_features import fit_in_features
+from rkhs.estimators.regression.terms import Regression
 from rkhs.outputs import Euclidean
 from rkhs.spaces.features import Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import (
+    from rkhs.estimators.options.arguments import (
         Columns,
         Device,
         Dtype,

@@ -15,11 +15,11 @@ from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_folds, check_list, check_numbers
 from rkhs._core.errors import ColumnWarning, InputError, NotPositiveSemidefiniteWarning
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
-from rkhs.estimators.gapped_targets import check_gaps
-from rkhs.estimators.machine import KernelMachine
-from rkhs.estimators.machine_grid import MachineGrid
-from rkhs.estimators.machine_options import MachineOptions, read_operator_kernel
 from rkhs.estimators.operator_regressor import OperatorKernelRegressor
+from rkhs.estimators.regression.base import KernelMachine
+from rkhs.estimators.regression.gapped_targets import check_gaps
+from rkhs.estimators.regression.grid import MachineGrid
+from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
 from rkhs.spaces import training_gram
 
@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sklearn.model_selection import BaseCrossValidator
 
-    from rkhs.estimators.arguments import Columns, Device, Dtype, LossLike, MachineSolverLike, OperatorKernelLike, Psd
+    from rkhs.estimators.options.arguments import (
+        Columns,
+        Device,
+        Dtype,
+        LossLike,
+        MachineSolverLike,
+        OperatorKernelLike,
+        Psd,
+    )
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
 

@@ -26,9 +26,9 @@ from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
-from rkhs.estimators.combinations import check_combination
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
+from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.robust_regression import RegressorRounds, pair_errors
 
 __all__ = ["RobustFit", "fit_robust", "spread_limits"]

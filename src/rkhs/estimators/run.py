@@ -37,8 +37,8 @@ from rkhs.engines import (
     make_engine,
     thread_limit,
 )
-from rkhs.estimators.memory_needs import dense_advice
-from rkhs.estimators.names import check_nested
+from rkhs.estimators.options.memory_needs import dense_advice
+from rkhs.estimators.options.names import check_nested
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
@@ -101,6 +101,13 @@ class Run:
         check_memory(estimate, advice)
         if self.verbose:
             sys.stderr.write(f"{estimate.what}: about {readable(estimate.n_bytes)} ({estimate.parts})\n")
+
+    def announce_dense(self, n: int, matrices: float, columns: int = 0) -> None:
+        """Announce a fit that holds so many n x n matrices; ``columns`` are those of the data."""
+        size = 8 if self.options["dtype"] == torch.float64 else 4
+        advice = partial(dense_advice, self.name, self.parameters, n, columns)
+        what, n_bytes = f"{self.name} on n={n} rows with storage='dense'", int(matrices * size * n * n) + 2**25
+        self.announce(Estimate(what, n_bytes, f"{matrices:g} matrices of n x n"), advice)
 
     def engine_for(self, blocks: tuple[Block, ...]) -> Engine:
         """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""

@@ -10,7 +10,7 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
 from rkhs.engines import Threads
-from rkhs.estimators.memory_needs import MORE, MOST, dense_advice, landmark_advice, staged_bytes
+from rkhs.estimators.options.memory_needs import MORE, MOST, landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
@@ -22,7 +22,6 @@ from rkhs.spaces.rounding import check_row_digits
 
 __all__ = [
     "announce_blocked",
-    "announce_dense",
     "announce_features",
     "announce_layers",
     "announce_points",
@@ -77,14 +76,6 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
     run.announce(Estimate(what, n_bytes, "tiles and bases of n x 1000"), "Use storage=Nystroem(m)")
 
 
-def announce_dense(run: Run, n: int, matrices: float, columns: int = 0) -> None:
-    """Announce a fit that holds so many n x n matrices; ``columns`` are those of the data."""
-    size = 8 if run.options["dtype"] == torch.float64 else 4
-    advice = partial(dense_advice, run.name, run.parameters, n, columns)
-    what, n_bytes = f"{run.name} on n={n} rows with storage='dense'", int(matrices * size * n * n) + 2**25
-    run.announce(Estimate(what, n_bytes, f"{matrices:g} matrices of n x n"), advice)
-
-
 def announce_features(
     run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int
 ) -> None:
@@ -131,7 +122,7 @@ def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, widt
     As features, four matrices of those that are there (``width``) or that may be drawn.
     """
     if not isinstance(storage, Storage):
-        return announce_dense(run, n, 3.0) if n > len(items) else None
+        return run.announce_dense(n, 3.0) if n > len(items) else None
     m = most_features(storage, items) if width is None else width
     n_bytes = 4 * (8 if run.options["dtype"] == torch.float64 else 4) * n * m + 40 * m**2 + 2**28
     estimate = Estimate(

@@ -22,7 +22,7 @@ from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs.data.columns import is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
-from rkhs.estimators.arguments import Columns
+from rkhs.estimators.options.arguments import Columns
 from rkhs.evaluation.smooth_head import SmoothClassifier, SmoothRegressor
 from rkhs.kernels import as_kernel
 from rkhs.spaces.features import FilledTable

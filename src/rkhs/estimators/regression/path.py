@@ -14,7 +14,7 @@ from rkhs.models import path_values
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.machine import DualRegressor
+    from rkhs.estimators.regression.base import DualRegressor
 
 __all__ = ["RegressionPath"]
 

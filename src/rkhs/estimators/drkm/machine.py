@@ -17,7 +17,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_see
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram
 from rkhs.constraints import Stiefel
-from rkhs.estimators.combinations import check_combination
+from rkhs.estimators.options.combinations import check_combination
 from rkhs.kernels import Kernel, Stationary, as_kernel
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.protocols import Monitor, Solution

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.estimators.machine_options import MachineOptions
+from rkhs.estimators.regression.options import MachineOptions
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from rkhs.augment import Augmentation
-    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.options.arguments import Items
 
 __all__ = ["PairBuilder"]
 

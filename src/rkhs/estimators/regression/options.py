@@ -26,7 +26,7 @@ from rkhs.solvers.registry import DUAL_SOLVERS, as_solver
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from rkhs.estimators.arguments import OperatorKernelLike
+    from rkhs.estimators.options.arguments import OperatorKernelLike
 
 __all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
 

@@ -1,7 +1,7 @@
 """Fitting an autoencoder in finite features with free linear parts: rows of one hidden layer have codes of their own.
 
 Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of
-:mod:`rkhs.estimators.staged_rows`; in the end the decoder is solved once more, with more anchors.
+:mod:`rkhs.estimators.autoencoder.staged_rows`; in the end the decoder is solved once more, with more anchors.
 
 Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so they say
 at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
@@ -24,18 +24,18 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
-from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
-from rkhs.estimators.ordered_rows import ordered_rows, row_outputs, strips
-from rkhs.estimators.run import Run
-from rkhs.estimators.staged_rows import (
+from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.ordered_rows import ordered_rows, row_outputs, strips
+from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.autoencoder.staged_rows import (
     FIRST,
     MOST,
     RowStages,
     Stage,
     stage_sizes,
 )
+from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
+from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map

@@ -20,7 +20,7 @@ from rkhs.solvers.linearised import Linearised
 from rkhs.spaces import Components, WholeSpace
 
 if TYPE_CHECKING:
-    from rkhs.estimators.arguments import Seed
+    from rkhs.estimators.options.arguments import Seed
 
 __all__ = ["robust_components"]
 

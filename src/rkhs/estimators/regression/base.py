@@ -18,9 +18,9 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
-from rkhs.estimators.machine_options import MachineOptions
-from rkhs.estimators.regression import Regression
-from rkhs.estimators.regression_path import RegressionPath
+from rkhs.estimators.regression.options import MachineOptions
+from rkhs.estimators.regression.path import RegressionPath
+from rkhs.estimators.regression.terms import Regression
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss

@@ -18,7 +18,7 @@ from rkhs.spaces.source import Options
 from rkhs.spaces.sums import Sweep, block_moments
 
 if TYPE_CHECKING:
-    from rkhs.estimators.arguments import Items
+    from rkhs.estimators.options.arguments import Items
 
 __all__ = ["RowSums", "add_rows", "components_of"]
 

@@ -20,7 +20,7 @@ from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
-    from rkhs.estimators.machine_options import MachineOptions
+    from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
 from rkhs.engines import Block, Rows, row_blocks, thread_limit
-from rkhs.estimators.autoencoder_fit import Fit
-from rkhs.estimators.autoencoder_rows import fit_rows
-from rkhs.estimators.autoencoder_settings import Settings
-from rkhs.estimators.memory_needs import MOST
+from rkhs.estimators.autoencoder.fit import Fit
+from rkhs.estimators.autoencoder.rows import fit_rows
+from rkhs.estimators.autoencoder.settings import Settings
+from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel

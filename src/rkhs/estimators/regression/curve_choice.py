@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.regression import Regression
+from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Kernel, Linear
 from rkhs.outputs import Functional
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding

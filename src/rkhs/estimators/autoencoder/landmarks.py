@@ -14,8 +14,8 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, factorize, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
-from rkhs.estimators.autoencoder_fit import Fit, as_array, codes_again, collapse_warnings
-from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training

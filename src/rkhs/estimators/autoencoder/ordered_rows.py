@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs.engines import Block, row_blocks
-from rkhs.estimators.memory_needs import MOST
+from rkhs.estimators.options.memory_needs import MOST
 from rkhs.outputs import Euclidean
 from rkhs.problems.row_encoders import STRIP
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit

@@ -15,12 +15,11 @@ from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
 from rkhs.constraints.sphere import CodeSet
-from rkhs.estimators.autoencoder_choice import choose
-from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.autoencoder.choice import choose
+from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run, recorded
-from rkhs.estimators.storage import announce_dense
-from rkhs.estimators.tiles import tile_rows, tiles
 from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
@@ -40,7 +39,7 @@ from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
-__all__ = ["Fit", "as_array", "codes_again", "collapse_warnings", "fit_dense"]
+__all__ = ["fit_dense"]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
@@ -48,35 +47,11 @@ _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
 _NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What a fit of an autoencoder ends with.
-
-    Parameters
-    ----------
-    model : AutoencoderModel
-    solution : Solution
-        Of the solver, with the objective of the model.
-    codes : Tensor of shape (n, p)
-        Of the first hidden layer.
-    largest : float
-        Of ``k(x, x)``.
-    warnings : tuple of Warning
-        What users must know.
-    """
-
-    model: AutoencoderModel
-    solution: Solution
-    codes: Tensor
-    largest: float
-    warnings: tuple[Warning, ...] = ()
-
-
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit all layers; ``previous`` is a model of the same items to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
         columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
-        announce_dense(run, len(training) * settings.n_copies, 4.5, columns)
+        run.announce_dense(len(training) * settings.n_copies, 4.5, columns)
     start = _layers_of(previous, settings, run, len(training))
     clean, kernel, K = training.items, settings.kernel, None
     if training.own and settings.output_kernel is kernel and settings.noise is None:
@@ -245,20 +220,6 @@ def _model(
         None if weights is None else as_array(weights),
     )
     return replace(model, codes=model.shown(codes[model.narrowest]).cpu().numpy())
-
-
-def as_array(values: Tensor) -> np.ndarray:
-    """An array in the order in which a file gives it back."""
-    return values.contiguous().cpu().numpy()
-
-
-def codes_again(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:
-    """Codes of clean items, of a model that was fitted to noisy copies."""
-    found = []
-    for tile in tiles(len(items), tile_rows(model.map.width)):
-        raw = model.map.raw(items[tile]).to(**run.options)
-        found.append(model.shown(model.encode(items[tile], raw, onto=settings.onto)[model.narrowest]))
-    return torch.cat(found).cpu().numpy()
 
 
 def _pricing(settings: Settings, factor: Factor | LinearFactor | None, total: float) -> Pricing:
@@ -495,23 +456,3 @@ def _last_layer_warnings(
             )
         )
     return warned + collapse_warnings(found.solution.value, trivial, settings.reg)
-
-
-def collapse_warnings(value: float, trivial: float, reg: tuple[float, ...]) -> list[Warning]:
-    """One if the objective is that of predicting the mean, ``trivial``, or above it, as constraints can make it."""
-    if not (trivial > 0.0 and value > 0.999 * trivial):
-        return []
-    if value > 1.001 * trivial:
-        return [
-            CollapseWarning(
-                f"the objective {value:.4g} is above {trivial:.4g}, that of predicting the mean: the kernel can hardly "
-                f"bring the codes to the constraint. Lower reg (now {reg}) or choose a kernel of full rank, such as "
-                "'gaussian'"
-            )
-        ]
-    return [
-        CollapseWarning(
-            f"the codes collapsed to a point: the objective {value:.4g} is that of predicting the mean. Lower reg (now "
-            f"{reg}) or choose another kernel"
-        )
-    ]

@@ -9,7 +9,7 @@ import torch
 
 from rkhs._core.errors import InputError
 from rkhs._core.memory import SHARE, available_bytes, readable
-from rkhs.estimators.combinations import RULES, check_combination
+from rkhs.estimators.options.combinations import RULES, check_combination
 from rkhs.problems.row_encoders import STRIP
 from rkhs.spaces.features import Nystroem
 

@@ -33,7 +33,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -41,7 +40,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, as_numpy
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder_settings import Settings
+from rkhs.estimators.autoencoder.fit import FitFunction
+from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training, cut
@@ -49,12 +49,7 @@ from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
 
-if TYPE_CHECKING:
-    from rkhs.estimators.autoencoder_fit import Fit
-
-FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], "Fit"]
-
-__all__ = ["Choice", "FitFunction", "choose", "path_errors", "weighted_sum"]
+__all__ = ["Choice", "choose", "path_errors", "weighted_sum"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _FEWEST = 15  # rows below which parts are too small to tell settings apart

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs.estimators.machine_options import MachineOptions, operators_in_coordinates
+from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
 from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem

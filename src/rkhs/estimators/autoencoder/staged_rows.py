@@ -16,8 +16,8 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import principal_axes
-from rkhs.estimators.memory_needs import MORE, MOST
-from rkhs.estimators.ordered_rows import TILE, OrderedRows
+from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
+from rkhs.estimators.options.memory_needs import MORE, MOST
 from rkhs.estimators.run import Run, recorded
 from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
 from rkhs.problems.initial_codes import best_scale, normalise_scale
@@ -29,7 +29,7 @@ from rkhs.solvers import RowNewton
 
 if TYPE_CHECKING:
     from rkhs.engines import Engine
-    from rkhs.estimators.autoencoder_settings import Settings
+    from rkhs.estimators.autoencoder.settings import Settings
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_seed
 from rkhs._core.linalg import center_gram
-from rkhs.estimators.drkm_machine import Settings
+from rkhs.estimators.drkm.machine import Settings
 from rkhs.models import CodeEncoder, DeepRKMModel, DeepRKMQuality, Expansion
 from rkhs.problems.code_ridge import encoder_coefs, ridge_coefs, ridge_features
 from rkhs.problems.drkm import ConstrainedDRKM

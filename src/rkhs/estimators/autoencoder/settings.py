@@ -13,7 +13,7 @@ from rkhs._core.checks import check_choice, check_count, check_number, check_ope
 from rkhs._core.errors import InputError
 from rkhs.constraints.sphere import CodeSet, Sphere, Whitened, as_constraint
 from rkhs.engines import Serial, Threads, as_rows
-from rkhs.estimators.combinations import check_combination, kind_of_loss, kind_of_solver
+from rkhs.estimators.options.combinations import check_combination, kind_of_loss, kind_of_solver
 from rkhs.estimators.training import Training, read_noise
 from rkhs.kernels import ArcCosine, Gaussian, Kernel, Linear, Matern, ScaledInputs, SparseRows, as_kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
