@@ -39,11 +39,12 @@ def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor
         for j in range(i, n, TILE):
             far = slice(j, min(j + TILE, n))
             shape = (near.stop - i, far.stop - j)
-            K[near, far] = values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
+            values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
             if j > i:
+                K[near, far] = values
                 K[far, near] = values.mT
             else:  # a matrix product is symmetric up to rounding, which a large rate makes visible
-                K[near, near] = torch.maximum(values, values.mT)
+                torch.maximum(values, values.mT, out=K[near, near])
     return K
 
 
