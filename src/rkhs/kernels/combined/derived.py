@@ -291,14 +291,17 @@ class Centered(_Derived):
 
     def _means(self, X: Any) -> Tensor:
         """``m(x)`` of each item, shape (n,)."""
-        rows = self.base._gram(X, None if self.domain == "gram" else self._support(X))
-        w = self._known(rows)[0]
-        if rows.shape[1] != len(w):
+        return self._averaged(self.base._gram(X, None if self.domain == "gram" else self._support(X)))
+
+    def _averaged(self, values: Tensor) -> Tensor:
+        """Weighted means of kernel values with the training items, shape (n,)."""
+        w = self._known(values)[0]
+        if values.shape[1] != len(w):
             raise InputError(
-                f"Centered.means must have one number for each of the {rows.shape[1]} training items in support; got "
-                f"{len(w)}. Leave both out: resolve writes them down"
+                f"Centered.means must have one number for each of the {values.shape[1]} training items; got {len(w)}. "
+                "Leave support and means out: resolve writes them down"
             )
-        return rows @ w
+        return values @ w
 
     def _need(self) -> None:
         if self.means is None:
@@ -312,7 +315,7 @@ class Centered(_Derived):
             return center_gram(K)
         w, means = self._known(K)
         if self.domain == "gram":
-            rows, columns = K @ w, means
+            rows, columns = self._averaged(K), means
         else:
             rows = self._means(X)
             columns = rows if Y is None else self._means(Y)
