@@ -32,6 +32,7 @@ def columns(path: str) -> str:
     return str(rkhs.load(path).columns)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_a_table_in_different_units_is_standardised_and_says_so(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["fit", "table.csv", "-o", "m.rkhs", "--codes", "z.csv"]) == 0
     said = capsys.readouterr().out
@@ -178,3 +179,40 @@ def test_repeated_molecules_in_the_first_column_are_asked_about(folder: Path, ca
     Path("molecules.csv").write_text("SMILES,y\nCCO,1\nCCO,2\nCCN,3\n")
     assert main(["fit", "molecules.csv", "-o", "m.rkhs"]) == 2
     assert "read molecules with --smiles COLUMN, fit with --mixed" in capsys.readouterr().err
+
+
+TABLES = {
+    "numbers": "age,income\n" + "".join(f"{20 + i},{1000 * (i * 7 % 31)}\n" for i in range(40)),
+    "texts": "age,town\n" + "".join(f"{20 + i * 7 % 31},{'uv'[i % 2]}\n" for i in range(40)),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_python_finds_other_columns_in_the_frame_of_a_file(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(TABLES[kind])
+    main(["fit", "t.csv", "--quiet", "-o", "m.rkhs", "--codes", "c.npy"])
+    model, frame = rkhs.load("m.rkhs"), pandas.read_csv("t.csv")
+    np.testing.assert_allclose(model.transform(frame), np.load("c.npy"), rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="order|names"):
+        model.transform(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match=r"cells|names"):
+        model.transform(frame.assign(more=1.0))
+    main(["transform", "m.rkhs", "t.csv", "-o", "again.npy"])  # without a warning, as warnings are errors here
+    np.testing.assert_allclose(np.load("again.npy"), np.load("c.npy"), rtol=1e-9, atol=1e-9)
+
+
+def test_the_frame_of_a_predictor_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,y\n" + "".join(f"{i},{i * 7 % 31},{i * i % 17}\n" for i in range(40)))
+    main(["fit", "t.csv", "--quiet", "--predict", "y", "-o", "m.rkhs"])
+    frame, model = pandas.read_csv("t.csv")[["a", "b"]], rkhs.load("m.rkhs")
+    assert list(model.feature_names_in_) == ["a", "b"]
+    with pytest.raises(ValueError, match="order"):
+        model.predict(frame[["b", "a"]])
+    main(["predict", "m.rkhs", "t.csv", "-o", "y.npy"])
+    np.testing.assert_allclose(np.load("y.npy").ravel(), model.predict(frame), rtol=1e-9)

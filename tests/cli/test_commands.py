@@ -49,6 +49,7 @@ def table(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_a_table_goes_to_codes_and_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "train.csv", "-o", "m.rkhs", "--codes", "z.csv", "--seed", "3", "--set", "max_iter=200") == 0
     assert "20 rows of 3 columns, codes of 2 components" in capsys.readouterr().out
@@ -82,6 +83,7 @@ def test_the_same_seed_gives_the_same_file(folder: Path) -> None:
     np.testing.assert_array_equal(first.codes_, second.codes_)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_evaluate_compares_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--kernel", "gaussian(gamma=0.2) + 0.1*linear") == 0
     assert run("fit", "train.csv", "-o", "p.rkhs", "--quiet", "--estimator", "kernel-pca", "--n-components", "2") == 0

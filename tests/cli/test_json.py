@@ -32,6 +32,7 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]
     return dict(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_fit_info_and_evaluate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fitted = answer(capsys, "fit", "in.csv", "--estimator", "kpca", "-o", "m.rkhs")
     model = rkhs.load("m.rkhs")

@@ -111,6 +111,7 @@ def test_strings_and_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     same_codes("notes.txt")
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
 def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     t = np.linspace(0, 1, 12)
     X = np.sin(4 * t + np.linspace(0, 3, N)[:, None])

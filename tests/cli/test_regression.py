@@ -242,3 +242,37 @@ def test_only_regressors_predict(folder: Path, capsys: pytest.CaptureFixture[str
     assert "a KernelPCA predicts nothing; fit one that does" in capsys.readouterr().err
     assert main(["fit", "all.csv", "--predict", "size"]) == 2
     assert "--predict writes a model; name it with -o MODEL" in capsys.readouterr().err
+
+
+def test_empty_cells_of_what_is_predicted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [list(map(repr, row)) for row in np.hstack([X, Y]).tolist()]
+    for i in (3, 4):
+        cells[i][2] = cells[i][3] = ""
+    cells[10][2] = "NA"
+    Path("gaps.csv").write_text("a,b,price,size\n" + "".join(",".join(row) + "\n" for row in cells))
+    known = np.delete(np.arange(30), [3, 4])
+    assert fit("gaps.csv", "--drop-columns", "price", "--predict", "size") == 0
+    assert "28 items, predicts size" in (said := capsys.readouterr().out)
+    assert "2 rows without a value: left out" in said
+    model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(X[known], Y[known, 1])
+    assert f"held-out error: {-model.best_score_:.4g} " in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    np.testing.assert_allclose(table("p.csv")[2][:, 0], model.predict(X[:5] + 0.1), rtol=1e-6)
+    assert fit("gaps.csv", "--predict", "price,size") == 0
+    said, warned = capsys.readouterr()
+    assert "y has 1 gaps" in warned
+    assert "row 8 (" in said  # the wrong row, by its number in the file
+    with pytest.warns(rkhs.errors.GapWarning):
+        model = rkhs.OperatorKernelRegressorCV(regs=REGS, cv=folds()).fit(
+            X[known], np.where(known[:, None] == [10, -1], np.nan, Y[known])
+        )
+    assert f"held-out error: {-model.best_score_:.4g} " in said
+    assert main(["predict", "m.rkhs", "new.csv", "-o", "p.csv"]) == 0
+    np.testing.assert_allclose(table("p.csv")[2], model.predict(X[:5] + 0.1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("cell", ["inf", "much"])
+def test_no_number_is_no_gap(folder: Path, capsys: pytest.CaptureFixture[str], cell: str) -> None:
+    Path("odd.csv").write_text("a,y\n" + "".join(f"{i},{cell if i == 5 else i}\n" for i in range(12)) + "12,\n")
+    assert fit("odd.csv", "--predict", "y,a") == 2
+    assert cell in capsys.readouterr().err

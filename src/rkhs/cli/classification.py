@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import input_notes, named_columns, user_errors
-from rkhs.cli.outputs import Outputs, after_writing
+from rkhs.cli.inputs import named_columns, user_errors
+from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.summaries import print_json
 from rkhs.cli.targets import read_with_values
 
@@ -70,7 +70,6 @@ def fit_classifier(args: argparse.Namespace) -> int:
     """
     import numpy as np
 
-    import rkhs
     from rkhs.cli.fit import build_estimator
     from rkhs.evaluation import SmoothClassifier
 
@@ -107,7 +106,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     kept: dict[str, Any] = {name: facts[name] for name in ("accuracy", "standard error")}
     kept |= {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     with after_writing():
-        rkhs.save(estimator, args.output, notes=input_notes(data, args) | {"predict": kept})
+        write_model(args.output, estimator, data, args, predict=kept)
     if args.json:
         print_json(facts)
     elif not args.quiet:

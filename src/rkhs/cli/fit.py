@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
 from rkhs.cli.engines import add_engine_options, checkpoint_of, engine_settings, find_rows, open_stream
-from rkhs.cli.inputs import add_drop_option, add_input_options, input_notes, read_input, user_errors
+from rkhs.cli.inputs import add_drop_option, add_input_options, read_input, user_errors
 from rkhs.cli.kinds import OBJECTS, choose_by_classes, default_kernel, find_estimator, refuse_unknown
-from rkhs.cli.outputs import TABLES, Outputs, after_writing
+from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import (
     add_robust_options,
@@ -278,14 +278,13 @@ def _write(
     args: argparse.Namespace, estimator: KernelEstimator, codes: Any, data: Dataset, robust: dict[str, Any]
 ) -> None:
     """The model first, then the codes; the checkpoint is deleted when both are there."""
-    import rkhs
     from rkhs.data import write_codes
 
     checkpoint = checkpoint_of(args)
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
         with after_writing(*again):
-            rkhs.save(estimator, args.output, notes=input_notes(data, args) | ({"robust": robust} if robust else {}))
+            write_model(args.output, estimator, data, args, **({"robust": robust} if robust else {}))
         again = (f"the model is written: {args.output}",)
     if args.codes is not None:
         with after_writing(*again):

@@ -68,4 +68,7 @@ def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelF
             f"{source}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use it in "
             f"Python, as in rkhs.load({source!r}).transform(X)"
         )
+    for reader in (file.estimator, getattr(file.estimator, "filling_", None)):
+        if reader is not None:
+            vars(reader).pop("feature_names_in_", None)  # columns are found by the names in the notes
     return file

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import copy
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing"]
+from rkhs.cli.inputs import input_notes
+
+if TYPE_CHECKING:
+    from rkhs.data import Dataset
+    from rkhs.estimators.base import KernelEstimator
+
+__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "write_model"]
 
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
 PICTURES = (".png", ".svg", ".pdf")
@@ -231,3 +240,33 @@ def after_writing(*said: str) -> Iterator[None]:
         yield
     except (RkhsError, OSError) as error:
         raise InputError("; ".join([str(error), *said])) from error
+
+
+def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
+    """Write a model with what must be remembered of its file: columns have names, by which Python checks frames.
+
+    Parameters
+    ----------
+    path : str
+    estimator : estimator
+        Fitted; it is not changed.
+    data : Dataset
+        The training rows.
+    args : argparse.Namespace
+    **notes
+        Kept beside.
+    """
+    import numpy as np
+
+    import rkhs
+
+    names = data.column_names
+    if data.kind in ("vectors", "curves", "table") and names is not None and len(names) == data.X.shape[1]:
+        estimator = copy.copy(estimator)
+        readers: list[Any] = [estimator]
+        if getattr(estimator, "filling_", None) is not None:
+            estimator.filling_ = copy.copy(estimator.filling_)
+            readers.append(estimator.filling_)
+        for reader in readers:
+            reader.feature_names_in_ = np.array(names, dtype=object)
+    rkhs.save(estimator, path, notes=input_notes(data, args) | notes)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.inputs import input_notes, user_errors
-from rkhs.cli.outputs import Outputs
+from rkhs.cli.inputs import user_errors
+from rkhs.cli.outputs import Outputs, write_model
 from rkhs.cli.robust import fit_regressor_robustly
 from rkhs.cli.rows import named_rows, row_labels
 from rkhs.cli.summaries import print_json
@@ -66,10 +66,8 @@ def fit_predictor(args: argparse.Namespace) -> int:
 
 def _fit_regressor(args: argparse.Namespace) -> int:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
-    import rkhs
-
     outputs = _plan(args)
-    data, Y, names = read_with_numbers(args)
+    data, Y, names, unknown = read_with_numbers(args)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
     started = time.perf_counter()
@@ -80,10 +78,10 @@ def _fit_regressor(args: argparse.Namespace) -> int:
             model = _choose(args, data, y)
             found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - started
-    facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds}
+    facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
     known = {"columns": names, "places left out": places_left_out(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
-    rkhs.save(model.estimator_, args.output, notes=input_notes(data, args) | {"predict": known})
+    write_model(args.output, model.estimator_, data, args, predict=known)
     if args.json:
         print_json(facts)
     elif not args.quiet:
@@ -142,9 +140,16 @@ def _suspicious(model: OperatorKernelRegressorCV, data: Dataset, Y: np.ndarray) 
         warnings.simplefilter("ignore", UserWarning)  # said by the fit on all rows
         for train, test in check_cv(model.cv).split(np.zeros((len(Y), 1))):
             one = clone(model.estimator_).set_params(verbose=0).fit(_rows(data, train, train), Y[train])
-            residuals[test] = np.linalg.norm(one.predict(_rows(data, test, train)) - Y[test], axis=1)
+            residuals[test] = _norms(one.predict(_rows(data, test, train)).reshape(len(test), -1) - Y[test])
     far = np.flatnonzero(residuals > _FAR * np.median(residuals))
     return _Suspicious(residuals, sorted(far.tolist(), key=lambda i: -residuals[i]), np.arange(len(Y)))
+
+
+def _norms(rows: np.ndarray) -> np.ndarray:
+    """Norms of rows without their gaps."""
+    import numpy as np
+
+    return np.linalg.norm(np.where(np.isnan(rows), 0.0, rows), axis=1)
 
 
 def _fit_robustly(
@@ -178,7 +183,7 @@ def _facts(
     import numpy as np
 
     fitted = Y[found.fitted]
-    centred = np.linalg.norm(fitted - fitted.mean(0), axis=1)
+    centred, cells = fitted - np.nanmean(fitted, axis=0), np.isfinite(fitted).sum()
     squared = model.criterion == "squared"
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
@@ -190,10 +195,10 @@ def _facts(
         "loss": model.loss_,
         "reg": model.reg_,
         "held-out error": -model.best_score_,
-        "error of the mean": (centred**2).mean() if squared else centred.mean(),
+        "error of the mean": np.nanmean(centred**2, axis=0).sum() if squared else _norms(centred).mean(),
         "measure": f"mean {'squared ' if squared else ''}norm of the residuals",
-        "error of a column": np.sqrt((found.residuals[found.fitted] ** 2).mean() / len(names)),
-        "error of a column, of the mean": np.sqrt((centred**2).mean() / len(names)),
+        "error of a column": np.sqrt((found.residuals[found.fitted] ** 2).sum() / cells),
+        "error of a column, of the mean": np.sqrt(np.nanmean(centred**2)),
         "folds": model.cv_errors_.shape[-1],
         "suspicious rows": rows,
         "rows left out": len(Y) - len(fitted),
@@ -209,10 +214,11 @@ def _summary(facts: dict[str, Any], counted: str) -> str:
 
     rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
     robust = "quartile" in facts["limit"]
-    kernel = brief(facts["kernel"])
+    kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
+    gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
     lines = [
         f"{facts['class']}: {facts['input']['items']} items, predicts {few(facts['predicts'])} "
-        f"({facts['seconds']:.1f} s)",
+        f"({facts['seconds']:.1f} s){gaps}",
         f"chosen: reg {facts['reg']:.3g}, loss {facts['loss']!r}, kernel {kernel}",
         f"held-out error: {facts['held-out error']:.4g} ({facts['measure']}, {facts['folds']} folds); the mean of the "
         f"column in place of a model: {facts['error of the mean']:.4g}",

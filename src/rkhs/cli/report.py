@@ -8,9 +8,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.fit import add_fit_options, build_estimator, say_kernel
-from rkhs.cli.inputs import add_input_options, column, input_notes, read_for_model, read_input, user_errors
+from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
-from rkhs.cli.outputs import Outputs, after_writing
+from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.robust import add_robust_options, fit_robustly, plan_robust, robust_facts, robust_sentences
 from rkhs.cli.rows import add_leave_out_option
 from rkhs.cli.summaries import add_json_option, print_json
@@ -142,7 +142,6 @@ def _say(what: str) -> None:
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """A model that is fitted to the file now."""
-    import rkhs
     from rkhs._core.errors import InputError
 
     if args.model.lower().endswith(".rkhs"):
@@ -156,7 +155,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     if not args.json:
         say_kernel(args, estimator, data)
     _say(f"fit of {data.n_samples} items")
-    notes = input_notes(data, reading)
+    notes: dict[str, Any] = {}
     with user_errors():
         if args.robust:
             estimator, _, found = fit_robustly(args, estimator, data)
@@ -166,7 +165,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         else:
             estimator.fit(data.items)
     if args.save_model is not None:
-        rkhs.save(estimator, args.save_model, notes=notes)
+        write_model(args.save_model, estimator, data, reading, **notes)
     return estimator, data, target
 
 

@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from rkhs.data import Dataset
 
 __all__ = [
     "APART",
     "add_leave_out_option",
     "beside",
+    "keep_rows",
     "named_rows",
     "row_labels",
     "without_rows",
@@ -114,8 +117,6 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     import numpy as np
 
     from rkhs._core.errors import InputError, shown
-    from rkhs.data import SkippedRow
-    from rkhs.data.dataset import LEFT_OUT
 
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
@@ -126,15 +127,34 @@ def without_rows(data: Dataset, text: str) -> Dataset:
         more = f", or {APART} with --robust" if unknown == [APART] else ""
         raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {shown(unknown[0])}")
     out = {places[part] for part in wanted}
-    kept = np.array([i for i in range(data.n_samples) if i not in out], dtype=int)
-    if len(kept) < 2:
+    kept = np.array([i not in out for i in range(data.n_samples)])
+    if kept.sum() < 2:
         raise InputError(
             f"--leave-out must leave two rows at least; got {len(out)} of {data.n_samples} rows; name fewer"
         )
-    X = data.X[..., kept, :][..., kept] if data.kind == "gram" else data.X[kept]
-    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", LEFT_OUT) for i in sorted(out))]
+    return keep_rows(data, kept)
+
+
+def keep_rows(data: Dataset, kept: np.ndarray) -> Dataset:
+    """Some rows of a file, with their numbers.
+
+    Parameters
+    ----------
+    data : Dataset
+    kept : ndarray of bool, shape (n,)
+
+    Returns
+    -------
+    Dataset
+    """
+    from rkhs.data import SkippedRow
+    from rkhs.data.dataset import LEFT_OUT
+
+    numbers, rows = data.row_numbers, kept.nonzero()[0]
+    X = data.X[..., rows, :][..., rows] if data.kind == "gram" else data.X[rows]
+    skipped = [*data.skipped, *(SkippedRow(numbers[i], "", LEFT_OUT) for i in (~kept).nonzero()[0])]
     names, smiles = (
-        None if known is None else tuple(known[i] for i in kept) for known in (data.row_names, data.smiles)
+        None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles)
     )
     skipped.sort(key=lambda bad: bad.row)
     classes = None if data.classes is None else data.classes[kept]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import named_columns, read_input
+from rkhs.cli.rows import keep_rows
 from rkhs.cli.target_column import read_target
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 _READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
 
 
-def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str]]:
+def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
     """Read the items and the columns of ``--predict``, which are taken out of a table of numbers.
+
+    Rows in which none of these columns is known are left out.
 
     Parameters
     ----------
@@ -33,8 +36,11 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     -------
     data : Dataset
     Y : ndarray of shape (n, q)
+        NaN where a cell is empty.
     names : list of str
         Of the q columns.
+    unknown : int
+        Number of rows that were left out.
 
     Raises
     ------
@@ -51,7 +57,9 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     names = [f"column{name}" if isinstance(name, int) else name for name in wanted]
     if known.column_names is not None:
         names = list(known.column_names)
-    tabular = args.targets is None and args.drop_columns is not None
+    gaps = bool(np.isnan(Y).any())
+    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    tabular = args.targets is None and (args.drop_columns is not None or (gaps and whole))
     dropped = [*named_columns(args.drop_columns), *wanted] if tabular else args.drop_columns
     data = read_input(argparse.Namespace(**{**vars(args), "drop_columns": dropped}), args.input, gram=args.gram)
     if data.skipped:
@@ -59,9 +67,12 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
     _refuse_other_order(args, data, known)
-    if args.targets is None and args.drop_columns is None and data.kind in ("vectors", "table"):
+    if args.targets is None and not tabular and data.kind in ("vectors", "table"):
         data = _without(args, data, wanted, names)
-    return data, Y, names
+    unknown = np.isnan(Y).all(1)
+    if unknown.any():
+        data, Y = keep_rows(data, ~unknown), Y[~unknown]
+    return data, Y, names, int(unknown.sum())
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
@@ -85,10 +96,41 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     try:
         return read_table(source, columns=wanted, **options)
     except InputError as error:
+        found = _with_gaps(source, wanted, options)
+        if found is not None:
+            return found
         said = (
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
+
+
+def _with_gaps(source: str, wanted: list[str | int], options: dict[str, Any]) -> Dataset | None:
+    """Columns of numbers and empty cells, NaN there; None if they hold anything else, or nothing."""
+    import math
+
+    import numpy as np
+
+    from rkhs._core.errors import InputError
+    from rkhs.data import Dataset
+    from rkhs.data.readers import read_column
+    from rkhs.data.text import number_in
+
+    if not source.lower().endswith((".csv", ".tsv", ".parquet")):
+        return None
+    columns, row_names = [], None
+    for name in wanted:
+        try:
+            texts, row_names = read_column(source, name, argument="columns", **options)
+        except InputError:
+            return None
+        numbers = [number_in(text) for text in texts]
+        known = [number for number in numbers if number is None or not math.isnan(number)]
+        if not known or any(number is None or math.isinf(number) for number in known):
+            return None
+        columns.append(numbers)
+    names = None if any(isinstance(name, int) for name in wanted) else tuple(map(str, wanted))
+    return Dataset(np.array(columns, dtype=np.float64).T, "vectors", row_names, names, source)
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:

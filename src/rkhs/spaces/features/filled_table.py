@@ -189,14 +189,18 @@ class FilledTable(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any) -> list[tuple[Any, ...]]:
         cells = read_cells(X, "FilledTable")
-        if len(cells[0]) != len(self.columns_):
-            raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         if (
             is_frame(X)
             and hasattr(self, "feature_names_in_")
             and list(map(str, X.columns)) != list(self.feature_names_in_)
         ):
-            raise InputError("X must have the columns of fit, in their order; choose them by their names")
+            names = list(map(str, X.columns))
+            raise InputError(
+                f"X must have the columns of fit, in their order, {list(self.feature_names_in_)}; got {names}; choose "
+                "them by their names: X[model.feature_names_in_]"
+            )
+        if len(cells[0]) != len(self.columns_):
+            raise InputError(f"FilledTable was fitted on rows of {len(self.columns_)} cells; got {len(cells[0])}")
         return cells
 
     def _numbers(self, cells: list[tuple[Any, ...]]) -> np.ndarray:
