@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rkhs._core.errors import InputError
-from rkhs.data import fast_text, read_table, readers
+from rkhs.data import fast_text, read_table, readers, text
 
 pytest.importorskip("pandas", reason="the fast way needs pandas")
 
@@ -66,8 +66,8 @@ def test_the_same_numbers_names_and_errors(
     tail: str,
 ) -> None:
     path = tmp_path / "table.csv"
-    text = header + between.join(",".join(row) for row in cells) + "\n" + tail
-    path.write_bytes(text.replace("\n", end).encode())
+    written = header + between.join(",".join(row) for row in cells) + "\n" + tail
+    path.write_bytes(written.replace("\n", end).encode())
     fast, slow = both(path, monkeypatch)
     assert fast == slow
 
@@ -80,12 +80,12 @@ def test_plain_numbers_take_the_fast_way(
     path = tmp_path / "table.csv"
     path.write_text("a,b,c\n" + "\n".join(",".join(row) for row in rows) + "\n")
     values = np.array([[float(cell) for cell in row] for row in rows])
-    found = fast_text.numbers_of_large_file(path, header=True, width=3, delimiter=",", encoding="utf-8")
+    found = fast_text.numbers_of_large_file(path, None, header=True, width=3, delimiter=",", encoding="utf-8")
     if not np.isfinite(values).all():
         assert found is None
         return
     assert found is not None
-    assert found.tobytes() == values.tobytes()
+    assert found[0].tobytes() == values.tobytes()
     for options in ({}, {"columns": ["c", "a"]}, {"columns": [1]}, {"drop_columns": ["a"]}, {"index_column": "b"}):
         fast, slow = both(path, monkeypatch, **options)
         assert fast == slow
@@ -104,10 +104,50 @@ def test_small_files_and_files_without_pandas_are_left_to_the_reader(
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1.5,2\n" * 100)
     asked = {"header": True, "width": 2, "delimiter": ",", "encoding": "utf-8"}
-    assert fast_text.numbers_of_large_file(path, **asked) is None  # type: ignore[arg-type]
+    assert fast_text.numbers_of_large_file(path, None, **asked) is None  # type: ignore[arg-type]
     path.write_text("a,b\n" + "1.5,2\n" * 20_000)
-    found = fast_text.numbers_of_large_file(path, **asked)  # type: ignore[arg-type]
+    found = fast_text.numbers_of_large_file(path, None, **asked)  # type: ignore[arg-type]
     assert found is not None
-    assert found.shape == (20_000, 2)
+    assert found[0].shape == (20_000, 2)
     monkeypatch.setattr(fast_text, "find_spec", lambda name: None)
-    assert fast_text.numbers_of_large_file(path, **asked) is None  # type: ignore[arg-type]
+    assert fast_text.numbers_of_large_file(path, None, **asked) is None  # type: ignore[arg-type]
+
+
+NAMES = st.sampled_from(
+    ["a", "b ", " c", "'=d", "-e", "\u00e9 f", "1.5x", "7", "g h", "1_0", "", "12 %", "CC(=O)O", "nan"]
+)
+
+
+@ROOMY
+@given(
+    names=st.lists(NAMES, min_size=2, max_size=5),
+    numbers=st.lists(NUMBERS | st.sampled_from(["1.5", "2", "", "x"]), min_size=10, max_size=10),
+    header=st.sampled_from(["", "name,a,b\n", ",a,b\n"]),
+    options=st.sampled_from([{}, {"index_column": 0}, {"columns": [1]}, {"columns": [2, 1]}, {"drop_columns": [2]}]),
+)
+def test_names_of_rows_are_the_same(
+    always: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: list[str],
+    numbers: list[str],
+    header: str,
+    options: dict[str, object],
+) -> None:
+    path = tmp_path / "table.csv"
+    rows = [f"{name},{numbers[2 * i]},{numbers[2 * i + 1]}" for i, name in enumerate(names)]
+    path.write_text(header + "\n".join(rows) + "\n", encoding="utf-8")
+    fast, slow = both(path, monkeypatch, **options)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("options", [{}, {"index_column": "name"}])
+def test_a_table_with_names_of_rows_takes_the_fast_way(
+    always: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("name,a,b\n" + "".join(f"r{i},{i / 7!r},{i}\n" for i in range(50)))
+    _, slow = both(path, monkeypatch, **options)
+    monkeypatch.setattr(text, "_parse", None)  # the slow way
+    assert outcome(path, **options) == slow
+    assert slow[2] == tuple(f"r{i}" for i in range(50))  # type: ignore[index]

@@ -1,6 +1,6 @@
-"""Large text tables of plain numbers through pandas, where it is installed; anything else is left to the reader.
+"""Large text tables of numbers, and names of rows, through pandas, where it is installed; the reader does all else.
 
-What is read here, :mod:`rkhs.data.text` reads to the same bits: it is the one that knows names, gaps and errors.
+What is read here, :mod:`rkhs.data.text` reads to the same bits: it is the one that knows gaps and errors.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ _MOST = 2**31
 _DELIMITERS = ",;|\t"
 
 
-def numbers_of_large_file(path: Path, *, header: bool, width: int, delimiter: str, encoding: str) -> np.ndarray | None:
-    """All cells below the header as numbers.
+def numbers_of_large_file(
+    path: Path, names: int | None, *, header: bool, width: int, delimiter: str, encoding: str
+) -> tuple[np.ndarray, list[str]] | None:
+    """All cells below the header as numbers, but for those of a column of names.
 
     Parameters
     ----------
     path : Path
+    names : int or None
+        Position of the column of names.
     header : bool
         Whether the first line holds names.
     width : int
@@ -39,8 +43,9 @@ def numbers_of_large_file(path: Path, *, header: bool, width: int, delimiter: st
 
     Returns
     -------
-    ndarray of shape (n, width) or None
-        None if pandas is missing, the file is small, or a cell is anything but a finite number.
+    (ndarray of shape (n, width), list of str) or None
+        Zeros and texts for the names. None if pandas is missing, the file is small, or another cell is anything but a
+        finite number.
     """
     size = path.stat().st_size
     least = _LEAST_IMPORTED if "pandas" in sys.modules else _LEAST
@@ -57,7 +62,7 @@ def numbers_of_large_file(path: Path, *, header: bool, width: int, delimiter: st
                 path,
                 header=None,
                 skiprows=int(header),
-                dtype=np.float64,
+                dtype={i: object if i == names else np.float64 for i in range(width)},
                 engine="c",
                 low_memory=False,
                 **options,
@@ -65,8 +70,12 @@ def numbers_of_large_file(path: Path, *, header: bool, width: int, delimiter: st
             )
     except Exception:  # whatever it is, the reader has the words for it
         return None
-    values = np.ascontiguousarray(frame.to_numpy())
-    return values if values.shape[1] == width and bool(np.isfinite(values).all()) else None
+    texts: list[str] = []
+    if names is not None and names in frame:
+        texts = [cell.strip() for cell in frame[names]]
+        frame[names] = 0.0
+    values = np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
+    return (values, texts) if values.shape[1] == width and bool(np.isfinite(values).all()) else None
 
 
 def _is_odd(path: Path) -> bool:

@@ -58,7 +58,7 @@ class TextFile:
     has_row_names : bool or None, default=None
         Whether the first column holds row names, where rows read before have shown it; None: these rows decide.
     whole : callable, default=None
-        Gives all cells at once if they are numbers, else None.
+        Gives all cells at once if they are numbers, those of a column of names as texts, else None.
     """
 
     source: str
@@ -66,7 +66,7 @@ class TextFile:
     width: int
     rows: Iterator[Row]
     has_row_names: bool | None = None
-    whole: Callable[[], np.ndarray | None] | None = None
+    whole: Callable[[int | None], tuple[np.ndarray, list[str]] | None] | None = None
 
 
 @dataclass
@@ -267,11 +267,9 @@ def read_numbers(
         positions = positions[1:]
     if not positions:
         raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
-    everything = file.whole() if file.whole is not None and index is None else None
-    if everything is not None:  # no column holds names
-        kept = [0, *positions] if maybe_index and wanted is None else positions
-        names = None if file.names is None else tuple(file.names[i] for i in kept)
-        return Table(np.ascontiguousarray(everything[:, kept]), None, names)
+    fast = _at_once(file, positions, index, maybe_index=maybe_index, required=wanted is None)
+    if fast is not None:
+        return fast
     first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
     row_names = tuple(map(unescape_formula, first_cells.texts)) if index is not None else None
     if maybe_index:
@@ -280,9 +278,36 @@ def read_numbers(
             column = _first_column(first_cells, file)
             numbers = np.concatenate([column[:, None], numbers], axis=1)
             positions = [0, *positions]
+    return _table(file, numbers, positions, row_names, index)
+
+
+def _table(
+    file: TextFile, numbers: np.ndarray, positions: list[int], row_names: tuple[str, ...] | None, index: int | None
+) -> Table:
     column_names = None if file.names is None else tuple(file.names[i] for i in positions)
     title = None if file.names is None or row_names is None else file.names[index or 0] or None
     return Table(numbers, row_names, column_names, title)
+
+
+def _at_once(
+    file: TextFile, positions: list[int], index: int | None, *, maybe_index: bool, required: bool
+) -> Table | None:
+    """The table of :func:`read_numbers` from all cells at once; None where the rows have to be looked at."""
+    if file.whole is None:
+        return None
+    found = file.whole(index)
+    if found is not None:
+        kept = [0, *positions] if maybe_index and required else positions
+        names = None if index is None else tuple(map(unescape_formula, found[1]))
+        return _table(file, np.ascontiguousarray(found[0][:, kept]), kept, names, index)
+    found = file.whole(0) if maybe_index else None
+    if found is None:
+        return None
+    try:
+        names = _text_index(_Cells(found[1]), file, required=required)
+    except (InputError, IndexError):  # the rows say where
+        return None
+    return None if names is None else _table(file, np.ascontiguousarray(found[0][:, positions]), positions, names, None)
 
 
 def read_text_columns(
