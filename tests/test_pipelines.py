@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
@@ -279,3 +279,9 @@ def test_what_the_commands_say(tmp_path: Path, capsys: pytest.CaptureFixture[str
     np.savetxt(tmp_path / "x.csv", X, delimiter=",")
     assert main(["transform", path, str(tmp_path / "x.csv"), "-o", str(tmp_path / "z.csv")]) == 2
     assert re.search(r"made in Python.*rkhs\.load\(", capsys.readouterr().err)
+
+
+def test_other_estimators_of_scikit_learn_around_ours_go_to_skops(tmp_path: Path) -> None:
+    model = TransformedTargetRegressor(rkhs.OperatorKernelRegressor()).fit(X, X[:, 0])
+    with pytest.raises(InputError, match=r"TransformedTargetRegressor.*skops\.io\.dump.*best_estimator_"):
+        rkhs.save(model, tmp_path / "m.rkhs")

@@ -101,9 +101,12 @@ def registry() -> dict[str, type]:
 def _stored_name(cls: type) -> str:
     name = class_name(cls)
     if registry().get(name) is not cls:
+        got = f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep such a model"
+        if cls.__module__.startswith("sklearn."):
+            raise InputError(f"{got} with skops: skops.io.dump(model, path); of a search, best_estimator_ can be saved")
         raise InputError(
-            f"a model file holds objects of rkhs only; got {cls.__module__}.{cls.__qualname__}. Keep such a model "
-            "with pickle or joblib, beside the code of the class, or fit on the Gram matrix with kernel='precomputed'"
+            f"{got} with pickle or joblib, beside the code of the class, or fit on the Gram matrix with "
+            "kernel='precomputed'"
         )
     return name
 

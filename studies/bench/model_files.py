@@ -4,7 +4,7 @@ Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3]. 
 the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and the coefficients of the last layer
 would add. "first" is the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another
 one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten new molecules, and of distances
-after decoding, to those of the model that was saved.
+after decoding, to those of the model that was saved. ``--others`` prints the files of other estimators.
 """
 
 from __future__ import annotations
@@ -53,15 +53,37 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, path: Path) -> str:
     return f"{len(X):6}{size:9.2f}{extra:10.1f}{X.size / 8e6:8.2f}{times}{gap:12.1e}"
 
 
+def others(X: np.ndarray) -> None:
+    """Sizes of the files of other estimators of the same molecules."""
+    y = X[:, :2]
+    models = {
+        "KernelAutoencoder, features rebuilt": rkhs.KernelAutoencoder(kernel="tanimoto", output_kernel="same"),
+        "KernelAutoencoder, bits rebuilt": rkhs.KernelAutoencoder(kernel="tanimoto"),
+        "KernelPCA": rkhs.KernelPCA(kernel="tanimoto"),
+        "KernelPCA, preimage='nearest'": rkhs.KernelPCA(kernel="tanimoto", preimage="nearest"),
+        "DeepRKM": rkhs.DeepRKM(3, kernel="tanimoto"),
+        "OperatorKernelRegressor, two columns": rkhs.OperatorKernelRegressor("tanimoto"),
+        "InputOutputKernelRegressor, molecules": rkhs.InputOutputKernelRegressor(output_kernel="tanimoto"),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.rkhs"
+        for name, model in models.items():
+            rkhs.save(model.fit(y, X) if "molecules" in name else model.fit(X, y), path)
+            print(f"{name:40}{path.stat().st_size / 1e6:8.2f} MB", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="500,1000,2029")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--others", action="store_true", help="files of other estimators, 500 rows")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     X = molecules()
     X = X[np.random.default_rng(0).permutation(len(X))]
+    if arguments.others:
+        return others(X[:500])
     print(f"{'rows':>6}{'file MB':>9}{'matrices':>10}{'bits':>8}{'fit s':>9}{'save':>9}{'first':>9}{'next':>9}", end="")
     print(f"{'info':>9}{'difference':>12}")
     for n in map(int, arguments.rows.split(",")):

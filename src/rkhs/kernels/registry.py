@@ -21,6 +21,7 @@ from rkhs.kernels.objects.mixed import MixedTable
 from rkhs.kernels.objects.molecules import MoleculeTanimoto
 from rkhs.kernels.objects.series import ShiftInvariant
 from rkhs.kernels.objects.sets import MeanEmbedding
+from rkhs.kernels.objects.spectra import ProbabilityProduct
 from rkhs.kernels.objects.strings import Gappy, Mismatch, Spectrum
 from rkhs.kernels.objects.warping import DynamicTimeWarping, GlobalAlignment
 from rkhs.kernels.vectors.discrete import MinMax, Tanimoto
@@ -56,6 +57,7 @@ _BY_NAME: dict[str, Callable[[], Kernel]] = {
     "random_walk": RandomWalk,
     "rw": RandomWalk,
     "spectrum": Spectrum,
+    "mass_spectrum": lambda: Normalized(ProbabilityProduct()),
     "mismatch": Mismatch,
     "gappy": Gappy,
     "shift_invariant": ShiftInvariant,
@@ -77,8 +79,8 @@ def kernel_from_name(name: str) -> Kernel:
     name : str
         "gaussian" or "rbf", "laplacian", "matern", "linear", "cosine", "polynomial" or "poly", "arccosine", "ntk",
         "tanimoto", "minmax", "mean_embedding", "mixed_table", "functional_gaussian", "functional_laplacian",
-        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mismatch", "gappy",
-        "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
+        "weisfeiler_lehman" or "wl", "shortest_path" or "sp", "random_walk" or "rw", "spectrum", "mass_spectrum",
+        "mismatch", "gappy", "shift_invariant" or "sink", "global_alignment" or "gak", "dynamic_time_warping" or "dtw",
         "molecule_tanimoto", "precomputed".
 
     Returns

@@ -10,7 +10,7 @@ import pytest
 
 import rkhs.kernels.objects.spectra as spectra_module
 from rkhs._core.errors import InputError
-from rkhs.kernels import Normalized, ProbabilityProduct
+from rkhs.kernels import Normalized, ProbabilityProduct, kernel_from_name
 
 Spectrum = tuple[np.ndarray, np.ndarray]
 
@@ -88,3 +88,8 @@ def test_peaks_any_number_of_widths_apart_share_nothing() -> None:
     kernel = ProbabilityProduct(width=1e-300, power=1.0)
     assert kernel.diag([spectrum]).tolist() == [0.5]
     assert kernel([spectrum]).tolist() == [[0.5]]
+
+
+def test_the_name_of_the_kernel_is_the_normalised_one() -> None:
+    X = draw(4, 2)
+    np.testing.assert_array_equal(kernel_from_name("mass_spectrum")(X), Normalized(ProbabilityProduct())(X))

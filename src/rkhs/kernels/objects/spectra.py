@@ -28,7 +28,8 @@ class ProbabilityProduct(Kernel):
 
     ``k(x, y) = 2 sqrt(pi) width int p_x p_y = sum_{l, l'} w_l w'_l' exp(-(m_l - m'_l')^2 / (4 width^2))``,
 
-    an inner product of functions, so positive semi-definite, and between 0 and 1. ``Normalized`` makes its cosine.
+    an inner product of functions, so positive semi-definite, and between 0 and 1. ``Normalized`` makes its
+    cosine, and ``kernel="mass_spectrum"`` is that.
 
     Parameters
     ----------
