@@ -251,3 +251,26 @@ def test_decimal_commas_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [";".join(f"{v:.2f}".replace(".", ",") for v in row) for row in WINE]
     Path("decimal.csv").write_text("\n".join([";".join(TITLES), *rows]) + "\n")
     assert "write points for decimal commas" in refused(capsys, "decimal.csv")
+
+
+def test_a_parquet_file_with_texts_and_gaps_is_read_as_the_csv_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {"a": rng.normal(size=40), "n": np.arange(40) * 7 % 31, "town": ["u", "v", "v", None] * 10}
+    )
+    frame.loc[3, "a"] = np.nan
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet", index=False)
+    for name in ("csv", "parquet"):
+        assert main(["fit", f"t.{name}", "-o", f"{name}.rkhs", "--codes", f"{name}.npy"]) == 0
+        assert "11 empty cells are filled from the nearest rows" in capsys.readouterr().out
+    np.testing.assert_array_equal(np.load("csv.npy"), np.load("parquet.npy"))
+    assert main(["transform", "csv.rkhs", "t.parquet", "-o", "again.npy"]) == 0
+    np.testing.assert_allclose(np.load("again.npy"), np.load("csv.npy"), atol=1e-9)
+    assert main(["fit", "t.parquet", "--predict", "a", "-o", "y.rkhs"]) == 0
+    assert "1 row without a value: left out" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset, listed, locate, locate_all
+from rkhs.data.parquet import parquet_cells
 from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options
 from rkhs.data.text import MISSING, grouped_advice, is_grouped_number, number_in, unescape_formula
 
@@ -34,7 +35,7 @@ def read_mixed(
     Parameters
     ----------
     path : str or path
-        A ``.csv`` or ``.tsv`` file.
+        A ``.csv``, ``.tsv`` or ``.parquet`` file.
     columns : sequence of str or int, default=None
         Columns to read, by name or position from 0; None: all but `index_column`.
     index_column : str or int, default=None
@@ -61,11 +62,11 @@ def read_mixed(
         to be made numbers first.
     """
     file, extension = _check_path(path)
-    if extension not in (".csv", ".tsv"):
+    if extension not in (".csv", ".tsv", ".parquet"):
         raise InputError(
-            f"`path` of a mixed table must end in .csv or .tsv; got {file.name!r}; read others with pandas"
+            f"`path` of a mixed table must end in .csv, .tsv or .parquet; got {file.name!r}; read others with pandas"
         )
-    known = True if header is None else header
+    known = True if header is None and extension != ".parquet" else header
     options = _Options(
         _listed(columns),
         index_column,
@@ -75,7 +76,7 @@ def read_mixed(
         drop_columns=_listed(drop_columns, "drop_columns"),
     )
     _check_options(options, extension)
-    opened = _open(file, options)
+    opened, stored = parquet_cells(file) if extension == ".parquet" else (_open(file, options), None)
     index = None if index_column is None else locate(index_column, opened.names, opened.width, "index_column")
     wanted = locate_all(options.columns, opened.names, opened.width)
     dropped = locate_all(options.drop_columns, opened.names, opened.width, "drop_columns") or []
@@ -93,7 +94,7 @@ def read_mixed(
         name = str(position) if opened.names is None else opened.names[position]
         argument = position if opened.names is None else name
         X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}", argument)
-    names = None if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
+    names = stored if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
     titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
     title = None if index is None or opened.names is None else opened.names[index] or None
     return Dataset(X, "table", names, titles, str(file), row_title=title)

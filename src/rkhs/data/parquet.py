@@ -19,9 +19,9 @@ from rkhs.data.dataset import (
     locate,
     locate_all,
 )
-from rkhs.data.text import is_grouped_number
+from rkhs.data.text import Row, TextFile, is_grouped_number
 
-__all__ = ["import_pandas", "parquet_titles", "read_parquet_numbers", "read_parquet_text"]
+__all__ = ["import_pandas", "parquet_cells", "parquet_titles", "read_parquet_numbers", "read_parquet_text"]
 
 
 def import_pandas() -> Any:
@@ -141,6 +141,38 @@ def read_parquet_text(
         row_names = tuple(str(name) for name in frame.iloc[:, index])
     cells = frame.iloc[:, position]
     return ["" if missing else cell for cell, missing in zip(cells, cells.isna(), strict=True)], row_names
+
+
+def parquet_cells(path: Path) -> tuple[TextFile, tuple[str, ...] | None]:
+    """A parquet file as a table of cells in words, an empty one where a value is missing, and its stored row names.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    file : TextFile
+    row_names : tuple of str or None
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    MissingExtraError
+        If pandas or pyarrow is not installed.
+    """
+    pandas = import_pandas()
+    frame, names, row_names = _frame(pandas, path)
+    columns = [
+        [
+            "" if gone else str(value)
+            for value, gone in zip(frame.iloc[:, j].tolist(), frame.iloc[:, j].isna(), strict=True)
+        ]
+        for j in range(len(names))
+    ]
+    rows = (Row(i, i, list(cells)) for i, cells in enumerate(zip(*columns, strict=True), 1))
+    return TextFile(str(path), tuple(names), len(names), rows), row_names
 
 
 def parquet_titles(path: Path) -> list[str]:
