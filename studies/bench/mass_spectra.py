@@ -15,7 +15,7 @@ from rkhs import InputOutputKernelRegressor
 from rkhs.kernels import GaussianOf, Normalized, ProbabilityProduct, Tanimoto
 from rkhs.metrics import truth_ranks
 from studies.harness.scripts import run_script
-from studies.papers.metabolites import load_spectra
+from studies.harness.spectra import load_spectra
 
 
 def main() -> None:

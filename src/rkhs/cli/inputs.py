@@ -233,12 +233,8 @@ def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any]
     from rkhs.data import read_mixed
     from rkhs.data.text import MIXED, are_smiles, number_in
 
-    if (
-        not (MIXED in str(error) or path.lower().endswith(".parquet"))
-        or not hasattr(args, "mixed")
-        or args.kind is not None
-        or set(options) - _OF_MIXED
-    ):
+    said = MIXED in str(error) or path.lower().endswith(".parquet")
+    if not said or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
         return None
     data = read_mixed(path, **options)
     first = data.X[:, 0].tolist()
