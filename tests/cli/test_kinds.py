@@ -131,7 +131,8 @@ def test_series_and_curves(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     header = ",".join(str(round(float(time), 3) ** 2) for time in t)
     Path("curves.csv").write_text(header + "\n" + "\n".join(",".join(map(str, x)) for x in X.tolist()) + "\n")
     assert fit("curves.csv", "--kind", "curves", "--header", "yes") == 0
-    assert "10 curves at 12 times" in capsys.readouterr().out
+    assert "10 curves at 12 times" in (said := capsys.readouterr().out)
+    assert "'auto'" not in said  # no kernel of curves, but the default of the estimator
     model = rkhs.load("m.rkhs")
     assert model.columns == "integral"  # their times are not equally spaced
     np.testing.assert_allclose(model.column_scales_**-2, quadrature_weights(t.round(3) ** 2, 12))

@@ -29,6 +29,7 @@ _SPELLINGS = {
     "dtw": "dynamictimewarping",
     "sink": "shiftinvariant",
 }
+_OF_TWO_CLASSES = {"cosine": "cosine", "massspectrum": "mass_spectrum"}
 
 
 @cache
@@ -149,14 +150,14 @@ def parse_value(text: str, what: str) -> Any:
 
 def _build(node: ast.expr, what: str) -> Any:
     """Objects from a syntax tree: numbers, texts, names and calls of known classes, +, * and sequences."""
-    from rkhs.kernels import Linear, Normalized
+    from rkhs.kernels import kernel_from_name
 
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         pass
-    if isinstance(node, ast.Name) and _key(node.id) == "cosine":  # made of two classes
-        return Normalized(Linear())
+    if isinstance(node, ast.Name) and _key(node.id) in _OF_TWO_CLASSES:
+        return kernel_from_name(_OF_TWO_CLASSES[_key(node.id)])
     if isinstance(node, ast.Name):
         return _find(node.id, what)()
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

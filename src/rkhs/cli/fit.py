@@ -236,7 +236,7 @@ def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Datas
     data : Dataset
     """
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
-    if not chosen and data.kind not in ("vectors", "gram", "table"):
+    if not chosen and data.kind not in ("vectors", "gram", "table", "curves"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
 
 
