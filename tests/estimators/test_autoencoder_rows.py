@@ -26,6 +26,7 @@ from rkhs.estimators.autoencoder.ordered_rows import ordered_rows
 from rkhs.features import Nystroem, RandomFeatures, WholeMap
 from rkhs.kernels import Gaussian
 from rkhs.losses import Ball, EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
+from rkhs.problems.semiparametric import PrincipalCoordinates
 from tests.reliability.cluster_kills import digest
 
 
@@ -179,7 +180,8 @@ def share_of(model: Any, rows: np.ndarray) -> float:
     [
         ({"solver": "adam"}, "solver='adam' needs storage='dense'"),
         ({"noise": GaussianNoise(), "constraint": "sphere"}, "noise with constraint='sphere' needs storage='dense'"),
-        ({"output_kernel": "same"}, "what is not vectors that are rebuilt needs storage='dense'"),
+        ({"kernel": "precomputed"}, "linear_part='free' of a Gram matrix needs storage='dense'"),
+        ({"output_kernel": "laplacian"}, "an output_kernel that is not the input kernel needs storage='dense'"),
         ({"engine": "dask"}, "needs one machine; use linear_part='kernel'"),
         ({"loss": Power(3.0)}, "needs storage='dense'; use loss='huber'"),
         ({"n_components": (3, 2), "linear_part": "kernel"}, "a deep autoencoder beside linear_part='kernel' needs"),
@@ -418,7 +420,10 @@ def test_noisy_copies_teach_the_encoder_to_ignore_noise() -> None:
 def test_copies_of_a_row_stay_together() -> None:
     doubled, kernel = torch.as_tensor(np.concatenate([X, X])), Gaussian(0.5)
     features = WholeMap(kernel, X[:20], 20)
-    rows = ordered_rows(doubled, doubled, kernel, features, 2, None, 600.0, own=False, fitted=100, copies=2)
+    axes = PrincipalCoordinates.of_vectors(doubled, 2)
+    rows = ordered_rows(
+        doubled, doubled, kernel._diag(doubled), features, axes, 2, None, 600.0, own=False, fitted=100, copies=2
+    )
     order = rows.order.numpy().reshape(-1, 2)
     assert (order[:, 1] - order[:, 0] == 300).all()
     assert sorted(order[:, 0]) == list(range(300))

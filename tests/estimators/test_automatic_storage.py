@@ -17,7 +17,7 @@ from rkhs.cli.main import main
 from rkhs.engines import as_rows
 from rkhs.estimators.autoencoder import settings as autoencoder_settings
 from rkhs.features import Nystroem, RandomFeatures
-from rkhs.kernels import Gaussian
+from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Power
 from tests.reliability.cluster_kills import digest
 
@@ -68,20 +68,32 @@ def test_rows_of_any_container_count(convert: Any) -> None:
         {"loss": Power(3.0)},
         {"linear_part": "kernel"},
         {"kernel": Gaussian(0.5)},
-        {"output_kernel": "same"},
+        {"output_kernel": Gaussian(0.5)},
+        {"kernel": FromFunction(lambda a, b: float(a @ b))},
         {"operators": (None, np.eye(6))},
         {"solver": "adam"},
         {"noise": GaussianNoise(), "constraint": "sphere"},
         {"refine": False},
         {"kernel": "precomputed"},
-        {"kernel": "spectrum"},
     ],
     ids=repr,
 )
 def test_what_landmarks_do_not_have_stays_dense(options: dict[str, Any]) -> None:
-    items: Any = {"precomputed": MANY @ MANY.T, "spectrum": ["acg" + "gt" * (i % 7) for i in range(60)]}
-    kind = options.get("kernel")
-    assert fitted(items.get(kind, MANY) if isinstance(kind, str) else MANY, **options).storage_ == "dense"
+    items = MANY @ MANY.T if options.get("kernel") == "precomputed" else MANY
+    assert fitted(items, **options).storage_ == "dense"
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(
+    "options", [{}, {"kernel": Gaussian(0.5)}, {"kernel": Gaussian(0.5), "loss": "huber"}], ids=repr
+)
+def test_features_of_many_items_take_landmarks(options: dict[str, Any]) -> None:
+    model = fitted(**options, output_kernel="same")
+    assert model.storage_ == Nystroem(20)
+    assert model.model_.linear is not None
+    words = ["acg" + "gt" * (i % 7) + "a" * (i % 5) for i in range(60)]
+    assert fitted(words, **{**options, "kernel": "spectrum"}).storage_ == Nystroem(20)
+    assert fitted(words[:59], **{**options, "kernel": "spectrum"}).storage_ == "dense"
 
 
 @pytest.mark.usefixtures("soon")

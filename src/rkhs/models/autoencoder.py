@@ -154,8 +154,9 @@ class AutoencoderModel:
         return self.layers[-1]
 
     def rows(self, items: Items, raw: Tensor) -> Tensor:
-        """What the free linear part reads: vectors, inner products of sparse rows, or kernel values, with all items."""
-        if self.kernel.domain == "vectors" and isinstance(items, Tensor):
+        """What the free linear part reads: vectors, inner products of sparse rows, or kernel values with kept items."""
+        features = self.rebuilt.kernel is not None and not self.map.whole  # on landmarks, whatever the items are
+        if self.kernel.domain == "vectors" and isinstance(items, Tensor) and not features:
             return items
         return self.own_rows(items, raw) if self.rebuilds_rows else raw
 

@@ -8,13 +8,13 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import row_index, tensor_like
+from rkhs._core.arrays import Items, row_index, tensor_like
 from rkhs.constraints.sphere import CodeSet
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import RowNewton
@@ -62,7 +62,7 @@ class Pricing:
 
 
 def refined_codes(
-    model: AutoencoderModel, items: Any, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
+    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w).
 
@@ -70,7 +70,7 @@ def refined_codes(
     """
     solver = RowNewton(*steps)
     if not model.map.whole:
-        return _refined_on_anchors(model, items, codes, solver, torch.float32 if rough else codes.dtype)
+        return _refined_on_anchors(model, items, raw, codes, solver, torch.float32 if rough else codes.dtype)
     diag = model.new_diagonal(items, raw)
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
     # Where the encoder knows the item nothing is to be refined, and training codes stay what they are.
@@ -98,12 +98,12 @@ def refined_codes(
 
 
 def _refined_on_anchors(
-    model: AutoencoderModel, items: Tensor, codes: Tensor, solver: RowNewton, dtype: torch.dtype
+    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, solver: RowNewton, dtype: torch.dtype
 ) -> Tensor:
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
-    layer, goal, given = model.layers[0], model.rebuilt.encode(items).to(dtype), codes.dtype
+    layer, goal, given = model.layers[0], model.rebuilt.encode(model.own_rows(items, raw)).to(dtype), codes.dtype
     radius, codes, onto = (
-        (model.kernel._diag(items) / model.reg[0]).sqrt().to(dtype),
+        (model.kernel._diag(items).to(codes) / model.reg[0]).sqrt().to(dtype),
         codes.to(dtype),
         model.pricing.onto,
     )

@@ -62,7 +62,7 @@ def check_space(storage: Storage, *, kernel: Kernel | None = None, n: int = 60, 
 
     Examples
     --------
-    >>> from rkhs.spaces.features import Nystroem
+    >>> from rkhs.features import Nystroem
     >>> from rkhs.testing import check_space
     >>> len(check_space(Nystroem(20)))
     7

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import divisor, factorize, principal_axes
+from rkhs._core.linalg import divisor, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.opened_rows import landmark_space
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run, recorded
 from rkhs.estimators.storage import announce_features
@@ -26,7 +27,7 @@ from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import DoublyStochastic, MiniBatch
-from rkhs.spaces import BLOCK, Data, FeatureMoments, Source, fit_euclidean, gather_rows, open_source, positive_rows
+from rkhs.spaces import BLOCK, Data, Source, fit_euclidean, gather_rows, open_source, positive_rows
 from rkhs.spaces.features.base import sample_rows
 
 __all__ = ["fit_landmarks"]
@@ -66,27 +67,11 @@ def _problem(settings: Settings, source: Source, run: Run) -> tuple[LandmarkAuto
     anchors = _anchors(settings, source)
     plain = LandmarkAutoencoder(passes, sweep, anchors, (settings.reg[0], settings.reg[-1]))
     if settings.features:
-        features, total = _landmark_space(settings, source, plain.moments())
+        centred = {"center": bool(settings.center), "scale": bool(settings.scale)}
+        features, total = landmark_space(source.features, plain.moments().raw_mean, source.diag, **centred)
         return replace(plain, sweep=replace(sweep, space=features, own_features=True)), features, total
     space = fit_euclidean(passes, source, center=bool(settings.center), scale=bool(settings.scale))
     return replace(plain, sweep=replace(sweep, space=space)), space, 1.0
-
-
-def _landmark_space(settings: Settings, source: Source, moments: FeatureMoments) -> tuple[RKHS, float]:
-    """Features of the kernel as targets, in coordinates of the span of the landmarks."""
-    features = source.features
-    K = features.kept_raw()
-    assert K is not None
-    center = bool(settings.center)
-    gram_mean = moments.raw_mean if center else torch.zeros_like(moments.raw_mean)
-    total = float(moments.mean @ moments.mean) if center else 0.0
-    C = (K - gram_mean[:, None]).sub_(gram_mean[None, :]).add_(total)
-    variance = max(source.diag - total, 0.0)
-    factor = variance**0.5 if settings.scale and variance > 0.0 else 1.0
-    factored = factorize(C.div_(factor**2))
-    mean = features.whiten(moments.mean[:, None])[:, 0].numpy() if center else None
-    space = RKHS(mean, gram_mean.numpy(), total, factor, factored.triangle.numpy(), factored.pivots.numpy())
-    return space, variance / factor**2
 
 
 def _anchors(settings: Settings, source: Source) -> Tensor:

@@ -16,7 +16,6 @@ from rkhs.problems.row_encoders import STRIP
 from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
 
 if TYPE_CHECKING:
-    from rkhs.kernels import Kernel
     from rkhs.spaces.features import FeatureMap
 
 __all__ = ["TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
@@ -58,6 +57,8 @@ class OrderedRows:
     items : Tensor of shape (n, d)
         As they were given.
     map : FeatureMap
+    outside : Tensor of shape (n,) or None
+        Squared norms of what no coordinate of the targets says; None: nothing.
     """
 
     order: Tensor
@@ -72,6 +73,7 @@ class OrderedRows:
     own: bool
     items: Tensor
     map: FeatureMap
+    outside: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.order)
@@ -90,8 +92,14 @@ class OrderedRows:
 
     def beside(self, rows: slice) -> Tensor:
         """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
-        target, goal = self.target[rows], self.goal(rows)
-        return ((target * target).sum(1) - (goal * goal).sum(1)).clamp_min(0.0)
+        goal = self.goal(rows)
+        return (self.norms[rows] - (goal * goal).sum(1)).clamp_min(0.0)
+
+    @property
+    def norms(self) -> Tensor:
+        """Squared norms of the targets, shape (n,), with what lies outside of their coordinates."""
+        inside = (self.target * self.target).sum(1)
+        return inside if self.outside is None else inside + self.outside
 
     def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
         """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
@@ -104,8 +112,9 @@ class OrderedRows:
 def ordered_rows(
     X: Tensor,
     target: Tensor,
-    kernel: Kernel,
+    room: Tensor,
     features: FeatureMap,
+    axes: PrincipalCoordinates,
     p: int,
     weights: Tensor | None,
     total: float,
@@ -113,23 +122,23 @@ def ordered_rows(
     own: bool,
     fitted: int,
     copies: int = 1,
+    outside: Tensor | None = None,
 ) -> OrderedRows:
     """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on.
 
-    The rows are ``copies`` of the same ones, one after the other; copies of a row stay together.
+    ``room`` is ``k(x, x)``, ``axes`` are the principal coordinates of ``X``, ``outside`` is what targets lack. The rows
+    are ``copies`` of the same ones, one after the other; copies of a row stay together.
     """
-    axes, n = PrincipalCoordinates.of_vectors(X, p, weights), len(X) // copies
+    n = len(X) // copies
     numbers = np.random.RandomState(0).permutation(n)[:, None] + n * np.arange(copies)
     order = torch.from_numpy(numbers.ravel()).to(X.device)
-    kept, room = X.new_empty(min(len(X), fitted), features.dim), X.new_empty(len(X))
-    for start in range(0, len(X), TILE):
-        items = X[order[start : start + TILE]]
-        room[start : start + TILE] = kernel._diag(items)
-        if start < len(kept):
-            kept[start : start + TILE] = features.features(items)[: len(kept) - start]
+    kept = X.new_empty(min(len(X), fitted), features.dim)
+    for start in range(0, len(kept), TILE):
+        kept[start : start + TILE] = features.features(X[order[start : start + TILE]])[: len(kept) - start]
     target, w = target[order], None if weights is None else weights[order]
     leading = _leading(target[:_SAMPLE], None if w is None else w[:_SAMPLE] / w[:_SAMPLE].sum(), p)
-    return OrderedRows(order, axes.of(X)[order], axes, kept, room, target, leading, w, total, own, X, features)
+    linear, beside = axes.of(X)[order], None if outside is None else outside[order]
+    return OrderedRows(order, linear, axes, kept, room[order], target, leading, w, total, own, X, features, beside)
 
 
 def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
@@ -148,7 +157,7 @@ def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
 
 
 def row_outputs(
-    goal: Tensor, p: int, weights: Tensor | None, *, center: bool, scale: bool, finer: bool = True
+    goal: Tensor, p: int, weights: Tensor | None, center: bool, scale: bool, *, finer: bool = True
 ) -> tuple[Euclidean, Tensor]:
     """Targets centred and scaled; ``finer``: in the unit of what ``p`` components leave, where that is less."""
     w = goal.new_full((len(goal),), 1.0 / len(goal)) if weights is None else weights

@@ -1,7 +1,8 @@
 """Fitting an autoencoder in finite features with free linear parts: rows of one hidden layer have codes of their own.
 
-Rows are vectors in memory. The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of
-:mod:`rkhs.estimators.autoencoder.staged_rows`; in the end the decoder is solved once more, with more anchors.
+Rows are vectors, or features of a kernel in the span of landmarks, of items of any kind, in memory (``opened_rows``).
+The problem is that of :mod:`rkhs.problems.anchored_autoencoder`, its stages those of ``staged_rows``; in the end the
+decoder is solved once more, with more anchors.
 
 Regularisers are chosen on the rows of later stages: a stage has not seen the rows that the next one adds, so they say
 at no further price how well it does on new rows. On two thousand rows at most a path of candidates is compared, each
@@ -14,7 +15,7 @@ tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on tw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -23,9 +24,10 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
-from rkhs.engines import Serial, Threads, thread_limit
+from rkhs.engines import Engine, Serial, Threads, thread_limit
 from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
-from rkhs.estimators.autoencoder.ordered_rows import ordered_rows, row_outputs, strips
+from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
+from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.autoencoder.staged_rows import (
     FIRST,
@@ -38,8 +40,7 @@ from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, op
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
-from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map
-from rkhs.spaces import Source, open_source
+from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, code_map
 
 __all__ = ["fit_rows"]
 
@@ -59,42 +60,49 @@ _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
     """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
-    columns, outputs = training.items.shape[1], training.goal.shape[1] * (2 if settings.robust else 1)  # and residuals
+    m = min(len(training), settings.feature_storage.m)
+    columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.goal.shape[1])
+    outputs *= 2 if settings.robust else 1  # and residuals
     n = len(training) * settings.n_copies
     announce_rows(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
     clean, training = training.items, settings.noisy_copies(training)
-    X, goal, weights, p = training.items, training.goal.to(torch.float64), training.row_weights, max(settings.widths)
+    weights, device = training.row_weights, run.options["device"]
     engine = run.engine_for(strips(len(training)))
     assert isinstance(engine, (Serial, Threads))
-    with thread_limit(1 if X.device.type == "cpu" else None):  # so that the bits do not depend on the cores
-        w = None if weights is None else torch.as_tensor(weights).to(goal)
-        as_given = {"center": bool(settings.center), "scale": bool(settings.scale)}
-        output, T = row_outputs(goal, p, w, **as_given, finer=not settings.robust)
+    with thread_limit(1 if device.type == "cpu" else None):  # so that the bits do not depend on the cores
+        w = None if weights is None else torch.as_tensor(weights).to(device)
         alone = len(settings.widths) == 1 and training.own and settings.noise is None
         own, kinds = alone and (bool(settings.refine) or settings.constraint is not None), None
-        in_order = partial(ordered_rows, own=own, fitted=MOST, copies=settings.n_copies)
-
-        def opened(settings: Settings, part: Tensor | None = None) -> tuple[Source, RowStages]:
-            """All rows, or some."""
-            items, targets, total = (X, T, training.total) if part is None else (X[part], T[part], float(len(part)))
-            source = open_source(run.options, settings.feature_storage, settings.kernel, items, weights)
-            items, maps = items.to(torch.float64), (source.kernel, source.features)
-            return source, RowStages(settings, in_order(items, targets, *maps, p, w, total), run, engine)
-
-        if len(X) >= MANY_ENOUGH and w is None and alone and settings.unsure and not settings.robust:
-            sample = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
-            if heavy_tailed(X[sample]):
-                growing, radial = (_sample_errors(opened(one, sample)[1]) for one in (settings.growing, settings))
-                kinds = told_apart(growing, radial, run)
-                settings = settings.growing if next(iter(kinds)) == GROWING else settings
-        source, stages = opened(settings)
+        if settings.features:
+            opened = open_features(settings, training, run.options, w, own=own)
+        else:
+            goal, centred = training.goal.to(torch.float64), (bool(settings.center), bool(settings.scale))
+            output = row_outputs(goal, max(settings.widths), w, *centred, finer=not settings.robust)
+            read = partial(open_vectors, training=training, targets=output, options=run.options, w=w, own=own)
+            if len(training) >= MANY_ENOUGH and w is None and alone and settings.unsure and not settings.robust:
+                kinds = _compared_kinds(settings, training.items, read, run, engine)
+                settings = settings.growing if kinds is not None and next(iter(kinds)) == GROWING else settings
+            opened = read(settings)
+        stages = RowStages(settings, opened.rows, run, engine)
         stages = _with_loss(stages) if settings.robust else stages
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
-        compared = replace(compared, kinds=kinds)
-        found = _finish(stages, stage, source, Rebuilt(output, None, training.own), compared)
+        found = _finish(stages, stage, opened, replace(compared, kinds=kinds))
         if settings.noise is not None:
             found = replace(found, model=replace(found.model, codes=codes_again(settings, run, found.model, clean)))
         return found
+
+
+def _compared_kinds(
+    settings: Settings, X: Tensor, read: Callable[..., Opened], run: Run, engine: Engine
+) -> dict[str, float] | None:
+    """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
+    part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
+    if not heavy_tailed(X[part]):
+        return None
+    growing, radial = (
+        _sample_errors(RowStages(one, read(one, part=part).rows, run, engine)) for one in (settings.growing, settings)
+    )
+    return told_apart(growing, radial, run)
 
 
 def _with_loss(stages: RowStages) -> RowStages:
@@ -163,8 +171,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
 
 def _of_the_mean(stages: RowStages) -> float:
     """Mean squared distance of the rows to their mean, or twice the mean of another loss of it."""
-    target, w = stages.rows.target, stages.rows.weights
-    lost = stages.losses((target * target).sum(1))
+    w, lost = stages.rows.weights, stages.losses(stages.rows.norms)
     return float(lost.mean() if w is None else w @ lost)
 
 
@@ -247,8 +254,7 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
 def _finish(
     stages: RowStages,
     stage: Stage,
-    source: Source,
-    rebuilt: Rebuilt,
+    opened: Opened,
     compared: Compared,
 ) -> Fit:
     """Code the other rows, and solve the decoder of all with more anchors."""
@@ -267,11 +273,11 @@ def _finish(
     leading = None if rows.leading is None else as_array(rows.leading)
     between = [Layer(q, as_array(Z[: len(C)]), as_array(C)) for q, Z, C in zip(kernels, layers, hidden, strict=False)]
     model = AutoencoderModel(
-        source.kernel,
-        Expansion(source.features, as_array(source.features.whiten(W[k : k + source.features.dim]))),
+        opened.kernel,
+        Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
         LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
         (*between, Layer(kernels[-1], *map(as_array, (layer.anchors, layer.coefficients, layer.linear)))),
-        rebuilt,
+        opened.rebuilt,
         stage.reg,
         np.empty(0),
         None if M is None else as_array(M),
@@ -285,4 +291,4 @@ def _finish(
     )
     model = replace(model, codes=model.shown(layers[model.narrowest][inverse]).cpu().numpy())
     warned = tuple(collapse_warnings(value, trivial, model.reg))
-    return Fit(model, replace(stage.solution, value=value), layers[0][inverse], source.diag, warned)
+    return Fit(model, replace(stage.solution, value=value), layers[0][inverse], opened.diag, warned)

@@ -42,6 +42,12 @@ __all__ = [
 
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
+# Of features beside free linear parts, more than two components: the kernel part of the encoder pays less than with
+# vectors. With two components codes would become names of clusters.
+FREE_FEATURE_REGS = (
+    *((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4)),
+    *((1e-5, 1e-3), (1e-5, 1e-4), (1e-5, 1e-5)),
+)
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
 # storage="auto": dense below so many rows, so many landmarks from there on; measured on development sets, where neither
 # columns nor components changed the order. docs/design.md says how.
@@ -242,7 +248,7 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     """
     if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
         return estimator.storage
-    if hasattr(X, "tocsr"):  # landmarks do not rebuild the rows of a sparse matrix
+    if hasattr(X, "tocsr") and estimator.output_kernel is None:  # landmarks do not rebuild rows of a sparse matrix
         return "dense"
     rows = as_rows(X) if streamed else X
     shape = getattr(rows, "shape", None)
@@ -256,34 +262,50 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     parameters = {**estimator.get_params(deep=False), "storage": found}
     facts = {
         "linear_part": resolve_linear_part(estimator, found),
-        "outputs": "vectors" if estimator.output_kernel is None else "features",
+        "outputs": _asked_outputs(estimator),
         "rows": "from a file" if streamed else "in memory",
     }
+    if estimator.kernel != "auto" and not as_kernel(estimator.kernel).known_psd:
+        return "dense"  # which warns of negative eigenvalues
     with suppress(InputError):  # of what landmarks do not have; of what nothing has, said later
         check_combination("KernelAutoencoder", parameters, **facts)
         return found if own and estimator.refine and facts["linear_part"] == "free" else "dense"
     return "dense"
 
 
+def _asked_outputs(estimator: KernelAutoencoder) -> str:
+    """What is rebuilt of the items themselves, as far as the parameters say it."""
+    given, kernel = estimator.output_kernel, None if estimator.kernel == "auto" else as_kernel(estimator.kernel)
+    if given is None:
+        return "vectors" if kernel is None or kernel.domain == "vectors" else "features"
+    if (isinstance(given, str) and given == "same") or (kernel is not None and as_kernel(given) == kernel):
+        return "features"
+    return "other features"
+
+
 def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *, sparse: bool = False) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
 
     ``storage`` is not "auto" any more. Finite features: where the solver and the engine are those that know of it, and
-    not of the rows of a ``sparse`` matrix.
+    not where the rows of a ``sparse`` matrix are rebuilt. Beside a kernel that was given only where features of items
+    are rebuilt on landmarks, whose linear parts are read from its values.
     """
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
-    defaults = (
-        all(isinstance(given, str) and given == "auto" for given in (estimator.kernel, estimator.decoder_kernel))
-        and estimator.output_kernel is None
-        and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
-    )
+    kernels = estimator.kernel, estimator.decoder_kernel
+    automatic, plain = (isinstance(given, str) and given == "auto" for given in kernels)
+    plain = plain and kind_of_solver(estimator.solver) in ("lbfgs", "adam", "your own")
     if isinstance(storage, Storage):  # with other losses, sets of codes and depth too
-        known = not sparse and _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
+        known = _on_this_machine(estimator) and kind_of_solver(estimator.solver) == "lbfgs"
         known = known and estimator.operators is None and (estimator.noise is None or estimator.constraint == "none")
+        if _asked_outputs(estimator) == "vectors":
+            known = known and automatic and not sparse
+        else:
+            known = known and storage.keeps_items and (automatic or as_kernel(estimator.kernel).domain != "gram")
     else:
         known = storage == "dense" and _one_plain_layer(estimator) and kind_of_loss(estimator.loss) == "squared"
-    return "free" if defaults and known else "kernel"
+        known = known and automatic and estimator.output_kernel is None
+    return "free" if plain and known else "kernel"
 
 
 def _on_this_machine(estimator: KernelAutoencoder) -> bool:
@@ -312,9 +334,9 @@ def read_settings(
     """
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
+    widths = tuple(check_count(p, "n_components") for p in widths)
     if not widths:
         raise InputError("n_components must be an integer >= 1 or a tuple of such; got an empty one")
-    widths = tuple(check_count(p, "n_components") for p in widths)
     layers = len(widths) + 1
     check_choice(estimator.init, "init", ("kpca", "random"))
     check_choice(estimator.linear_part, "linear_part", ("auto", "kernel", "free"))
@@ -362,7 +384,7 @@ def read_settings(
         widths=widths,
         decoder_kernels=_decoder_kernels(estimator.decoder_kernel, layers, linear_part),
         candidates=candidates[1:] if automatic else (),
-        weaker=WEAKER if automatic and linear_part == "free" and refined and 2 < min(widths) == sum(widths) else (),
+        weaker=WEAKER if automatic and candidates[-1] == (1e-4, 1e-5) and min(widths) > 2 else (),
         choice_asked=estimator.reg is not None,
         kinds=linear_part == "free" and own and not features and estimator.kernel == "auto" == estimator.decoder_kernel,
         **asked,
@@ -444,6 +466,8 @@ def default_regs(
     if linear_part == "free" and len(widths) == 1 and not refined:
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
     if linear_part == "free" and len(widths) == 1:
+        if features and min(widths) > 2:
+            return ((1e-5, 1e-4), *FREE_FEATURE_REGS)
         free = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
         return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)

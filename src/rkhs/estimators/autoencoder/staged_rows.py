@@ -278,14 +278,17 @@ class RowStages:
         """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
         rows, loss = self.rows, self.loss
         decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)
+        outside = torch.zeros_like(rows.room) if rows.outside is None else rows.outside
         if loss is None:
-            layer, linear = decoder.solve(codes), torch.zeros(len(codes), dtype=torch.bool)
+            missed = 0.5 * float(outside.mean() if rows.weights is None else rows.weights @ outside)
+            layer = replace(decoder, offset=missed).solve(codes)
+            linear = torch.zeros(len(codes), dtype=torch.bool)
         else:
-            _, layer = decoder.robust(loss, codes, torch.zeros_like(rows.room), _LAST_TURNS)
+            _, layer = decoder.robust(loss, codes, outside, _LAST_TURNS)
             R = decoder.residuals(codes, layer)
             slopes = loss.gradient(R).norm(dim=1)
             linear = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
-        trivial = 0.5 * self.losses((rows.target * rows.target).sum(1))
+        trivial = 0.5 * self.losses(rows.norms)
         return layer, float(trivial.mean() if rows.weights is None else rows.weights @ trivial), linear
 
 

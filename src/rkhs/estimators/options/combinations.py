@@ -109,7 +109,7 @@ _VECTORS = "noise={noise!r} needs vectors (no sparse matrix), rebuilt as vectors
 _IN_MEMORY = "targets and noise need inputs in memory; got rows that are read from a file"
 _FREE = "linear_part='free' needs {}; use linear_part='kernel'"
 _BESIDE = "use linear_part='kernel' with storage={storage!r}"
-_NOT_VECTORS = f"linear_part='free' of what is not vectors that are rebuilt needs storage='dense'; {_BESIDE}"
+_OF_A_GRAM = f"linear_part='free' of a Gram matrix needs storage='dense'; {_BESIDE}"
 _ROBUST = "fit_robust needs a model with {}: there is no closed leave-one-out else"
 
 # What goes with what, estimator by estimator; the first broken rule speaks.
@@ -154,8 +154,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _dense("loss: squared | robust", "loss={loss!r}", "use loss='huber' or another of rkhs.losses"),
         _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense("operators: none", "operators", "use operators=None"),
-        _rule("linear_part: free, storage: finite", "input: vectors", _NOT_VECTORS),
-        _rule("linear_part: free, storage: finite", "outputs: vectors", _NOT_VECTORS),
+        _rule("linear_part: free, storage: finite", "input: vectors | objects", _OF_A_GRAM),
         _dense("solver: lbfgs", "solver={solver!r}", "use solver='lbfgs'", ", linear_part: free"),
         _rule(
             "constraint: other, storage: finite, linear_part: free",
