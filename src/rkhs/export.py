@@ -144,8 +144,8 @@ def _encoder(graph: Graph, model: KernelEstimator) -> str:
     codes = graph.node("MatMul", K, fitted.encoder.coefficients)
     if fitted.linear is not None:
         part = fitted.linear
-        centred = graph.node("Sub", rows, part.center)
-        linear = graph.node("MatMul", centred, part.directions @ part.coefficients)
+        read = K if part.center is None else graph.node("Sub", rows, part.center)  # features are read from their values
+        linear = graph.node("MatMul", read, part.directions @ part.coefficients)
         codes = graph.node("Add", codes, graph.node("Sub", linear, part.offset @ part.coefficients))
     for layer in fitted.layers[: fitted.narrowest]:
         codes = _layer(graph, layer, codes)

@@ -124,7 +124,8 @@ class KernelAutoencoder(BaseAutoencoder):
         ``"free"``: encoder and decoder have an unpenalised linear part besides their kernel parts, so the model
         includes PCA; dense storage needs one hidden layer, the squared loss and no constraint for it. ``"kernel"``:
         linear parts are those of the kernels and are penalised. ``"auto"``: free for vectors if both kernels are
-        ``"auto"`` and no other parameter forbids it; if the storage is not dense ``engine`` must not be Dask.
+        ``"auto"``, for features on landmarks if ``decoder_kernel`` is, and if no other parameter forbids it; if the
+        storage is not dense ``engine`` must not be Dask.
     operators : sequence of (array or None), default=None
         Positive semi-definite matrices ``A_l`` of shape (p_l, p_l) of the kernels ``k_l A_l``, one for each layer. None
         is the identity. The last one acts on the outputs and needs vectors there.
@@ -256,10 +257,11 @@ class KernelAutoencoder(BaseAutoencoder):
     took 1.4 times as long.
 
     **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 1,000,
-    ``Nystroem(1000)`` from there on. Whatever landmarks do not have stays dense: Gram matrices and objects, rebuilt
-    features, other ``targets``, operators, noise beside a constraint, other solvers,
-    ``linear_part="kernel"`` (also because a kernel was given) and ``refine=False``. A cluster, and rows that only a
-    file or a Dask collection holds, mean landmarks whatever their number.
+    ``Nystroem(1000)`` from there on, for rows of numbers and for features of a kernel (``output_kernel="same"``,
+    objects). Whatever landmarks do not have stays dense: Gram matrices, kernels that may be indefinite, features of
+    another kernel, vectors beside a kernel that was given, other ``targets``, operators, noise beside a constraint,
+    other solvers, ``linear_part="kernel"`` and ``refine=False``. A cluster, and rows that only a file or a Dask
+    collection holds, mean landmarks whatever their number.
 
     **Many rows.** With a free linear part and ``storage=Nystroem(m)`` or ``RandomFeatures(m)`` the code of a row is ``z
     = f(x) + sqrt(k(x, x)) u``. The price of ``u`` is ``reg_1 / 2 ||u||^2``. The decoder is spread over the codes of
@@ -268,7 +270,8 @@ class KernelAutoencoder(BaseAutoencoder):
     fitted to at most 32,768 rows; the codes of the others are found with it, and the last decoder is that of all rows.
     Of rows that are read from a file a random sample of 32,768 is fitted, and then all are coded, by ``engine``. Values
     of ``reg`` are compared on at most 2,000 rows by the 500 that follow, with at most 500 anchors, weaker ones on later
-    stages. The computation is in float64.
+    stages. The computation is in float64. Features of a kernel are rebuilt in the span of the landmarks; what lies
+    outside of it counts in every error.
 
     **Refined codes** minimise ``1/(2n) ||t - g(z)||^2 + reg_1 / 2 ||z - f(x)||^2 / s^2(x)`` over ``z``, with ``g`` the
     decoder. ``s^2`` is the power function beside free linear parts, and ``k(x, x)`` elsewhere. The loss is the square,

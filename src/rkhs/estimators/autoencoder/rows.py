@@ -208,7 +208,8 @@ def _path(
         worse = 0 if not backwards or error <= np.nanmin(errors) else worse + 1
     if not np.isfinite(errors).any():
         raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
-    chosen = int(np.argmax(errors <= _LEVEL * np.nanmin(errors)))  # the first is the strongest
+    reached = errors - _floor(stages, part)
+    chosen = int(np.argmax(reached <= _LEVEL * np.nanmin(reached)))  # the first is the strongest
     stage = found[chosen]
     assert stage is not None
     return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
@@ -218,11 +219,11 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
     """The stage, or the same with weaker regularisers, as long as they are better on the rows that follow."""
     many = stages.p > _FEW_COMPONENTS and len(stage.reg) == 2
     weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if many else [])
-    error = _error(stages, stage)
+    error, floor = _error(stages, stage), _floor(stages, len(stage.codes))
     for reg in weaker[weaker.index(stage.reg) + 1 :]:
         other = stages.move(stage, len(stage.codes), reg, steps=_STEPS)
         found = _error(stages, other)
-        if not found * _LEVEL < error:
+        if not (found - floor) * _LEVEL < error - floor:
             break
         stage, error = other, found
     return stage, error
@@ -230,10 +231,20 @@ def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
 
 def _error(stages: RowStages, stage: Stage) -> float:
     """Mean squared error of rows that follow those of a stage, or twice the mean of another loss."""
-    errors = stages.losses(_row_errors(stages, stage))
-    if stages.rows.weights is None:
+    return _mean_after(stages, len(stage.codes), _row_errors(stages, stage))
+
+
+def _floor(stages: RowStages, size: int) -> float:
+    """What no stage of so many rows goes below: what the next rows have outside of the span of the landmarks."""
+    outside = stages.rows.outside
+    return 0.0 if outside is None else _mean_after(stages, size, outside[size : size + _HELD])
+
+
+def _mean_after(stages: RowStages, size: int, errors: Tensor) -> float:
+    errors, w = stages.losses(errors), stages.rows.weights
+    if w is None:
         return float(errors.mean())
-    w = stages.rows.weights[len(stage.codes) :][: len(errors)]
+    w = w[size:][: len(errors)]
     return float(w @ errors / w.sum())
 
 

@@ -467,7 +467,7 @@ def default_regs(
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
     if linear_part == "free" and len(widths) == 1:
         if features and min(widths) > 2:
-            return ((1e-5, 1e-4), *FREE_FEATURE_REGS)
+            return ((1e-4, 1e-3), *FREE_FEATURE_REGS)
         free = (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4), (1e-4, 1e-5)
         # With (1, 1) the linear parts do nearly all: principal components, where the data allow no more.
         return ((1e-4, 1e-2), *free) if min(widths) <= 2 else ((1e-4, 1e-3), (1.0, 1.0), *free)

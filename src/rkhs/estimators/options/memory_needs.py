@@ -73,7 +73,8 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int)
         return f"Use KernelPCA or KernelAutoencoder with storage=Nystroem(1000) of rkhs.features; here {fewer}"
     p = parameters.get("n_components")
     p = p if isinstance(p, int) else 10
-    m, n_bytes = _fitting(name, _COUNTS, n, columns, p)
+    features = columns == 0 or parameters.get("output_kernel") is not None
+    m, n_bytes = _fitting(name, _COUNTS, n, None if features else columns, p)
     if m is None:
         return f"Use fewer rows: {fewer}"
     try:
@@ -81,8 +82,10 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int)
             check_combination(name, {**parameters, "storage": Nystroem(m)})
     except InputError as error:
         return f"Use fewer rows ({fewer}), or other options: {error}"
-    measured = f" (measured: {_MEASURED[name]})" if name in _MEASURED and m == _COUNTS[0] else ""
-    needed = f"{readable(n_bytes)}{measured} and {_duration(_seconds(name, n, m, columns, p))} of one core"
+    measured = _MEASURED.get("features" if features and name == "KernelAutoencoder" else name)
+    measured = "" if measured is None or m < _COUNTS[0] else f" (measured: {measured})"
+    seconds = _seconds(name, n, m, m if features else columns, p)
+    needed = f"{readable(n_bytes)}{measured} and {_duration(seconds)} of one core"
     return f"Use storage=Nystroem({m}) of rkhs.features, which needs about {needed}; with dense storage {fewer}"
 
 
@@ -113,10 +116,12 @@ def landmark_advice(m: int, n: int, columns: int, components: int) -> str:
     return f"Use storage=Nystroem({found}) of rkhs.features, which needs about {readable(n_bytes)}"
 
 
-def _fitting(name: str, counts: Sequence[int], n: int, columns: int, components: int) -> tuple[int | None, float]:
-    """The most landmarks that fit, and their memory."""
+def _fitting(
+    name: str, counts: Sequence[int], n: int, columns: int | None, components: int
+) -> tuple[int | None, float]:
+    """The most landmarks that fit, and their memory; ``columns`` None: features are rebuilt, as many as landmarks."""
     there = SHARE * available_bytes()
-    needs = ((m, _landmark_bytes(name, n, m, columns, components)) for m in counts)
+    needs = ((m, _landmark_bytes(name, n, m, m if columns is None else columns, components)) for m in counts)
     return next(((m, n_bytes) for m, n_bytes in needs if n_bytes <= there), (None, 0.0))
 
 
