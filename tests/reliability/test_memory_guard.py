@@ -17,7 +17,7 @@ import pytest
 from rkhs import DeepRKM, KernelAutoencoder, KernelContrastive, KernelPCA, OperatorKernelRegressor
 from rkhs._core import memory
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder import rows as autoencoder_rows
+from rkhs.estimators.autoencoder import opened_rows
 from rkhs.estimators.options import memory_needs
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import FunctionalLaplacian, Gaussian
@@ -135,7 +135,7 @@ def test_what_a_refusal_advises_fits(left: int, monkeypatch: pytest.MonkeyPatch)
     def stop(*_: Any, **__: Any) -> None:
         raise Announced
 
-    monkeypatch.setattr(autoencoder_rows, "open_source", stop)
+    monkeypatch.setattr(opened_rows, "open_source", stop)
     X = np.random.default_rng(0).normal(size=(40_000, 5))
     refused = set()
     storage: Any = "dense"

@@ -153,7 +153,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         -------
         ndarray of shape (m, q)
             Vectors, also those of a sparse matrix that is rebuilt; with features as outputs the weights ``b`` of shape
-            (m, n) on the training items, with which the decoded feature is ``sum_i b_i phi(x_i)``.
+            (m, n) on ``support_items_``, training items or landmarks: the decoded feature is ``sum_i b_i phi(x_i)``.
         """
         check_is_fitted(self)
         U = self.model_.decode(self._read_codes(codes))
