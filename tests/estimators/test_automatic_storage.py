@@ -30,7 +30,12 @@ FEW, MANY = X[:59], X[:60]
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Landmarks from sixty rows on."""
     monkeypatch.setattr(autoencoder_settings, "MANY_ROWS", 60)
+    monkeypatch.setattr(autoencoder_settings, "MANY_ITEMS", 75)
     monkeypatch.setattr(autoencoder_settings, "LANDMARKS", 20)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b)
 
 
 def fitted(rows: Any = MANY, **options: Any) -> KernelAutoencoder:
@@ -69,14 +74,14 @@ def test_rows_of_any_container_count(convert: Any) -> None:
         {"linear_part": "kernel"},
         {"kernel": Gaussian(0.5)},
         {"output_kernel": Gaussian(0.5)},
-        {"kernel": FromFunction(lambda a, b: float(a @ b))},
+        {"kernel": FromFunction(_product)},
         {"operators": (None, np.eye(6))},
         {"solver": "adam"},
         {"noise": GaussianNoise(), "constraint": "sphere"},
         {"refine": False},
         {"kernel": "precomputed"},
     ],
-    ids=repr,
+    ids=lambda options: ", ".join(options),
 )
 def test_what_landmarks_do_not_have_stays_dense(options: dict[str, Any]) -> None:
     items = MANY @ MANY.T if options.get("kernel") == "precomputed" else MANY
@@ -94,6 +99,15 @@ def test_features_of_many_items_take_landmarks(options: dict[str, Any]) -> None:
     words = ["acg" + "gt" * (i % 7) + "a" * (i % 5) for i in range(60)]
     assert fitted(words, **{**options, "kernel": "spectrum"}).storage_ == Nystroem(20)
     assert fitted(words[:59], **{**options, "kernel": "spectrum"}).storage_ == "dense"
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(("components", "storage"), [(2, Nystroem(20)), (3, "dense"), ((3, 2), "dense")])
+def test_features_in_more_than_two_components_stay_dense_for_longer(components: Any, storage: Any) -> None:
+    options = {"n_components": components, "kernel": Gaussian(0.5), "output_kernel": "same"}
+    assert fitted(X[:74], **options).storage_ == storage
+    assert fitted(X[:75], **options).storage_ == Nystroem(20)
+    assert fitted(X[:74], n_components=components).storage_ == Nystroem(20)
 
 
 @pytest.mark.usefixtures("soon")
