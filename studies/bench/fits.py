@@ -26,7 +26,7 @@ from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian
 from rkhs.losses import EpsilonInsensitive, Huber, Squared
 from studies.harness.rows import sines_file
-from studies.harness.scripts import data_folder
+from studies.harness.scripts import data_folder, run_script
 
 KERNELS: dict[str, Any] = {"kernel": Gaussian(1 / 50), "decoder_kernel": Gaussian(1 / 10)}
 
@@ -96,4 +96,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -94,7 +94,7 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         return np.full(2, means[k])
 
     if many_rows:
-        stages = SimpleNamespace(p=3 if backwards else 2)
+        stages = SimpleNamespace(p=3 if backwards else 2, rows=SimpleNamespace(outside=None))
         stages.start = lambda part, reg, rngs: reg
         stages.move = lambda stage, part, reg, steps: reg
         monkeypatch.setattr(autoencoder_rows, "_error", lambda stages, stage: measure(int(stage[0]))[0])

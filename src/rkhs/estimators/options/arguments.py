@@ -43,6 +43,7 @@ KernelName = Literal[
     "gaussian",
     "rbf",
     "laplacian",
+    "mass_spectrum",
     "matern",
     "linear",
     "cosine",
