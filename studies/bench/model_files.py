@@ -1,7 +1,7 @@
 """Model files of molecules: their size, what they would take with what is computed again, and what that costs.
 
-Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3]. Morgan fingerprints of bbbp, Tanimoto,
-the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and the coefficients of the last layer
+Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of bbbp,
+Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and the coefficients of the last layer
 would add. "first" is the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another
 one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten new molecules, and of distances
 after decoding, to those of the model that was saved. ``--others`` prints the files of other estimators.
@@ -29,8 +29,8 @@ def molecules() -> np.ndarray:
     return np.unpackbits(stored["morgan"], axis=1).astype(float)
 
 
-def measured(X: np.ndarray, new: np.ndarray, rounds: int, path: Path) -> str:
-    model = rkhs.KernelAutoencoder(kernel="tanimoto", output_kernel="same")
+def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Path) -> str:
+    model = rkhs.KernelAutoencoder(kernel="tanimoto", output_kernel="same", storage=storage)
     fit = seconds(lambda: model.fit(X))
     save = float(np.median([seconds(lambda: rkhs.save(model, path)) for _ in range(rounds)]))
     info = [sys.executable, "-m", "rkhs", "info", str(path)]
@@ -76,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="500,1000,2029")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--storage", default="dense", choices=("dense", "auto"))
     parser.add_argument("--others", action="store_true", help="files of other estimators, 500 rows")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -88,7 +89,7 @@ def main() -> None:
     print(f"{'info':>9}{'difference':>12}")
     for n in map(int, arguments.rows.split(",")):
         with tempfile.TemporaryDirectory() as folder:
-            print(measured(X[:n], X[-10:], arguments.rounds, Path(folder) / "m.rkhs"), flush=True)
+            print(measured(X[:n], X[-10:], arguments.rounds, arguments.storage, Path(folder) / "m.rkhs"), flush=True)
 
 
 if __name__ == "__main__":
