@@ -1,10 +1,11 @@
 """Model files of molecules: their size, what they would take with what is computed again, and what that costs.
 
-Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of bbbp,
-Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and the coefficients of the last layer
-would add. "first" is the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another
-one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten new molecules, and of distances
-after decoding, to those of the model that was saved. ``--others`` prints the files of other estimators.
+Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of
+bbbp, Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and
+the coefficients of the last layer would add. "first" is the first ``transform`` of ten molecules of a loaded model,
+which computes both, "next" another one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten
+new molecules, and of distances after decoding, to those of the model that was saved. ``--others`` prints the files of
+other estimators.
 """
 
 from __future__ import annotations
