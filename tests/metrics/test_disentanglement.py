@@ -223,3 +223,11 @@ def test_a_column_of_small_numbers_beside_large_ones_is_scored_as_alone() -> Non
     (alone,), (beside, _) = latent_report(small[:, :1], V[:, :1]), latent_report(small * [1.0, 1e300], V)
     assert alone["robustness"] == beside["robustness"] == pytest.approx(1.0)
     assert 0.0 <= irs(small * [1.0, 1e300], V) <= 1.0
+
+
+@pytest.mark.parametrize("offset", [0.0, 3e11, -7e12])
+def test_scores_of_codes_far_from_zero_do_not_depend_on_the_order_of_rows(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    factors, codes = rng.integers(0, 3, (40, 2)), offset + rng.normal(size=(40, 3))
+    order = rng.permutation(40)
+    np.testing.assert_allclose(irs(codes[order], factors[order]), irs(codes, factors), rtol=1e-12)

@@ -56,8 +56,8 @@ def varying(V: np.ndarray) -> list[int]:
 def centred_columns(Z: np.ndarray) -> np.ndarray:
     """Each column around its mean and in its own unit: of order one whatever the scale and offset of the codes."""
     A = in_common_unit(Z)
-    A = A - A.mean(0)
-    A -= A.mean(0)  # what rounding left of a mean far from zero
+    A = A - A.min(0)  # exact where all entries are far from zero, as a mean is not
+    A -= A.mean(0)
     return np.stack([in_common_unit(column) for column in A.T], 1)
 
 

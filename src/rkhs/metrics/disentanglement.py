@@ -238,6 +238,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     if not Z.shape[1]:
         return scores, np.zeros(0)
     weights = in_common_unit(Z)
+    weights = weights - weights.min(0)  # exact where all entries are far from zero, as a mean is not
     weights = np.abs(weights - weights.mean(0)).max(axis=0)
     # Each column in a unit of its own: beside a column of large numbers one of small ones would become zero.
     Z = np.hstack([centred_columns(column[:, None]) for column in Z.T])
