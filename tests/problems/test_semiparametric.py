@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.problems.autoencoder import Autoencoder
@@ -168,3 +169,10 @@ def test_gauss_newton_steps_are_exact_on_linear_decoders() -> None:
     penalised = replace(p, kernel=Linear(), linear=None)
     U = step(penalised, torch.ones(6, 2, dtype=torch.float64))
     assert float(penalised.values_and_grads(U)[1].abs().max()) < 1e-5
+
+
+def test_codes_too_large_for_their_digits_are_refused_in_words() -> None:
+    codes = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64) * torch.tensor([[1e16, 2e16]], dtype=torch.float64)
+    K, target = torch.eye(3, dtype=torch.float64), torch.zeros(3, 1, dtype=torch.float64)
+    with pytest.raises(InputError, match="codes reach 8e\\+16.*singular"):
+        semiparametric_decoder(K, codes, target, 1e-2)

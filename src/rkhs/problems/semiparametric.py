@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import Factor, divisor, fix_signs, solve_positive
 from rkhs.problems.decoder import Decoder
 from rkhs.problems.initial_codes import kernel_pca_scores
@@ -258,7 +259,7 @@ def semiparametric_decoder(
     Raises
     ------
     InputError
-        If ``W`` is not positive definite.
+        If ``W`` is not positive definite, or codes are too large for the digits.
 
     References
     ----------
@@ -274,6 +275,10 @@ def semiparametric_decoder(
     system = small[:, : p + 1]
     system = 0.5 * (system + system.mT)
     system.diagonal()[:p].add_(slope_penalty(target, weights) / reg)
-    b = torch.linalg.solve(system, small[:, p + 1 :]).to(target.dtype)
+    found, info = torch.linalg.solve_ex(system, small[:, p + 1 :])
+    if int(info) != 0:
+        largest = float(codes.abs().max())
+        raise InputError(f"codes reach {largest:.2g}, so the linear part of the decoder is singular; rescale the data")
+    b = found.to(target.dtype)
     Phi = torch.addmm(solved[:, p + 1 :], solved[:, : p + 1], b, alpha=-1.0)
     return Decoder(Phi, Phi, 0.5 * reg * float((target * Phi).sum()), Phi, linear=b)
