@@ -256,9 +256,9 @@ class KernelAutoencoder(BaseAutoencoder):
     without weights, free linear parts, ``reg`` to be chosen, and dense storage or ``Nystroem``. On such data the fit
     took 1.4 times as long.
 
-    **Storage.** ``"auto"`` looks at the number of rows alone, never at the machine: ``"dense"`` below 1,000,
-    ``Nystroem(1000)`` from there on, for rows of numbers and for features of a kernel (``output_kernel="same"``,
-    objects). Whatever landmarks do not have stays dense: Gram matrices, kernels that may be indefinite, features of
+    **Storage.** ``"auto"`` looks at the data, never at the machine: ``"dense"`` below 1,000 rows, ``Nystroem(1000)``
+    from there on. Features of a kernel (``output_kernel="same"``, objects) in more than two components stay dense below
+    2,000 items. Whatever landmarks do not have stays dense: Gram matrices, kernels that may be indefinite, features of
     another kernel, vectors beside a kernel that was given, other ``targets``, operators, noise beside a constraint,
     other solvers, ``linear_part="kernel"`` and ``refine=False``. A cluster, and rows that only a file or a Dask
     collection holds, mean landmarks whatever their number.

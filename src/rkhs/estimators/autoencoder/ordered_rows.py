@@ -93,13 +93,13 @@ class OrderedRows:
     def beside(self, rows: slice) -> Tensor:
         """Squared norms of what targets have in the directions that are not descended on, shape (m,)."""
         goal = self.goal(rows)
-        return (self.norms[rows] - (goal * goal).sum(1)).clamp_min(0.0)
+        return (self.norms(rows) - (goal * goal).sum(1)).clamp_min(0.0)
 
-    @property
-    def norms(self) -> Tensor:
-        """Squared norms of the targets, shape (n,), with what lies outside of their coordinates."""
-        inside = (self.target * self.target).sum(1)
-        return inside if self.outside is None else inside + self.outside
+    def norms(self, rows: slice = slice(None)) -> Tensor:
+        """Squared norms of the targets of some rows, shape (m,), with what lies outside of their coordinates."""
+        target = self.target[rows]
+        inside = (target * target).sum(1)
+        return inside if self.outside is None else inside + self.outside[rows]
 
     def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
         """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""

@@ -171,7 +171,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
 
 def _of_the_mean(stages: RowStages) -> float:
     """Mean squared distance of the rows to their mean, or twice the mean of another loss of it."""
-    w, lost = stages.rows.weights, stages.losses(stages.rows.norms)
+    w, lost = stages.rows.weights, stages.losses(stages.rows.norms())
     return float(lost.mean() if w is None else w @ lost)
 
 

@@ -288,7 +288,7 @@ class RowStages:
             R = decoder.residuals(codes, layer)
             slopes = loss.gradient(R).norm(dim=1)
             linear = (loss.gradient(2.0 * R).norm(dim=1) <= slopes) & (slopes > 0.0)
-        trivial = 0.5 * self.losses(rows.norms)
+        trivial = 0.5 * self.losses(rows.norms())
         return layer, float(trivial.mean() if rows.weights is None else rows.weights @ trivial), linear
 
 
