@@ -23,9 +23,11 @@ __all__ = [
     "HasLastBlock",
     "HasMetric",
     "HasNaturalGradient",
+    "HasResolvent",
     "HasValueAndGrad",
     "Monitor",
     "Reason",
+    "Resolvent",
     "Solution",
 ]
 
@@ -219,6 +221,31 @@ class HasEigenbasis(HasDualityGap, Protocol):
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
         """Basis ``Q`` of shape (F, n, n) and eigenvalues of shape (F, n, q) or (F, n, 1)."""
+        ...
+
+
+class Resolvent(Protocol):
+    """``(K + shift)^-1`` of the quadratic parts ``K`` of a whole batch."""
+
+    def __call__(self, T: Tensor) -> Tensor:
+        """Of ``T`` of shape (F, n, q, B)."""
+        ...
+
+    def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
+        """Add ``alpha`` times it to ``out``."""
+        ...
+
+
+@runtime_checkable
+class HasResolvent(HasDualityGap, Protocol):
+    """A batch of convex problems whose quadratic part is inverted at any shift."""
+
+    def extremes(self) -> tuple[Tensor, Tensor]:
+        """Smallest and largest eigenvalue of the quadratic part, each of shape (F,)."""
+        ...
+
+    def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
+        """The inverse at one shift a problem, shape (F, B); nothing is divided by less than ``floor``."""
         ...
 
 

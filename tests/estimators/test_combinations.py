@@ -148,7 +148,7 @@ CASES = {
         {
             "storage": storages(*EXACT_OR_FINITE),
             "loss": AUTOENCODER["loss"],
-            "operators": {"none": {}, "given": {"operator": np.eye(D)}},
+            "terms": {"one": {}, "several": {"kernel": [("gaussian", None), ("linear", np.eye(D))]}},
         },
     ),
     "fit_robust": Case(

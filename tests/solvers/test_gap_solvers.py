@@ -177,7 +177,7 @@ def test_misfits_are_refused_with_what_fits():
         Direct().solve(dual_problem([(K, A)], Y, Huber(0.3), 0.1))
     with pytest.raises(InputError, match="squared loss only"):
         leave_one_out_residuals(two)
-    with pytest.raises(InputError, match="HasEigenbasis"):
+    with pytest.raises(InputError, match="HasResolvent"):
         ADMM().solve(object())
     with pytest.raises(InputError, match="tol must be >= 0"):
         ADMM(tol=-1.0).solve(two)

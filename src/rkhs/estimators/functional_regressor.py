@@ -17,7 +17,8 @@ from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_fo
 from rkhs.estimators.regression.options import read_operator_kernel
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
-from rkhs.losses import Squared
+from rkhs.losses import Squared, as_loss
+from rkhs.losses.base import check_isotropic
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals
 
@@ -257,6 +258,7 @@ class FunctionalKernelRegressor(DualRegressor):
         training, one_output = self._with_targets(curves, targets, kernel, sample_weight, drop=drop)
         Y, weights = training.goal, training.weights
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
+        check_isotropic(as_loss(self.loss))
         output, U = Functional.fit(
             Y,
             weights,

@@ -9,9 +9,11 @@ from rkhs._core.errors import InputError
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.gapped_targets import check_gaps, fit_with_gaps
+from rkhs.estimators.regression.machine_in_features import fit_in_features
 from rkhs.estimators.regression.options import operators_in_coordinates, read_operator_kernel
-from rkhs.estimators.regression.ridge_in_features import fit_in_features
+from rkhs.estimators.regression.rows_in_features import FeatureRows
 from rkhs.estimators.regression.terms import Regression
+from rkhs.losses import as_loss
 from rkhs.outputs import Euclidean
 from rkhs.spaces.features import Storage
 
@@ -72,8 +74,8 @@ class OperatorKernelRegressor(DualRegressor):
         Largest number of iterations of a solver that has no limit of its own; None: the solver's default.
     storage : "dense", Nystroem or RandomFeatures, default="dense"
         How the Gram matrix is kept: whole, or as landmarks or random features (:mod:`rkhs.features`), whose cost is
-        linear in n. The latter need the squared loss and one kernel without an operator. ``gap_`` is then zero, and
-        there are no certificates of single samples.
+        linear in n. The latter need one kernel, with or without an operator; ``gap_`` is that of the machine on these
+        features. Ridge regression there has no certificates of single samples.
     psd : {"clip", "raise"}, default="clip"
         What to do with a Gram matrix that has negative eigenvalues: set them to zero and warn, or raise an error.
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -199,7 +201,8 @@ class OperatorKernelRegressor(DualRegressor):
             elif features is None:
                 return self._solve(self._regression(kernel, training, one_output))
             else:
-                model, solution = fit_in_features(run, features, kernel.pairs[0].kernel, training, options)
+                rows = FeatureRows.open(run, features, kernel, training, options)
+                model, solution = fit_in_features(rows)
         self.model_ = replace(model, one_output=one_output)
         self._record(solution)
         return self
@@ -207,9 +210,8 @@ class OperatorKernelRegressor(DualRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         pairs = read_operator_kernel(self.kernel, self.operator).pairs
-        plain = len(pairs) == 1 and pairs[0].operator is None
-        operators = "none" if plain else "given"
-        check_combination("OperatorKernelRegressor", self.get_params(deep=False), operators=operators)
+        terms = "one" if len(pairs) == 1 else "several"
+        check_combination("OperatorKernelRegressor", self.get_params(deep=False), terms=terms)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
         kernel = read_operator_kernel(self.kernel, self.operator, X)
@@ -221,6 +223,7 @@ class OperatorKernelRegressor(DualRegressor):
     def _regression(self, kernel: OperatorKernel, training: Training, one_output: bool) -> Regression:
         Y, weights = training.goal, training.weights
         resolved = kernel.resolve(training.items, weights, Y.shape[1])
-        output, U = Euclidean.fit(Y, weights, center=self.center, scale=False)
+        rotate = as_loss(self.loss).isotropic
+        output, U = Euclidean.fit(Y, weights, center=self.center, scale=False, rotate=rotate)
         operators = operators_in_coordinates(resolved, output, U, weights)
         return Regression.of(self._run, resolved, training, output, U, operators, one_output)

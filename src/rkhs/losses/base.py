@@ -9,7 +9,7 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
-__all__ = ["Loss"]
+__all__ = ["Loss", "check_isotropic"]
 
 
 class Loss(Configurable, ABC):
@@ -20,6 +20,13 @@ class Loss(Configurable, ABC):
     References
     ----------
     Laforgue et al. (2020), section 3.
+    """
+
+    isotropic: bool = False
+    """Whether ``f(r Q) = f(r)`` for every rotation ``Q``, of the targets of :meth:`bind` too: a function of norms.
+
+    Such a loss may be computed in any orthonormal coordinates of the outputs. Others are computed in the columns that
+    the user gave, which is slower beside an operator.
     """
 
     @abstractmethod
@@ -66,3 +73,12 @@ class Loss(Configurable, ABC):
     def bind(self, Y: Tensor) -> Loss:
         """Return the loss for targets ``Y`` of shape (n, q); ``self`` unless the loss depends on them."""
         return self
+
+
+def check_isotropic(loss: Loss) -> None:
+    """Raise an error for a loss that depends on more than norms, beside outputs whose coordinates are a choice."""
+    if not loss.isotropic:
+        raise InputError(
+            f"loss must be a function of the norm for outputs that are curves or known through a kernel; {loss!r} "
+            "says that it is not (isotropic is False). Use Huber(1.0), or let isotropic be True if it is one"
+        )

@@ -42,6 +42,8 @@ class MaximumMargin(Loss):
     tensor([0.7500])
     """
 
+    isotropic = True
+
     def __init__(self, targets: Any = None) -> None:
         self.targets = targets
 

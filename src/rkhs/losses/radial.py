@@ -27,6 +27,8 @@ class Radial(Loss):
     Laforgue et al. (2020), proposition 1, second item.
     """
 
+    isotropic = True
+
     def value(self, R: Tensor) -> Tensor:
         """``g(||r_i||)``, shape (n,)."""
         return self.profile(_norms(R))

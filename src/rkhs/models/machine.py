@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +49,20 @@ class Certificates:
     training_loss: float | None = None
     kernel_bound: float | None = None
     output_bound: float | None = None
+
+    def on_rows(self, kept: np.ndarray | None, n: int) -> Certificates:
+        """Of all ``n`` rows that were given, of which those of ``kept`` were fitted (None: all)."""
+        if kept is None:
+            return self
+        shares, residuals = (part if part is None else _spread(part, kept, n) for part in (self.shares, self.residuals))
+        rows = (kept[self.support], kept[self.saturated])
+        return replace(self, support=rows[0], saturated=rows[1], shares=shares, residuals=residuals)
+
+
+def _spread(part: np.ndarray, kept: np.ndarray, n: int) -> np.ndarray:
+    whole = np.zeros(n, part.dtype)
+    whole[kept] = part
+    return whole
 
 
 @dataclass(frozen=True, eq=False)

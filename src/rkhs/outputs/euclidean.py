@@ -50,7 +50,14 @@ class Euclidean(OutputSpace):
 
     @classmethod
     def fit(
-        cls, Y: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool, column_weights: Any = None
+        cls,
+        Y: Tensor,
+        weights: Tensor | None = None,
+        *,
+        center: bool,
+        scale: bool,
+        column_weights: Any = None,
+        rotate: bool = True,
     ) -> tuple[Euclidean, Tensor]:
         """Choose mean, factor and basis on training targets.
 
@@ -63,6 +70,8 @@ class Euclidean(OutputSpace):
             Subtract the mean; divide by the root of the total variance ``sum_i w_i ||y_i - mean||^2``.
         column_weights : array of shape (q,), optional
             See the class.
+        rotate : bool, default=True
+            Whether coordinates may be along a basis of the span of the targets, where columns outnumber rows.
 
         Returns
         -------
@@ -80,7 +89,7 @@ class Euclidean(OutputSpace):
         factor = variance**0.5 if scale and variance > 0.0 else 1.0  # constant targets stay finite
         U = U / factor
         basis = None
-        if q > n:
+        if q > n and rotate:
             left, s, right = torch.linalg.svd(U, full_matrices=False)
             kept = s > s[0] * q * torch.finfo(s.dtype).eps
             kept[0] = True

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -27,8 +27,52 @@ from rkhs._core.checks import check_number
 from rkhs._core.errors import InputError
 from rkhs.losses import Loss
 from rkhs.problems.row_loss import RowLoss, build_row_loss
+from rkhs.protocols import Resolvent
 
-__all__ = ["DualProblem", "dual_problem"]
+__all__ = ["DualProblem", "ImplicitGram", "dual_problem"]
+
+
+class ImplicitGram(Protocol):
+    """A Gram matrix that is never formed, such as ``F F^T`` of features."""
+
+    def __matmul__(self, W: Tensor) -> Tensor:
+        """``K W`` of shape (1, n, p)."""
+        ...
+
+    def __getitem__(self, folds: slice) -> ImplicitGram:
+        """The same: there is one fold."""
+        ...
+
+    def weighted(self, s: Tensor) -> ImplicitGram:
+        """``diag(s) K diag(s)`` for ``s`` of shape (1, n)."""
+        ...
+
+    def spectrum(self) -> Tensor:
+        """Eigenvalues that are not zero by construction, shape (1, m), with a zero if there are others."""
+        ...
+
+    def resolvent(self, folds: slice, a: Tensor, shift: Tensor, floor: float) -> Resolvent:
+        """See :meth:`DualProblem.resolvent`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _EigenResolvent:
+    """In an eigenbasis ``Q`` of shape (F, n, n), with what divides there, shape (F, n, q or 1, B)."""
+
+    Q: Tensor
+    inverse: Tensor
+
+    def _turned(self, T: Tensor) -> Tensor:
+        F, n = T.shape[:2]
+        return torch.bmm(self.Q.mT, T.view(F, n, -1)).view_as(T).mul_(self.inverse).view(F, n, -1)
+
+    def __call__(self, T: Tensor) -> Tensor:
+        return torch.bmm(self.Q, self._turned(T)).view_as(T)
+
+    def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
+        flat = out.view(T.shape[0], T.shape[1], -1)
+        torch.baddbmm(flat, self.Q, self._turned(T), alpha=alpha, out=flat)
 
 
 class _Basis:
@@ -48,6 +92,16 @@ class _Basis:
             self._pairs = values.clamp_min(0.0), vectors
         return self._pairs
 
+    def spectrum(self) -> Tensor:
+        """Eigenvalues, shape (F, n)."""
+        return self.pairs()[0]
+
+    def resolvent(self, folds: slice, a: Tensor, shift: Tensor, floor: float) -> Resolvent:
+        """See :meth:`DualProblem.resolvent`."""
+        values, vectors = self.pairs()
+        D = (values[folds][:, :, None] * a)[..., None] + shift[:, None, None, :]
+        return _EigenResolvent(vectors[folds], 1.0 / (D.clamp_min(floor) if floor > 0.0 else D))
+
 
 @dataclass(frozen=True)
 class DualProblem:
@@ -55,8 +109,8 @@ class DualProblem:
 
     Parameters
     ----------
-    grams : tuple of T Tensor of shape (F, n, n)
-        Gram matrices, rows and columns times the roots of the sample weights.
+    grams : tuple of T Tensor of shape (F, n, n), or of one Gram matrix that is never formed
+        Rows and columns times the roots of the sample weights.
     operators : tuple of T Tensor of shape (q,) or (q, q)
         Output operators in the rotated coordinates; a vector is a diagonal.
     targets : Tensor of shape (F, n, q)
@@ -79,13 +133,13 @@ class DualProblem:
     Laforgue et al. (2020), theorems 4 to 7; ``docs/papers/duality_robust_losses.md``.
     """
 
-    grams: tuple[Tensor, ...]
+    grams: tuple[Tensor | ImplicitGram, ...]
     operators: tuple[Tensor, ...]
     targets: Tensor
     root_weights: Tensor
     regs: Tensor
     rows: RowLoss
-    basis: _Basis = field(repr=False)
+    basis: _Basis | ImplicitGram = field(repr=False)
     rotation: Tensor | None = None
     first_fold: int = field(default=0, repr=False)
 
@@ -111,7 +165,7 @@ class DualProblem:
         """``sum_t K_t W A_t`` for ``W`` of shape (F, n, q, B)."""
         total: Tensor | None = None
         for K, A in zip(self.grams, self.operators, strict=True):
-            V = torch.matmul(K, self._flat(_times(W, A))).view_as(W)
+            V = (K @ self._flat(_times(W, A))).view_as(W)
             total = V if total is None else total.add_(V)
         assert total is not None
         return total
@@ -154,8 +208,20 @@ class DualProblem:
 
     @property
     def separable(self) -> bool:
-        """Whether the kernel is one term ``k A``, so that an eigenbasis exists."""
-        return len(self.grams) == 1
+        """Whether the kernel is one term ``k A`` with a diagonal operator, so that an eigenbasis exists."""
+        return len(self.grams) == 1 and self.operators[0].ndim == 1
+
+    def _one_term(self) -> tuple[slice, Tensor]:
+        """Folds among the shared eigenpairs, and eigenvalues of the operator, one where all are equal."""
+        if not self.separable:
+            what = "an operator beside a loss that is not isotropic"
+            if len(self.grams) > 1:
+                what = f"a sum of {len(self.grams)} operator-valued kernels"
+            raise InputError(
+                f"{what} has no common eigenbasis; use solver='fista', or solver='direct' with the squared loss"
+            )
+        a = self.operators[0]
+        return slice(self.first_fold, self.first_fold + self.shape[0]), a[:1] if bool((a == a[0]).all()) else a
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
         """Basis ``Q`` of shape (F, n, n) and eigenvalues of ``K (x) A`` of shape (F, n, q) or (F, n, 1).
@@ -165,22 +231,34 @@ class DualProblem:
         InputError
             For sums of kernels, whose terms share no basis.
         """
-        if not self.separable:
-            raise InputError(
-                f"a sum of {len(self.grams)} operator-valued kernels has no common eigenbasis; "
-                "use solver='fista', or solver='direct' with the squared loss"
-            )
-        values, vectors = self.basis.pairs()
-        a = self.operators[0]
-        a = a[:1] if bool((a == a[0]).all()) else a
-        mine = slice(self.first_fold, self.first_fold + self.shape[0])
+        mine, a = self._one_term()
+        values, vectors = self._eigenpairs()
         return vectors[mine], values[mine][:, :, None] * a
+
+    def _eigenpairs(self) -> tuple[Tensor, Tensor]:
+        if not isinstance(self.basis, _Basis):
+            raise InputError("a Gram matrix of features has no eigenvectors at hand; use solver='auto' or 'admm'")
+        return self.basis.pairs()
+
+    def extremes(self) -> tuple[Tensor, Tensor]:
+        """Smallest and largest eigenvalue of ``K (x) A``, each of shape (F,)."""
+        mine, a = self._one_term()
+        spectrum = self.basis.spectrum()[mine][:, :, None] * a
+        return spectrum.amin((1, 2)), spectrum.amax((1, 2))
+
+    def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
+        """``(K (x) A + shift)^-1`` for one shift a problem, shape (F, B).
+
+        In the eigenbasis nothing is divided by less than ``floor``.
+        """
+        mine, a = self._one_term()
+        return self.basis.resolvent(mine, a, shift, floor)
 
     def mean_basis(self) -> tuple[Tensor, Tensor]:
         """Eigenpairs, (F, n, n) and (F, n), of the kernel with each operator replaced by its mean eigenvalue."""
         if self.separable:
             raise InputError("the mean basis is for sums of kernels; a single term has eigenbasis()")
-        values, vectors = self.basis.pairs()
+        values, vectors = self._eigenpairs()
         mine = slice(self.first_fold, self.first_fold + self.shape[0])
         return vectors[mine], values[mine]
 
@@ -188,6 +266,8 @@ class DualProblem:
         """Largest curvature of the smooth part, shape (F, B)."""
         largest = torch.zeros_like(self.totals)
         for K, A in zip(self.grams, self.operators, strict=True):
+            if not isinstance(K, Tensor):
+                raise InputError("a Gram matrix of features has no bound of its curvature; use solver='auto' or 'admm'")
             top = A.amax() if A.ndim == 1 else torch.linalg.eigvalsh(A)[-1]
             largest = largest + _largest_eigenvalue(K) * top
         return largest[:, None] + self.rows.curvature
@@ -229,7 +309,7 @@ class DualProblem:
 
 
 def dual_problem(
-    terms: Sequence[tuple[Tensor, Tensor | None]],
+    terms: Sequence[tuple[Tensor | ImplicitGram, Tensor | None]],
     Y: Tensor,
     losses: Loss | Sequence[Loss],
     regs: float | Sequence[float],
@@ -240,8 +320,8 @@ def dual_problem(
     Parameters
     ----------
     terms : sequence of T pairs
-        Gram matrix of shape (n, n) or (F, n, n), and output operator of shape (q, q), (q,) for a diagonal, or None for
-        the identity.
+        Gram matrix of shape (n, n) or (F, n, n), or one that is never formed; and output operator of shape (q, q),
+        (q,) for a diagonal, or None for the identity.
     Y : Tensor of shape (n, q) or (F, n, q)
         Targets in isometric coordinates.
     losses : Loss or sequence of B Loss
@@ -271,24 +351,27 @@ def dual_problem(
     many_regs, many_losses = _stretch(many_regs, B, "regs"), _stretch(many_losses, B, "losses")
     checked = [check_number(reg, "reg", above=0.0) for reg in many_regs]
     Y3 = Y if Y.ndim == 3 else Y[None]
-    grams = [K if K.ndim == 3 else K[None] for K, _ in terms]
+    grams = [K[None] if isinstance(K, Tensor) and K.ndim == 2 else K for K, _ in terms]
     F = max(
-        [Y3.shape[0], *(K.shape[0] for K in grams)]
+        [Y3.shape[0], *(K.shape[0] for K in grams if isinstance(K, Tensor))]
         + ([weights.shape[0]] if weights is not None and weights.ndim == 2 else [])
     )
     Y3 = Y3.expand(F, -1, -1)
     n, q = Y3.shape[1:]
     s = Y3.new_ones(F, n) if weights is None else weights.to(Y3).sqrt().expand(F, n)
     if weights is not None:
-        grams = [s[:, :, None] * K * s[:, None, :] for K in grams]
+        grams = [s[:, :, None] * K * s[:, None, :] if isinstance(K, Tensor) else K.weighted(s) for K in grams]
         Y3 = s[:, :, None] * Y3
-    grams = [K.expand(F, n, n) for K in grams]
-    operators, rotation = _diagonalise([A for _, A in terms], Y3.new_ones(q))
+    formed = [K.expand(F, n, n) for K in grams if isinstance(K, Tensor)]
+    rotate = all(loss.isotropic for loss in many_losses)
+    operators, rotation = _diagonalise([A for _, A in terms], Y3.new_ones(q), rotate=rotate)
     targets = (Y3 if rotation is None else Y3 @ rotation).contiguous()
     reg_row = torch.tensor(checked, dtype=Y3.dtype, device=Y3.device)
     rows = build_row_loss(many_losses, s, (s**2).sum(1)[:, None] * reg_row, targets)
-    basis = _Basis(grams, [1.0 if len(operators) == 1 else _mean(A) for A in operators])
-    return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, basis, rotation)
+    never_formed = [K for K in grams if not isinstance(K, Tensor)]
+    factors = [1.0 if len(operators) == 1 else _mean(A) for A in operators]
+    basis = never_formed[0] if never_formed else _Basis(formed, factors)
+    return DualProblem((*formed, *never_formed), tuple(operators), targets, s, reg_row, rows, basis, rotation)
 
 
 def _stretch(values: list[Any], length: int, name: str) -> list[Any]:
@@ -297,10 +380,10 @@ def _stretch(values: list[Any], length: int, name: str) -> list[Any]:
     return values * length if len(values) == 1 else values
 
 
-def _diagonalise(operators: list[Tensor | None], ones: Tensor) -> tuple[list[Tensor], Tensor | None]:
-    """Rotate the outputs so that a single operator is diagonal; sums keep theirs."""
+def _diagonalise(operators: list[Tensor | None], ones: Tensor, *, rotate: bool) -> tuple[list[Tensor], Tensor | None]:
+    """Rotate the outputs so that a single operator is diagonal, if the losses may be; sums keep theirs."""
     given = [ones if A is None else A.to(ones) for A in operators]
-    if len(given) == 1 and given[0].ndim == 2:
+    if rotate and len(given) == 1 and given[0].ndim == 2:
         values, vectors = torch.linalg.eigh(given[0])
         return [values.clamp_min(0.0)], vectors
     return given, None

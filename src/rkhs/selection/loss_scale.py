@@ -15,7 +15,7 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import cholesky
 
-__all__ = ["effective_gram", "typical_norm", "typical_residual"]
+__all__ = ["effective_gram", "mean_factor", "typical_norm", "typical_residual", "typical_size"]
 
 _FAR = 3.0  # residuals of so many typical ones are those of outliers
 
@@ -36,6 +36,11 @@ def typical_residual(K: Tensor, T: Tensor, reg: float, weights: Tensor | None, t
     # Of m copies m - 1 stay: they divide the residual without the row by 1 + v / ridge', v its variance without it.
     spread = (1.0 / P.diagonal() - ridge).clamp_min(0.0)
     left = left / (1.0 + spread * (w * total - 1.0).clamp_min(0.0) / (reg * total))[:, None]
+    return typical_size(left, T, w)
+
+
+def typical_size(left: Tensor, T: Tensor, w: Tensor) -> tuple[float, Tensor]:
+    """Size of leave-one-out residuals (n, r), and the mean (r,) of the targets ``T`` that are no outliers, as above."""
     size = typical_norm(left, w)
     inliers = w * (torch.linalg.vector_norm(left, dim=1) <= _FAR * size)
     return size, inliers @ T / inliers.sum() if float(inliers.sum()) < float(w.sum()) else torch.zeros_like(T[0])
@@ -54,9 +59,19 @@ def typical_norm(rows: Tensor, weights: Tensor | None = None) -> float:
     return float(norms[order][int((share >= 0.5 - 1e-12).to(torch.uint8).argmax())])
 
 
-def effective_gram(grams: Sequence[Tensor], operators: Sequence[np.ndarray | Tensor | None], T: Tensor) -> Tensor:
+def effective_gram(
+    grams: Sequence[Tensor], operators: Sequence[np.ndarray | Tensor | None], T: Tensor, weights: Tensor | None = None
+) -> Tensor:
     """``sum_t K_t <T A_t, T> / <T, T>``: operators as numbers, enough for the size of residuals."""
-    K, total = torch.zeros_like(grams[0]), max(float((T * T).sum()), 1e-300)
+    K = torch.zeros_like(grams[0])
     for gram, A in zip(grams, operators, strict=True):
-        K += gram if A is None else gram * (float(((T @ tensor_like(A, T)) * T).sum()) / total)
+        K += gram if A is None else gram * mean_factor(A, T, weights)
     return K
+
+
+def mean_factor(A: np.ndarray | Tensor | None, T: Tensor, weights: Tensor | None) -> float:
+    """``<T A, T> / <T, T>`` with weighted rows, an operator as a number; 1 for the identity, None."""
+    if A is None:
+        return 1.0
+    W = T if weights is None else T * weights[:, None]
+    return float(((T @ tensor_like(A, T)) * W).sum()) / max(float((T * W).sum()), 1e-300)

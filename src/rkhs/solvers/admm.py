@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from rkhs.protocols import HasEigenbasis, Monitor
+from rkhs.protocols import HasResolvent, Monitor
 from rkhs.solvers.batched import GapSolver, Ledger
 
 __all__ = ["ADMM"]
@@ -56,7 +56,7 @@ class ADMM(GapSolver):
     (True, 'GAP')
     """
 
-    requires: ClassVar[tuple[type, ...]] = (HasEigenbasis,)
+    requires: ClassVar[tuple[type, ...]] = (HasResolvent,)
 
     def __init__(self, tol: float | None = None, max_iter: int | None = None, check_every: int = 4) -> None:
         super().__init__(tol, max_iter)
@@ -85,7 +85,6 @@ class _State:
 
     def __init__(self, problem: Any, start: Tensor | None) -> None:
         self.problem = problem
-        self.Q, self.spectrum = problem.eigenbasis()
         self.Y = problem.targets[:, :, :, None]
         self.radial = hasattr(problem.rows, "scale")
         self.rho = self._first_rho()
@@ -100,18 +99,15 @@ class _State:
 
     def _first_rho(self) -> Tensor:
         c = self.problem.rows.curvature
-        largest = self.spectrum.amax((1, 2))[:, None] + c
-        smallest = self.spectrum.amin((1, 2))[:, None] + c
+        smallest, largest = (value[:, None] + c for value in self.problem.extremes())
         return _RHO * (largest * torch.maximum(smallest, 1e-4 * largest)).sqrt()
 
     def _ridge(self) -> Tensor:
         """Solution of the squared loss, the start: exact where no row is cut."""
         c = self.problem.rows.curvature
-        D = self.spectrum[..., None] + c[:, None, None, :]
-        D = D.clamp_min(_START * float(D.max())) if bool((c == 0.0).any()) else D
-        Yt = torch.matmul(self.Q.mT, self.problem.targets)[..., None]
-        T = Yt / D
-        return torch.bmm(self.Q, T.reshape(T.shape[0], T.shape[1], -1)).view_as(T)
+        floor = _START * float((self.problem.extremes()[1][:, None] + c).max()) if bool((c == 0.0).any()) else 0.0
+        Y = self.Y.expand(self.problem.shape).contiguous()
+        return self.problem.resolvent(c, floor)(Y)
 
     def _with_multiplier(self, W: Tensor) -> Tensor:
         """A point plus the multiplier that the quadratic part gives it: its prox is the point at an optimum."""
@@ -119,8 +115,7 @@ class _State:
         return W + slope / self.rho[:, None, None, :]
 
     def _divisor(self) -> None:
-        c = self.problem.rows.curvature
-        self.inverse = 1.0 / (self.spectrum[..., None] + (c + self.rho)[:, None, None, :])
+        self.solve = self.problem.resolvent(self.problem.rows.curvature + self.rho)
 
     def step(self, *, measure: bool) -> None:
         """One iteration; ``measure`` also takes the residuals that :meth:`balance` compares."""
@@ -129,16 +124,13 @@ class _State:
             return
         rho = self.rho[:, None, :]
         T = torch.addcmul(self.Y, self.V, (rho * (2.0 * self.f - 1.0))[:, :, None, :])
-        T = self._rotate(T).mul_(self.inverse)
-        Q, flat = self.Q, (T.shape[0], T.shape[1], -1)
         old = self.feasible() if measure else None
         if measure:
-            X = torch.bmm(Q, T.view(flat)).view_as(T)
+            X = self.solve(T)
             self.V.mul_((1.0 - _RELAX * self.f)[:, :, None, :]).add_(X, alpha=_RELAX)
         else:
             self.V.mul_((1.0 - _RELAX * self.f)[:, :, None, :])
-            out = self.V.view(flat)
-            torch.baddbmm(out, Q, T.view(flat), alpha=_RELAX, out=out)
+            self.solve.add_to(self.V, T, _RELAX)
         self.f = self._scale()
         if measure:
             self._measure(X, self.feasible(), old)
@@ -152,16 +144,11 @@ class _State:
         Z = self.Z
         assert Z is not None
         U = self.V - Z
-        T = self._rotate(self.Y + self.rho[:, None, None, :] * (Z - U)).mul_(self.inverse)
-        X = torch.bmm(self.Q, T.view(T.shape[0], T.shape[1], -1)).view_as(T)
+        X = self.solve(self.Y + self.rho[:, None, None, :] * (Z - U))
         self.V = U + _RELAX * X + (1.0 - _RELAX) * Z
         self.Z = self.problem.prox(self.V, 1.0 / self.rho)
         if measure:
             self._measure(X, self.Z, Z)
-
-    def _rotate(self, T: Tensor) -> Tensor:
-        F, n = T.shape[:2]
-        return torch.bmm(self.Q.mT, T.view(F, n, -1)).view_as(T)
 
     def _measure(self, X: Tensor, Z: Tensor, old: Tensor | None) -> None:
         assert old is not None
@@ -199,7 +186,7 @@ class _State:
         self.V, self.f, self.rho = self.V[..., columns], self.f[..., columns], self.rho[:, columns]
         self.primal, self.dual = self.primal[:, columns], self.dual[:, columns]
         self.Z = None if self.Z is None else self.Z[..., columns]
-        self.inverse = self.inverse[..., columns]
+        self._divisor()
 
 
 def _size(W: Tensor) -> Tensor:

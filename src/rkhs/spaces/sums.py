@@ -24,8 +24,11 @@ from rkhs.spaces.features import FeatureMap
 
 __all__ = [
     "Sweep",
+    "block_adjoint",
     "block_codes",
+    "block_features",
     "block_gradient",
+    "block_lengths",
     "block_moments",
     "block_normal",
     "block_ridge",
@@ -67,6 +70,8 @@ class Sweep:
         Landmarks of the output kernel; None: vectors, or features of the input map.
     own_features : bool
         Targets are the features of ``features`` itself.
+    side : Tensor of shape (n, p) or None
+        A row beside every row.
     """
 
     features: FeatureMap
@@ -83,6 +88,7 @@ class Sweep:
     space: OutputSpace | None = None
     output_map: FeatureMap | None = None
     own_features: bool = False
+    side: Tensor | None = None
 
     def cast(self, **parts: Tensor | None) -> Sweep:
         """The sweep with other parameters, in its dtype and on its device."""
@@ -231,9 +237,39 @@ def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
     return upper_product(psi), psi.mT @ T, _square(T)
 
 
+def block_adjoint(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
+    """Sum of ``raw g^T`` over a block, ``g`` the rows of ``side``: the adjoint of :func:`block_codes`.
+
+    Parameters
+    ----------
+    items : array of shape (b, columns)
+    block : Block
+    sweep : Sweep
+
+    Returns
+    -------
+    tuple of ndarray
+        Shape (width, p).
+    """
+    assert sweep.side is not None
+    raw = sweep.features.raw(sweep.inputs(sweep.read(items)))
+    return ((raw.mT @ sweep.side[block.start : block.stop].to(raw)).cpu().to(torch.float64).numpy(),)
+
+
 def block_codes(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
     """Codes of a block, shape (b, p)."""
     return sweep.codes(sweep.features.raw(sweep.inputs(sweep.read(items)))).cpu().numpy()
+
+
+def block_features(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
+    """Raw features of a block, shape (b, width)."""
+    return sweep.features.raw(sweep.inputs(sweep.read(items))).cpu().numpy()
+
+
+def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
+    """Squared norms of the codes of a block, shape (b,)."""
+    Z = sweep.codes(sweep.features.raw(sweep.inputs(sweep.read(items))))
+    return (Z * Z).sum(1).cpu().numpy()
 
 
 def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:

@@ -50,7 +50,7 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
     >>> from rkhs.losses import Huber
     >>> from rkhs.testing import check_loss
     >>> len(check_loss(Huber(0.8)))
-    8
+    9
     """
     if not isinstance(loss, Loss):
         raise InputError(f"loss must be an instance of rkhs.losses.Loss; got a {type(loss).__name__}")
@@ -68,6 +68,7 @@ def check_loss(loss: Loss, *, n: int = 12, outputs: int = 3) -> tuple[str, ...]:
         _proximal_map_is_the_minimiser,
         _moreau_holds,
         _single_precision_agrees,
+        *((_rotations_change_nothing,) if loss.isotropic else ()),
         *((_majorizer_lies_above_and_touches,) if loss.majorized else ()),
     )
     return keep(loss, dict.fromkeys(checks, (loss, rows)))
@@ -149,6 +150,17 @@ def _moreau_holds(loss: Loss, rows: Any) -> None:
             1e-8,
             f"value and conjugate at the two parts of A for step {step:g} (Moreau's identity)",
         )
+
+
+def _rotations_change_nothing(loss: Loss, rows: Any) -> None:
+    R, Y = _inside(loss, rows(13)), rows(14)
+    Q = torch.linalg.qr(rows(15)[: R.shape[1]])[0]
+    before, after = loss.bind(Y).value(R), loss.bind(Y @ Q).value(R @ Q)
+    off = float((before - after).abs().max())
+    require(
+        off <= 1e-10 * float(1 + before.abs().max()),
+        f"isotropic is True, and a rotation of residuals and targets changes the value by {off:.1e}; let it be False",
+    )
 
 
 def _majorizer_lies_above_and_touches(loss: Loss, rows: Any) -> None:

@@ -41,6 +41,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "linear_part": ("kernel", "free"),
     "constraint": ("none", "sphere", "ball", "whiten", "soft"),
     "operators": ("none", "given"),
+    "terms": ("one", "several"),
     "noise": ("none", "given"),
     "solver": (*DESCENTS, "your own"),
     "reg": ("number", "auto"),
@@ -151,7 +152,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "targets: none",
             "constraint={constraint!r} with targets needs storage='dense'; leave targets out",
         ),
-        _dense("loss: squared | robust", "loss={loss!r}", "use loss='huber' or another of rkhs.losses"),
+        _dense(
+            "loss: squared | robust",
+            "a loss that is not isotropic, or has no majorizer, such as {loss!r},",
+            "use loss='huber' or another of rkhs.losses",
+        ),
         _dense("loss: squared", "loss={loss!r} beside linear_part='kernel'", "leave it free", _PENALISED),
         _dense("operators: none", "operators", "use operators=None"),
         _rule("linear_part: free, storage: finite", "input: vectors | objects", _OF_A_GRAM),
@@ -220,14 +225,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         _RETURN,
     ),
     "KernelContrastive": (_dense("strict: False", "strict=True", "use strict=False"),),
-    "OperatorKernelRegressor": (
-        _dense("loss: squared", "loss={loss!r}", "use loss='squared'"),
-        _rule(
-            "storage: finite",
-            "operators: none",
-            "operators need storage='dense'; use one kernel and operator=None with storage={storage!r}",
-        ),
-    ),
+    "OperatorKernelRegressor": (_dense("terms: one", "a sum of kernels with operators", "use one kernel"),),
     "fit_robust": (
         _rule("", "layers: one", _ROBUST.format("one hidden layer")),
         _rule("", "loss: squared", _ROBUST.format("loss='squared'")),
@@ -289,9 +287,9 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def kind_of_loss(given: Loss | str) -> str:
-    """The value of the axis of losses: "robust" are those that have a majorizer."""
+    """The value of the axis of losses: "robust" are those that have a majorizer, in any coordinates."""
     loss = as_loss(given)
-    return "squared" if isinstance(loss, Squared) else "robust" if loss.majorized else "another"
+    return "squared" if isinstance(loss, Squared) else "robust" if loss.majorized and loss.isotropic else "another"
 
 
 def kind_of_solver(given: Solver | str) -> str:

@@ -70,7 +70,8 @@ class MachineGrid:
         """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""
         Y, weights, options = self.goal, self.weights, self.options
         share = weights[a] / weights[a].sum()
-        output, U = Euclidean.fit(Y[a], share, center=options.center, scale=False)
+        rotate = all(loss.isotropic for loss in self.losses)
+        output, U = Euclidean.fit(Y[a], share, center=options.center, scale=False, rotate=rotate)
         operators = operators_in_coordinates(self.kernel, output, U, share)
         terms = [(K[a][:, a], A) for K, A in zip(self.grams, operators, strict=True)]
         regs = [reg for reg in self.regs for _ in self.losses]

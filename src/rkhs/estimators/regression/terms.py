@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.run import Run
     from rkhs.protocols import Solution
 
-__all__ = ["Regression"]
+__all__ = ["Regression", "certificates_of"]
 
 _REGS = np.logspace(0.0, -8.0, 17)
 _FIXED = 1e-3
@@ -100,7 +100,7 @@ class Regression:
         if not any(loss.automatic for loss in losses):
             return losses, self
         U = self.targets
-        K = effective_gram(self.grams, self.operators, U)
+        K = effective_gram(self.grams, self.operators, U, self.training.weights)
         size, shift = typical_residual(K, U, reg, self.training.weights, self.training.total)
         found = self
         if center and isinstance(self.output, Euclidean):
@@ -142,22 +142,12 @@ class Regression:
 
     def machine(self, problem: DualProblem, solution: Solution, loss: Loss) -> MachineModel:
         """The model of a solved problem, with what its dual says of it."""
-        U, points = self.targets, problem.points(solution.point[None, None])
-        report = sample_report(problem, points.permute(0, 3, 1, 2))
+        U = self.targets
         diagonal = U.new_zeros(len(U))
         for K, term in zip(self.grams, self.kernel.pairs, strict=True):
             norm = 1.0 if term.operator is None else float(np.linalg.norm(np.asarray(term.operator), 2))
             diagonal += norm * K.diagonal()
-        found = Certificates(
-            float(solution.gap or 0.0),
-            report.support[0, :, 0].nonzero()[:, 0].cpu().numpy(),
-            report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy(),
-            (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy(),
-            report.kkt[0, :, 0].cpu().numpy(),
-            float(problem.certificates(points)[0].sum() / problem.totals.sum()),
-            float(diagonal.max()),
-            float(torch.linalg.vector_norm(U, dim=1).max()),
-        )
+        found = certificates_of(problem, solution, float(diagonal.max()), U)
         coefficients = solution.point.cpu().numpy()
         return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
 
@@ -166,3 +156,19 @@ class Regression:
         nothing = Certificates(0.0, np.arange(0), np.arange(0))
         empty = np.empty((0, self.targets.shape[1]))
         return MachineModel(self.kernel, self.map, empty, self.output, nothing, None, self.one_output)
+
+
+def certificates_of(problem: DualProblem, solution: Solution, largest: float, U: Tensor) -> Certificates:
+    """What the dual says of a solved problem with targets ``U``; ``largest`` is the largest ``k(x, x) ||A||``."""
+    points = problem.points(solution.point[None, None])
+    report = sample_report(problem, points.permute(0, 3, 1, 2))
+    return Certificates(
+        float(solution.gap or 0.0),
+        report.support[0, :, 0].nonzero()[:, 0].cpu().numpy(),
+        report.saturated[0, :, 0].nonzero()[:, 0].cpu().numpy(),
+        (report.gaps * (len(U) / float(problem.totals[0])))[0, :, 0].cpu().numpy(),
+        report.kkt[0, :, 0].cpu().numpy(),
+        float(problem.certificates(points)[0].sum() / problem.totals.sum()),
+        largest,
+        float(torch.linalg.vector_norm(U, dim=1).max()),
+    )

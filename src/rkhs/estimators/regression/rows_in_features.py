@@ -1,0 +1,130 @@
+"""Rows of vectors in finite features as a regression needs them: normal equations, products, sizes of residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
+from rkhs.estimators.run import Run
+from rkhs.estimators.storage import announce_features
+from rkhs.estimators.training import Training
+from rkhs.kernels import OperatorKernel
+from rkhs.losses import Loss
+from rkhs.outputs import Euclidean
+from rkhs.selection.loss_scale import mean_factor, typical_size
+from rkhs.spaces import Data, Source, fit_euclidean, open_source
+from rkhs.spaces.feature_gram import PassedFeatures, RowFeatures
+from rkhs.spaces.features import Storage
+from rkhs.spaces.sums import Sweep, block_ridge
+
+__all__ = ["HELD", "FeatureRows"]
+
+HELD = 2**30
+"""Bytes of features that are kept, not computed again for every product."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Rows in blocks, with their normal equations.
+
+    Parameters
+    ----------
+    run : Run
+    kernel : OperatorKernel
+        One term.
+    training : Training
+        With targets.
+    options : MachineOptions
+    source : Source
+    passes : Data
+    sweep : Sweep
+        With the space of the targets.
+    M : Tensor of shape (m, m)
+        ``sum_i w_i F_i F_i^T``.
+    c : Tensor of shape (m, q)
+        ``sum_i w_i F_i t_i^T``.
+    total : float
+        ``sum_i w_i |t_i|^2``.
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), equation 8.
+    """
+
+    run: Run
+    kernel: OperatorKernel
+    training: Training
+    options: MachineOptions
+    source: Source
+    passes: Data
+    sweep: Sweep
+    M: Tensor
+    c: Tensor
+    total: float
+
+    @classmethod
+    def open(
+        cls, run: Run, storage: Storage, kernel: OperatorKernel, training: Training, options: MachineOptions
+    ) -> Self:
+        """Choose the features and sum the normal equations, in one pass."""
+        data, weights, Y = training.items, training.row_weights, training.goal
+        columns = data.shape[1] if isinstance(data, Tensor) else storage.m
+        announce_features(run, storage, len(training), columns, Y.shape[1], 3 * Y.shape[1], layers=1)
+        source = open_source(run.options, storage, kernel.pairs[0].kernel, data, weights, Y)
+        passes = Data(source.rows, source.blocks, run.engine_for(source.blocks))
+        output = fit_euclidean(passes, source, center=options.center, scale=False)
+        sweep = replace(source.sweep(run.options), space=output)
+        M, c, total = (torch.as_tensor(part) for part in passes.sum(block_ridge, sweep))
+        return cls(run, kernel, training, options, source, passes, sweep, M, c, float(total))
+
+    @property
+    def output(self) -> Euclidean:
+        """The space of the targets."""
+        assert isinstance(self.sweep.space, Euclidean)
+        return self.sweep.space
+
+    @property
+    def targets(self) -> Tensor:
+        """Coordinates, in double precision."""
+        return self.output.encode(self.training.goal.cpu().to(torch.float64))
+
+    @property
+    def weights(self) -> Tensor:
+        """Of the rows; they sum to one."""
+        n, w = len(self.training), self.training.row_weights
+        return torch.full((n,), 1.0 / n, dtype=torch.float64) if w is None else torch.from_numpy(w).to(torch.float64)
+
+    def operator(self) -> Tensor | None:
+        """``A`` in the coordinates."""
+        return operators_in_coordinates(self.kernel, self.output, self.targets, self.weights)[0]
+
+    def around(self, output: Euclidean) -> Self:
+        """With targets in another space; the normal equations stay those of the first."""
+        return replace(self, sweep=replace(self.sweep, space=output))
+
+    def features(self) -> RowFeatures:
+        """Of all rows: held where they are not too many, else computed again for every product."""
+        rows = PassedFeatures(self.passes, self.sweep.in_double())
+        return rows.held() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
+
+    def settled(self, rows: RowFeatures, A: Tensor | None) -> tuple[Loss, Euclidean]:
+        """The loss with numbers for parameters that are ``"auto"``, and outputs around the mean of those that fit.
+
+        Numbers come of the leave-one-out residuals of the squared loss, ``e / (1 - w F^T (M + reg)^-1 F)``.
+        """
+        loss, reg = self.options.loss, self.options.reg
+        if not loss.automatic:
+            return loss, self.output
+        T, w = self.targets, self.weights
+        g = mean_factor(A, T, w)
+        values, E = torch.linalg.eigh(self.M)
+        D = g * values.clamp_min(0.0) + reg
+        said = g * rows.values(E @ (E.mT @ self.c / D[:, None]))
+        copies = (w * self.training.total).clamp_min(1.0)  # of m copies of a row one is left out
+        kept = 1.0 - g * w * rows.lengths(E / D.sqrt()) / copies
+        size, shift = typical_size((T - said) / kept[:, None].clamp_min(torch.finfo(T.dtype).eps), T, w)
+        return loss.resolve(size), self.output.moved(shift) if self.options.center else self.output

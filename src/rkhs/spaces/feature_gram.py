@@ -1,0 +1,217 @@
+"""The Gram matrix ``F F^T`` of the features of all rows, for solvers that need its products and inverses only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.passes import Data
+from rkhs.spaces.sums import Sweep, block_adjoint, block_features, block_lengths
+
+__all__ = ["FeatureGram", "HeldFeatures", "PassedFeatures", "RowFeatures"]
+
+_STRIP = 4096
+
+
+class RowFeatures(Protocol):
+    """The n x m features ``F`` of all rows, by their products."""
+
+    def values(self, V: Tensor) -> Tensor:
+        """``F V`` of shape (n, p)."""
+        ...
+
+    def adjoint(self, T: Tensor) -> Tensor:
+        """``F^T T`` of shape (m, p)."""
+        ...
+
+    def lengths(self, V: Tensor) -> Tensor:
+        """``|V^T F_i|^2`` of every row, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PassedFeatures:
+    """Features that every product computes again, block by block.
+
+    Parameters
+    ----------
+    passes : Data
+        The rows.
+    sweep : Sweep
+        With the features, in double precision where the device knows it.
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), section 3.
+    """
+
+    passes: Data
+    sweep: Sweep
+
+    def _maps(self, V: Tensor) -> Sweep:
+        return self.sweep.cast(maps=self.sweep.features.whiten(V))
+
+    def values(self, V: Tensor) -> Tensor:
+        """One pass. O(n m p) and the kernel."""
+        return self.passes.codes(self._maps(V)).to(V)
+
+    def adjoint(self, T: Tensor) -> Tensor:
+        """One pass. O(n m p) and the kernel."""
+        (raw,) = self.passes.sum(block_adjoint, replace(self.sweep, side=T))
+        return self.sweep.features.whiten_adjoint(torch.as_tensor(raw))
+
+    def lengths(self, V: Tensor) -> Tensor:
+        """One pass. O(n m p) and the kernel."""
+        passes = self.passes
+        parts = passes.engine.map(block_lengths, passes.blocks, passes.rows, self._maps(V))
+        return torch.from_numpy(np.concatenate(list(parts))).to(V)
+
+    def held(self) -> HeldFeatures:
+        """The same, computed once."""
+        passes = self.passes
+        parts = passes.engine.map(block_features, passes.blocks, passes.rows, self.sweep)
+        return HeldFeatures(torch.from_numpy(np.concatenate(list(parts))), self.sweep.features)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldFeatures:
+    """Features whose raw part is in memory.
+
+    Parameters
+    ----------
+    raw : Tensor of shape (n, width)
+    features : FeatureMap
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), section 3.
+    """
+
+    raw: Tensor
+    features: FeatureMap
+
+    def values(self, V: Tensor) -> Tensor:
+        """One product."""
+        return self.raw @ self.features.whiten(V).to(self.raw)
+
+    def adjoint(self, T: Tensor) -> Tensor:
+        """One product."""
+        return self.features.whiten_adjoint(self.raw.mT @ T.to(self.raw))
+
+    def lengths(self, V: Tensor) -> Tensor:
+        """Strip by strip: there are more numbers than in the features else."""
+        B = self.features.whiten(V).to(self.raw)
+        return torch.cat([((strip @ B) ** 2).sum(1) for strip in self.raw.split(_STRIP)])
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureGram:
+    """``diag(s) F F^T diag(s)``, never formed.
+
+    With ``F^T diag(s^2) F = E diag(v) E^T`` and any function ``g``, ``g(F F^T) = g(0) I + F E diag((g(v) - g(0)) / v)
+    E^T F^T`` where rows outnumber features.
+
+    Parameters
+    ----------
+    rows : RowFeatures
+        ``F``.
+    second : Tensor of shape (m, m)
+        ``F^T diag(w) F``, the weights ``w`` of the rows, which sum to one.
+    scale : Tensor of shape (n,)
+        ``s``, with squares that are ``total`` times ``w``.
+    total : float
+        Sum of the squares of ``s``.
+
+    References
+    ----------
+    Rudi, Carratino and Rosasco (2017), section 3.
+    """
+
+    rows: RowFeatures
+    second: Tensor
+    scale: Tensor
+    total: float
+
+    def weighted(self, s: Tensor) -> FeatureGram:
+        """``diag(s) K diag(s)`` for ``s`` of shape (1, n)."""
+        scale = self.scale * s[0]
+        return replace(self, scale=scale, total=float(scale @ scale))
+
+    def __getitem__(self, folds: slice) -> FeatureGram:
+        """The same: there is one fold."""
+        return self
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[Tensor, Tensor]:
+        values, vectors = torch.linalg.eigh(self.second * self.total)
+        return values.clamp_min(0.0), vectors
+
+    def spectrum(self) -> Tensor:
+        """Eigenvalues, shape (1, m), or with a zero where rows outnumber features."""
+        values = self._eigenpairs[0]
+        more = len(self.scale) > len(values)
+        return torch.cat([values.new_zeros(int(more)), values])[None]
+
+    def adjoint(self, T: Tensor) -> Tensor:
+        """``F^T diag(s) T`` of shape (m, p) for ``T`` of shape (n, p)."""
+        return self.rows.adjoint(T * self.scale[:, None])
+
+    def values(self, V: Tensor) -> Tensor:
+        """``diag(s) F V`` of shape (n, p) for ``V`` of shape (m, p)."""
+        return self.rows.values(V) * self.scale[:, None]
+
+    def __matmul__(self, W: Tensor) -> Tensor:
+        """``K W`` for ``W`` of shape (1, n, p)."""
+        return self.values(self.adjoint(W[0]))[None]
+
+    def resolvent(self, folds: slice, a: Tensor, shift: Tensor, floor: float) -> FeatureResolvent:
+        """``(K (x) diag(a) + shift)^-1`` for ``shift`` of shape (1, B); nothing is divided by less than ``floor``."""
+        values, vectors = self._eigenpairs
+        D = values[:, None, None] * a[:, None] + shift[0]
+        outside = 1.0 / shift[0].clamp_min(floor)
+        inside = 1.0 / D.clamp_min(floor) - outside
+        divisor = values[:, None, None]
+        inside = torch.where(divisor > 0.0, inside / divisor.clamp_min(torch.finfo(values.dtype).tiny), 0.0)
+        return FeatureResolvent(self, vectors, inside, outside)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureResolvent:
+    """``(K (x) diag(a) + shift)^-1``.
+
+    Parameters
+    ----------
+    gram : FeatureGram
+    vectors : Tensor of shape (m, m)
+        ``E``.
+    inside : Tensor of shape (m, q or 1, B)
+        ``(g(v) - g(0)) / v``.
+    outside : Tensor of shape (B,)
+        ``g(0)``.
+
+    References
+    ----------
+    :class:`FeatureGram`.
+    """
+
+    gram: FeatureGram
+    vectors: Tensor
+    inside: Tensor
+    outside: Tensor
+
+    def __call__(self, T: Tensor) -> Tensor:
+        """Of ``T`` of shape (1, n, q, B)."""
+        _, n, q, B = T.shape
+        turned = (self.vectors.mT @ self.gram.adjoint(T.reshape(n, q * B))).view(-1, q, B) * self.inside
+        found = self.gram.values(self.vectors @ turned.reshape(-1, q * B))
+        return torch.addcmul(found.view(1, n, q, B), T, self.outside)
+
+    def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
+        """Add ``alpha`` times it to ``out``."""
+        out.add_(self(T), alpha=alpha)
