@@ -183,8 +183,8 @@ def _decoder(graph: Graph, model: KernelEstimator) -> str:
             U = graph.node("MatMul", U, np.linalg.inv(fitted.code_map))
         for layer in fitted.layers[fitted.narrowest :]:
             U = _layer(graph, layer, U)
-    if output.basis is not None:
-        U = graph.node("MatMul", U, np.asarray(output.basis))
+    if output.axes is not None:
+        U = graph.node("MatMul", U, np.asarray(output.axes))
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
     found = graph.node("Add", graph.node("Mul", U, np.asarray(output.factor / root)), np.asarray(output.mean))
     if model.column_scales_ is None:

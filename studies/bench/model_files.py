@@ -5,7 +5,8 @@ bbbp, Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is 
 the coefficients of the last layer would add. "first" is the first ``transform`` of ten molecules of a loaded model,
 which computes both, "next" another one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten
 new molecules, and of distances after decoding, to those of the model that was saved. ``--others`` prints the files of
-other estimators.
+other estimators (500 rows if ``--rows`` is not given), how long a save takes, and the first and the second
+``inverse_transform`` of ten codes of a loaded model, where there is one.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
 
 
 def others(X: np.ndarray) -> None:
-    """Sizes of the files of other estimators of the same molecules."""
+    """Sizes of the files of other estimators of the same molecules, and what a save and the way back take."""
     y = X[:, :2]
     models = {
         "KernelAutoencoder, features rebuilt": rkhs.KernelAutoencoder(kernel="tanimoto", output_kernel="same"),
@@ -69,26 +70,34 @@ def others(X: np.ndarray) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.rkhs"
         for name, model in models.items():
-            rkhs.save(model.fit(y, X) if "molecules" in name else model.fit(X, y), path)
-            print(f"{name:40}{path.stat().st_size / 1e6:8.2f} MB", flush=True)
+            model = model.fit(y, X) if "molecules" in name else model.fit(X, y)
+            taken = [seconds(lambda model=model: rkhs.save(model, path))]
+            if hasattr(model, "inverse_transform"):
+                loaded, Z = rkhs.load(path), model.codes_[:10]
+                taken += [seconds(lambda loaded=loaded, Z=Z: loaded.inverse_transform(Z)) for _ in range(2)]
+            times = "".join(f"{t:9.3f}" for t in taken)
+            print(f"{len(X):6}  {name:40}{path.stat().st_size / 1e6:8.2f} MB{times}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="500,1000,2029")
+    parser.add_argument("--rows", default=None, help="default: 500,1000,2029")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--storage", default="dense", choices=("dense", "auto"))
-    parser.add_argument("--others", action="store_true", help="files of other estimators, 500 rows")
+    parser.add_argument("--others", action="store_true", help="files of other estimators, of 500 rows by default")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     X = molecules()
     X = X[np.random.default_rng(0).permutation(len(X))]
     if arguments.others:
-        return others(X[:500])
+        print(f"{'rows':>6}  {'estimator':40}{'file':>11}{'save s':>9}{'first':>9}{'next':>9}")
+        for n in map(int, (arguments.rows or "500").split(",")):
+            others(X[:n])
+        return
     print(f"{'rows':>6}{'file MB':>9}{'matrices':>10}{'bits':>8}{'fit s':>9}{'save':>9}{'first':>9}{'next':>9}", end="")
     print(f"{'info':>9}{'difference':>12}")
-    for n in map(int, arguments.rows.split(",")):
+    for n in map(int, (arguments.rows or "500,1000,2029").split(",")):
         with tempfile.TemporaryDirectory() as folder:
             print(measured(X[:n], X[-10:], arguments.rounds, arguments.storage, Path(folder) / "m.rkhs"), flush=True)
 

@@ -56,7 +56,7 @@ def called(act: Callable[[], Any]) -> set[tuple[str, int]]:
 @pytest.mark.parametrize(
     ("model", "fit", "transform"),
     [
-        (KernelAutoencoder(2), (49, 322), (25, 110)),
+        (KernelAutoencoder(2), (49, 324), (25, 112)),
         (KernelAutoencoder(2, **PLAIN), (42, 211), (16, 48)),
         (KernelPCA(2), (32, 146), (16, 43)),
     ],

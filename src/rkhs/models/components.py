@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
+from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
+from rkhs.models.computed_again import WayToVectors
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
@@ -181,7 +183,7 @@ class ComponentsModel:
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""
-        back, robust = self.back, self.robust
+        back, robust = self._back_in_a_file(), self.robust
         held = {
             "kernel_": self.kernel,
             **self.encoder.state(),
@@ -194,7 +196,7 @@ class ComponentsModel:
             "train_diag_": self.diagonal,
             "anchor_codes_": None if back is None or back.anchors is self.codes else back.anchors,
             "decoder_kernel_": None if back is None else back.kernel,
-            "decoder_coef_": None if back is None else back.coefficients,
+            "decoder_coef_": None if back is None or callable(back.held) else back.held,
             "output_": None if back is None else back.output,
             "reg_": None if back is None else back.reg,
             "n_components_": self.width,
@@ -204,6 +206,30 @@ class ComponentsModel:
         if robust is None:
             return held
         return held | {"loss_": robust.loss, "support_": robust.support, "stationarity_": robust.stationarity}
+
+    def _back_in_a_file(self) -> CodeRegression | None:
+        """From codes to vectors, without what the kept items say."""
+        way = None if self.back is None or callable(self.back.held) else self._way(self.back)
+        if self.back is None or way is None or not way.gives(self.back.coefficients):
+            return self.back
+        return replace(self.back, held=way.coefficients, output=way.output.without_basis(way.basis))
+
+    def _computed_again(self, back: CodeRegression) -> CodeRegression:
+        """The way back of a file, which computes what the file lacks when it is asked for."""
+        way = self._way(back)
+        if way is None:
+            raise InputError(
+                "the way back must have coefficients, or training items to compute them again; got neither"
+            )
+        return replace(back, held=way.coefficients, output=back.output.without_basis(way.basis))
+
+    def _way(self, back: CodeRegression) -> WayToVectors | None:
+        """To the kept items from their codes; None where these are not the training items."""
+        items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
+        if not whole or not isinstance(items, np.ndarray) or back.anchors is not self.codes:
+            return None
+        dtype = self.encoder.coefficients.dtype
+        return WayToVectors(back.kernel, self.codes, items, back.output, back.reg, dtype, by_columns=True)
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
@@ -218,10 +244,10 @@ class ComponentsModel:
         anchors, coefficients = state.pop("anchor_codes_", None), state.pop("decoder_coef_", None)
         decoder, output, reg = (state.pop(name, None) for name in ("decoder_kernel_", "output_", "reg_"))
         back = None
-        if coefficients is not None:
+        if output is not None:
             back = CodeRegression(decoder, codes if anchors is None else anchors, coefficients, output, reg)
         robust = tuple(state.pop(name, None) for name in ("loss_", "support_", "stationarity_"))
-        return cls(
+        model = cls(
             kernel,
             encoder,
             codes,
@@ -236,3 +262,4 @@ class ComponentsModel:
             None if robust[0] is None else RobustFacts(*robust),
             state.pop("moments_", None),
         )
+        return model if back is None or back.held is not None else replace(model, back=model._computed_again(back))

@@ -1,15 +1,17 @@
-"""What an autoencoder of features can compute again from its training items, so that model files need not hold it.
+"""What models can compute again from their training items, so that model files need not hold it.
 
-The coordinates of the targets and the coefficients of the last layer are two matrices of ``n x r`` numbers, nearly all
-of a file. Both follow from the items, the codes and a few numbers, by the steps of the fit: a factorisation and a
-linear system, ``2/3 n^3 + 2 n^2 r`` multiplications. A file lacks them where these steps, made once more when it is
-written, give the same numbers.
+The coordinates of features as targets and the coefficients of the last layer are two matrices of ``n x r`` numbers,
+nearly all of a file. Both follow from the items, the codes and a few numbers, by the steps of the fit: a factorisation
+and a linear system, ``2/3 n^3 + 2 n^2 r`` multiplications. A file lacks them where these steps, made once more when it
+is written, give the same numbers. The same holds for items with more columns than rows that are rebuilt as vectors (a
+singular value decomposition takes the place of the factorisation), and for zeros and ones, which take little room.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,14 +23,14 @@ from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Squared
-from rkhs.outputs import RKHS
+from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.decoder import optimal_decoder
 from rkhs.problems.semiparametric import semiparametric_decoder
 
 if TYPE_CHECKING:
     from rkhs.models.autoencoder import AutoencoderModel
 
-__all__ = ["GramOf", "LastLayer", "clipped_gram", "what_a_file_holds", "with_computed_again"]
+__all__ = ["GramOf", "LastLayer", "WayToVectors", "clipped_gram", "what_a_file_holds", "with_computed_again"]
 
 Model = TypeVar("Model", bound="AutoencoderModel")
 
@@ -110,10 +112,99 @@ class LastLayer:
         return found.contiguous().numpy()
 
 
+@dataclass(frozen=True, eq=False)
+class WayToVectors:
+    """Basis of training items as targets, and the best last layer of the squared loss that gives them from codes.
+
+    Another machine may find other singular vectors. So basis and layer are computed together.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On codes, resolved.
+    codes : ndarray of shape (n, p)
+    items : ndarray of shape (n, q)
+    output : Euclidean
+        Of these items.
+    reg : float
+    dtype : dtype
+        Of the fit.
+    free : bool, default=False
+        Whether the layer has a free linear part.
+    weights : ndarray of shape (n,), optional
+    by_columns : bool, default=False
+        Whether coefficients lie column by column in memory, which decides how products of matrices round.
+
+    References
+    ----------
+    :mod:`rkhs.problems.decoder`, :mod:`rkhs.problems.semiparametric`.
+    """
+
+    kernel: Kernel
+    codes: np.ndarray
+    items: np.ndarray
+    output: Euclidean
+    reg: float
+    dtype: np.dtype
+    free: bool = False
+    weights: np.ndarray | None = None
+    by_columns: bool = False
+
+    @property
+    def spares_room(self) -> bool:
+        """Whether the items take less room than what is computed again."""
+        wide = self.items.shape[1] > len(self.items)
+        return wide or bool(((self.items == 0) | (self.items == 1)).all())
+
+    @cached_property
+    def _found(self) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None]:
+        like = torch.empty(0, dtype=torch.from_numpy(np.empty(0, self.dtype)).dtype)
+        Z, w = (
+            tensor_like(self.codes, like).contiguous(),
+            None if self.weights is None else tensor_like(self.weights, like),
+        )
+        basis, U = self.output.fitted_again(tensor_like(self.items, like), w)
+        solve = semiparametric_decoder if self.free else optimal_decoder
+        found = solve(self.kernel._gram(Z), Z, U, self.reg, None, w)
+        linear = None if found.linear is None else found.linear.contiguous().numpy()
+        coefficients = np.asarray(found.coefficients.numpy(), order="F" if self.by_columns else "C")
+        return basis, coefficients, linear
+
+    def basis(self) -> np.ndarray | None:
+        """Shape (r, q); None for the coordinate axes."""
+        return self._found[0]
+
+    def coefficients(self) -> np.ndarray:
+        """Shape (n, r)."""
+        return self._found[1]
+
+    def linear(self) -> np.ndarray | None:
+        """Shape (p + 1, r); None without a free linear part."""
+        return self._found[2]
+
+    def gives(self, coefficients: np.ndarray, linear: np.ndarray | None = None) -> bool:
+        """Whether basis and layer come out to the last bit, so that a file may lack them."""
+        if not self.spares_room:
+            return False
+        try:
+            found = self._found
+        except InputError:  # a system that has no solution
+            return False
+        held = (self.output.axes, coefficients, linear)
+        return all(_equal(a, b) for a, b in zip(found, held, strict=True))
+
+
 def what_a_file_holds(model: AutoencoderModel) -> tuple[Any, np.ndarray | None]:
     """The space of the targets and the coefficients of the last layer, as far as a model file must hold them."""
     output, layer, gram = model.rebuilt.output, model.last, model.gram_of_targets
-    if gram is None or not isinstance(output, RKHS):
+    if isinstance(output, Euclidean):
+        if layer.held is not None and not isinstance(layer.held, np.ndarray):  # from such a file
+            return output, None
+        way = _way_to_vectors(model, output)
+        if way is not None and isinstance(model.loss, Squared) and way.gives(layer.coefficients, layer.linear):
+            return output.without_basis(way.basis), None
+        return output, layer.coefficients
+    if gram is None:
         return output, layer.coefficients
     if output.triangle is None:  # from such a file
         return output, layer.held if isinstance(layer.held, np.ndarray) else None
@@ -131,6 +222,11 @@ def what_a_file_holds(model: AutoencoderModel) -> tuple[Any, np.ndarray | None]:
 def with_computed_again(model: Model) -> Model:
     """The model of a file, which computes what the file lacks when it is asked for."""
     output, layer, gram = model.rebuilt.output, model.last, model.gram_of_targets
+    way = _way_to_vectors(model, output) if isinstance(output, Euclidean) and layer.held is None else None
+    if way is not None:
+        layer = replace(layer, held=way.coefficients, held_linear=way.linear if way.free else None)
+        rebuilt = replace(model.rebuilt, output=way.output.without_basis(way.basis))
+        return replace(model, rebuilt=rebuilt, layers=(*model.layers[:-1], layer))
     if not isinstance(output, RKHS) or output.triangle is not None or gram is None:
         if layer.held is None:
             raise InputError("the last layer must have coefficients, or targets to compute them again; got neither")
@@ -141,9 +237,21 @@ def with_computed_again(model: Model) -> Model:
     return replace(model, rebuilt=replace(model.rebuilt, output=lean), layers=(*model.layers[:-1], layer))
 
 
+def _way_to_vectors(model: AutoencoderModel, output: Euclidean) -> WayToVectors | None:
+    """None where the targets are not the items that the model keeps."""
+    items, layer = model.map.kept, model.last
+    whole = model.map.whole and model.rebuilt.own and isinstance(items, np.ndarray) and items.ndim == 2
+    if not whole or model.pricing.directions is not None or len(items) != len(layer.anchors):
+        return None
+    kernel, free, dtype = layer.kernel.radial or layer.kernel, layer.held_linear is not None, layer.anchors.dtype
+    return WayToVectors(kernel, layer.anchors, items, output, model.reg[-1], dtype, free, model.row_weights)
+
+
 def _last_layer(model: AutoencoderModel, output: RKHS) -> LastLayer:
     layer = model.last
-    return LastLayer(layer.kernel, layer.anchors, output, model.reg[-1], layer.linear is not None, model.row_weights)
+    return LastLayer(
+        layer.kernel, layer.anchors, output, model.reg[-1], layer.held_linear is not None, model.row_weights
+    )
 
 
 def _same(found: np.ndarray, held: np.ndarray) -> bool:
@@ -151,3 +259,8 @@ def _same(found: np.ndarray, held: np.ndarray) -> bool:
     return found.shape == held.shape and bool(
         np.abs(found - held).max(initial=0.0) <= _SAME * np.abs(held).max(initial=0.0)
     )
+
+
+def _equal(found: np.ndarray | None, held: np.ndarray | None) -> bool:
+    """Whether numbers agree to the last bit, or neither is there."""
+    return found is held if found is None or held is None else np.array_equal(found, held)

@@ -73,8 +73,8 @@ class CodeRegression:
         On codes, resolved.
     anchors : ndarray of shape (a, p)
         ``A``.
-    coefficients : ndarray of shape (a, r)
-        ``C``.
+    held : ndarray of shape (a, r), callable, or None
+        ``C``, or what computes it when it is asked for; None while a file is read.
     output : Euclidean
         Turns coordinates into targets.
     reg : float
@@ -87,9 +87,15 @@ class CodeRegression:
 
     kernel: Kernel
     anchors: np.ndarray
-    coefficients: np.ndarray
+    held: np.ndarray | Callable[[], np.ndarray] | None
     output: Euclidean
     reg: float
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """``C``, shape (a, r)."""
+        assert self.held is not None
+        return self.held if isinstance(self.held, np.ndarray) else self.held()
 
     def targets(self, Z: Tensor) -> Tensor:
         """Targets of codes of shape (m, p), shape (m, q)."""
@@ -109,8 +115,8 @@ class Layer:
         ``A``: the codes of the training items, or of some of them.
     held : ndarray of shape (a, r), callable, or None
         ``C``, or what computes it when it is asked for; None while a file is read.
-    linear : ndarray of shape (p + 1, r), optional
-        ``L``, the constant last.
+    held_linear : ndarray of shape (p + 1, r) or callable, optional
+        ``L``, the constant last, or what computes it.
 
     References
     ----------
@@ -120,13 +126,18 @@ class Layer:
     kernel: Kernel
     anchors: np.ndarray
     held: np.ndarray | Callable[[], np.ndarray] | None
-    linear: np.ndarray | None = None
+    held_linear: np.ndarray | Callable[[], np.ndarray | None] | None = None
 
     @cached_property
     def coefficients(self) -> np.ndarray:
         """``C``, shape (a, r)."""
         assert self.held is not None
         return self.held if isinstance(self.held, np.ndarray) else self.held()
+
+    @cached_property
+    def linear(self) -> np.ndarray | None:
+        """``L``, shape (p + 1, r); None without a free linear part."""
+        return self.held_linear() if callable(self.held_linear) else self.held_linear
 
     def of(self, Z: Tensor) -> Tensor:
         """Values at codes of shape (m, p), shape (m, r)."""

@@ -118,7 +118,7 @@ def operators_in_coordinates(
             raise InputError("operator must be None or 'covariance' for outputs known through a kernel; got a matrix")
         else:
             A = torch.as_tensor(check_operator(term.operator, "operator", len(output.mean))).to(U)
-            basis = None if output.basis is None else torch.as_tensor(output.basis).to(U)
+            basis = None if output.axes is None else torch.as_tensor(output.axes).to(U)
             operators.append(restricted_operator(A, basis))
     return operators
 
