@@ -167,11 +167,34 @@ def changed(step: Any, **attributes: Any) -> Any:
             make_pipeline(ColumnTransformer([("c", SplineTransformer(), [0])]), pca()).fit(X),
             r"step 'columntransformer\.c'",
         ),
-        (make_pipeline(FunctionTransformer(abs), pca()).fit(X), r"Python functions.*step 'functiontransformer': func"),
+        (
+            make_pipeline(FunctionTransformer(abs), pca()).fit(X),
+            r"Python functions.*got abs \(step 'functiontransformer': func\).*skops\.io\.dump\(",
+        ),
+        (make_pipeline(FunctionTransformer(lambda X: X), pca()).fit(X), r"got .*<lambda> .*skops.*give a lambda one"),
+        (make_pipeline(FunctionTransformer(np.sin), pca()).fit(X), r"got sin \(step.*skops"),
+        (
+            make_pipeline(ColumnTransformer([("c", StandardScaler(), lambda X: [0])]), pca()).fit(X),
+            r"<lambda> \(step 'columntransformer'.*skops",
+        ),
+        (
+            make_pipeline(TfidfVectorizer(tokenizer=str.split, token_pattern=None), pca()).fit(["a b", "b c", "a c d"]),
+            r"got str\.split .*skops",
+        ),
         (make_pipeline(FunctionTransformer(np.log1p, kw_args={"where": True}), pca()).fit(X), "'kw_args'.*skops"),
         (changed(StandardScaler(), later_=1.0), r"step 'standardscaler': StandardScaler of .* 'later_'.*skops"),
     ],
-    ids=["own class", "inner step", "function", "arguments", "attribute of a later version"],
+    ids=[
+        "own class",
+        "inner step",
+        "function",
+        "lambda",
+        "ufunc",
+        "choice of columns",
+        "method",
+        "arguments",
+        "attribute of a later version",
+    ],
 )
 def test_unknown_steps_are_named_and_the_file_stays(model: Any, message: str, tmp_path: Path) -> None:
     (tmp_path / "m.rkhs").write_text("old")

@@ -232,7 +232,7 @@ def _describe(estimator: BaseEstimator, arrays: dict[str, np.ndarray], names: di
         return (
             None
             if step is None
-            else encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special))
+            else encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special), place)
         )
 
     if step is None:

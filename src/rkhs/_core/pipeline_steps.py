@@ -232,7 +232,7 @@ def version_warning(wrote: Any) -> str | None:
     )
 
 
-def encode_special(value: Any, encode: Callable[[Any], Any]) -> Any:
+def encode_special(value: Any, encode: Callable[[Any], Any], where: str = "") -> Any:
     """Describe what steps of scikit-learn have and estimators of this library do not; None for anything else.
 
     Parameters
@@ -240,10 +240,17 @@ def encode_special(value: Any, encode: Callable[[Any], Any]) -> Any:
     value : object
     encode : callable
         Describes what lies inside.
+    where : str, default=""
+        What ``value`` is, for the message of an error.
 
     Returns
     -------
     dict or None
+
+    Raises
+    ------
+    InputError
+        For functions and types that a file does not hold.
     """
     if isinstance(value, slice):
         return {"$slice": [encode(part) for part in (value.start, value.stop, value.step)]}
@@ -253,10 +260,19 @@ def encode_special(value: Any, encode: Callable[[Any], Any]) -> Any:
         return {"$columns": [encode(getattr(value, name)) for name in _SELECTOR]}
     if isinstance(value, type):
         name = value.__name__
-        return {"$type": name} if _TYPES.get(name) is value else None
+        if _TYPES.get(name) is value:
+            return {"$type": name}
     if isinstance(value, np.ufunc):
         known = [name for name in _FUNCTIONS if getattr(np, name) is value]
-        return {"$function": known[0]} if known else None
+        if known:
+            return {"$function": known[0]}
+    if callable(value) and not isinstance(value, BaseEstimator):
+        called = getattr(value, "__qualname__", None) or getattr(value, "__name__", type(value).__name__)
+        raise InputError(
+            f"Python functions cannot be stored in a model file, except np.log1p and the like; got {called} ({where}). "
+            f"Leave the step out and apply the function to X, or {_SKOPS}. It stores functions of a module by their "
+            "names, so give a lambda one there"
+        )
     if isinstance(value, np.dtype) and value.kind in "OU":
         return {"$texts_dtype": value.str}
     if isinstance(value, np.ndarray) and value.dtype.kind == "O" and not all(type(cell) is str for cell in value.flat):
