@@ -3,7 +3,8 @@
 Run: RKHS_DATA=... ./dev bench heavy_tails [--part development | scored] [--rows 400] [--seeds 1] [--made]
 [--others kernel-pca pca network]. The rule was chosen on the development sets: those of ``harness/development.py`` and
 eight made ones. It is scored on others: real sets of ``usefulness`` that no choice had touched, and six made ones,
-``--made`` for the made ones alone. Tables standardised by their training part.
+``--made`` for the made ones alone, ``--sets`` to print both lists and fit nothing. Tables standardised by their
+training part.
 
 Printed, for each set and number of components: T, the share of the squared distance to the mean that the farthest 2 %
 of the training rows hold; the held-out error of radial kernels as a share of the variance; and for the others the ratio
@@ -215,8 +216,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--made", action="store_true")
+    parser.add_argument("--sets", action="store_true", help="names of the sets alone")
     parser.add_argument("--others", choices=OTHERS, nargs="*", default=["kernel-pca", "pca"])
     asked = parser.parse_args()
+    if asked.sets:
+        for part in asked.part:
+            print(f"{part}:", "; ".join(name for name, *_ in sets_of(part, None if asked.made else data_folder(), 400)))
+        return
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     KernelAutoencoder(2).fit(np.random.default_rng(0).normal(size=(60, 4)))  # the first fit imports much
