@@ -238,3 +238,13 @@ def test_a_grid_search_chooses_the_kernel_of_inputs_for_texts_as_outputs() -> No
     ]
     assert search.best_score_ == pytest.approx(np.mean(by_hand))
     assert set(search.predict(X[:5])) <= set(words)
+
+
+def test_outputs_that_are_not_known_are_refused_by_their_rows():
+    X, Y = data(3)
+    Y[4, 1] = Y[7] = np.nan
+    for y, rows in ((Y, "2 of 30 rows, 4, 7"), (Y[:, 1], "2 of 30 rows, 4, 7")):
+        with pytest.raises(InputError, match=f"NaN in {rows}. Leave these rows out, or fit OperatorKernelRegressor"):
+            InputOutputKernelRegressor().fit(X, y)
+    known = ~np.isnan(Y).any(1)
+    assert InputOutputKernelRegressor().fit(X[known], Y[known]).predict(X).shape == (30, 4)

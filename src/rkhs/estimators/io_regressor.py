@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["InputOutputKernelRegressor"]
 
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
+_SHOWN = 10  # rows in a message
 
 
 class InputOutputKernelRegressor(KernelMachine):
@@ -220,6 +221,8 @@ class InputOutputKernelRegressor(KernelMachine):
             items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
             array = real_array(as_numpy(y, "y"), "y")
+            if n is not None and array.ndim in (1, 2) and np.isnan(array).any():
+                raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
             if array.ndim not in (1, 2) or not np.isfinite(array).all():
                 raise InputError(
                     "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
@@ -393,6 +396,16 @@ class InputOutputKernelRegressor(KernelMachine):
     def _vectors(self, X: Any) -> np.ndarray:
         train = to_tensor(self.train_outputs_, **self._options)
         return self._finite(self.output_.weights(self._coordinates(X)) @ train)
+
+
+def _unknown_sentence(outputs: np.ndarray) -> str:
+    rows = np.flatnonzero(np.isnan(outputs).any(1))
+    shown = ", ".join(str(row) for row in rows[:_SHOWN]) + (", ..." if len(rows) > _SHOWN else "")
+    return (
+        f"y must not hold NaN: an output of which a part is not known has no kernel value; got NaN in {len(rows)} of "
+        f"{len(outputs)} rows, {shown}. Leave these rows out, or fit OperatorKernelRegressor, which reads "
+        "gaps in vectors"
+    )
 
 
 def _over_one_half(vectors: np.ndarray) -> np.ndarray:
