@@ -11,9 +11,10 @@ import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, check_number, naming
-from rkhs._core.errors import OutlierWarning
+from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
+from rkhs.estimators.regression.gapped_curves import filled_with_means, fit_curves_with_gaps
 from rkhs.estimators.regression.options import read_operator_kernel
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
@@ -114,6 +115,12 @@ class FunctionalKernelRegressor(DualRegressor):
     The choice takes some twenty eigendecompositions of n x n matrices, five times the time of the fit that follows.
     ``./dev bench wrong_curves`` measures the errors.
 
+    Output curves may have gaps (NaN) with ``loss="squared"``, a number as ``reg``, and a basis other than
+    ``"empirical"``. The loss of a curve is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is
+    known, with the quadrature weights ``q_t`` of the grid; a curve with few known values counts less. The mean curve is
+    that of the known values of each time. The system has ``n m`` unknowns for ``m`` functions, ``(n m)^3 / 3``
+    operations.
+
     References
     ----------
     Laforgue et al. (2020), sections 2.2, 3.2 and 4.3, theorems 5 and 7.
@@ -169,6 +176,8 @@ class FunctionalKernelRegressor(DualRegressor):
         self.dtype = dtype
         self.verbose = verbose
 
+    _reads_gaps = True
+
     reg_: float
     inliers_: np.ndarray
     outlier_score_: np.ndarray | None
@@ -189,6 +198,7 @@ class FunctionalKernelRegressor(DualRegressor):
         ----------
         X : array (n, T_in), FDataGrid, or Gram matrix (n, n)
         y : array (n, T_out) or FDataGrid
+            With ``loss="squared"`` and a number as ``reg`` NaN marks a value that is not known (see Notes).
         sample_weight : array of shape (n,), optional
             Not negative; the loss is the weighted mean.
 
@@ -198,11 +208,15 @@ class FunctionalKernelRegressor(DualRegressor):
         """
         self._check_parameters()
         if not self._chooses:
-            regression = self._prepare(X, y, sample_weight)
+            regression = self._prepare(X, y, sample_weight, gaps=True)
             n, kept = regression.training.n_given, regression.training.kept
             self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
             self.outlier_score_, self.leave_one_out_error_ = None, None
-            self._solve(regression)
+            if bool(torch.isnan(regression.training.goal).any()):
+                self.model_, solution = fit_curves_with_gaps(regression, self._read_options())
+                self._record(solution)
+            else:
+                self._solve(regression)
             self.reg_ = float(self.reg)
             return self
         trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
@@ -244,6 +258,7 @@ class FunctionalKernelRegressor(DualRegressor):
         chosen: Kernel | None = None,
         *,
         drop: bool = False,
+        gaps: bool = False,
     ) -> Regression:
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
@@ -257,6 +272,14 @@ class FunctionalKernelRegressor(DualRegressor):
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule) if chosen is None else chosen, None)
         training, one_output = self._with_targets(curves, targets, kernel, sample_weight, drop=drop)
         Y, weights = training.goal, training.weights
+        if bool(torch.isnan(Y).any()):
+            if not gaps:
+                raise InputError(
+                    "y has gaps (NaN), and choices by leave-one-out errors and paths need whole curves. Fit with "
+                    "loss='squared' and a number as reg, or fill the gaps: rkhs.data.curves_on_grid(y) joins known "
+                    "values by straight lines"
+                )
+            Y = filled_with_means(Y, weights, self.basis)
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
         check_isotropic(as_loss(self.loss))
         output, U = Functional.fit(

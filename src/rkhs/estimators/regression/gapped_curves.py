@@ -1,0 +1,88 @@
+"""Regression of curves of which some values are not known."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs._core.errors import GapWarning, InputError
+from rkhs._core.memory import Estimate, check_memory
+from rkhs.losses import Squared
+from rkhs.models import Certificates, MachineModel
+from rkhs.outputs import Functional
+from rkhs.problems.gapped_curves import GappedCurves
+from rkhs.protocols import Reason, Solution
+
+if TYPE_CHECKING:
+    from rkhs.estimators.regression.options import MachineOptions
+    from rkhs.estimators.regression.terms import Regression
+
+__all__ = ["filled_with_means", "fit_curves_with_gaps"]
+
+
+def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
+    """Curves with the mean of the known values of a time in place of a gap, so that they have the same mean.
+
+    Raises
+    ------
+    InputError
+        For a time or a curve without a known value, and for a basis that is made of the curves.
+    """
+    gaps = torch.isnan(Y)
+    w = Y.new_full((len(Y),), 1.0 / len(Y)) if weights is None else weights
+    shares = torch.where(gaps, 0.0, w[:, None])
+    for axis, what in ((0, "time"), (1, "curve")):
+        known = shares.sum(0) > 0.0 if axis == 0 else ~gaps.all(1)
+        if not bool(known.all()):
+            number = int((~known).nonzero()[0])
+            raise InputError(
+                f"y must be known somewhere in every {what}; {what} {number} is NaN throughout. Leave it out"
+            )
+    if isinstance(basis, str) and basis == "empirical":
+        raise InputError("basis='empirical' needs whole curves, and y has gaps (NaN); use basis='fourier'")
+    mean = (shares * torch.nan_to_num(Y)).sum(0) / shares.sum(0)
+    return torch.where(gaps, mean, Y)
+
+
+def fit_curves_with_gaps(regression: Regression, options: MachineOptions) -> tuple[MachineModel, Solution]:
+    """The machine of the squared loss; the loss of a curve is the quadrature over its known times.
+
+    Raises
+    ------
+    InputError
+        For another loss.
+    """
+    output, goal, K = regression.output, regression.training.goal, regression.grams[0]
+    assert isinstance(output, Functional)
+    if not isinstance(options.loss, Squared):
+        raise InputError(
+            f"y may have gaps (NaN) only with loss='squared'; got {options.loss!r}. Change it, or fill the gaps: "
+            "rkhs.data.curves_on_grid(y) joins known values by straight lines"
+        )
+    gaps, m = torch.isnan(goal), len(output.functions)
+    n_bytes = 2 * goal.element_size() * (len(goal) * m) ** 2
+    what = f"a regression of {len(goal)} curves with gaps on {m} functions"
+    check_memory(Estimate(what, n_bytes, "one system of all coordinates"), "Use a smaller n_basis or fewer curves")
+    warnings.warn(
+        f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(1).sum())} of {len(goal)} curves: the loss of a curve is "
+        "that of its known values",
+        GapWarning,
+        stacklevel=3,
+    )
+    mean, psi, values, q = (
+        tensor_like(part, K) for part in (output.mean, output.functions, output.eigenvalues, output.weights)
+    )
+    C, value = GappedCurves(K, goal - mean, psi, values, q, regression.training.weights).solve(options.reg)
+    support = C.any(1).nonzero()[:, 0].cpu().numpy()
+    norms = torch.linalg.vector_norm(regression.targets, dim=1)
+    found = Certificates(
+        0.0, support, np.arange(0), kernel_bound=float(K.diagonal().max()), output_bound=float(norms.max())
+    )
+    kernel, features = regression.kernel, regression.map
+    model = MachineModel(kernel, features, C.cpu().numpy(), output, found, options.loss, regression.one_output)
+    return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
