@@ -6,7 +6,7 @@ the coefficients of the last layer would add. "first" is the first ``transform``
 which computes both, "next" another one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten
 new molecules, and of distances after decoding, to those of the model that was saved. ``--others`` prints the files of
 other estimators (500 rows if ``--rows`` is not given), how long a save takes, and the first and the second
-``inverse_transform`` of ten codes of a loaded model, where there is one.
+``inverse_transform`` of ten codes of a loaded model, or ``scores`` of ten rows for molecules as outputs.
 """
 
 from __future__ import annotations
@@ -72,9 +72,12 @@ def others(X: np.ndarray) -> None:
         for name, model in models.items():
             model = model.fit(y, X) if "molecules" in name else model.fit(X, y)
             taken = [seconds(lambda model=model: rkhs.save(model, path))]
+            loaded = rkhs.load(path)
             if hasattr(model, "inverse_transform"):
-                loaded, Z = rkhs.load(path), model.codes_[:10]
+                Z = model.codes_[:10]
                 taken += [seconds(lambda loaded=loaded, Z=Z: loaded.inverse_transform(Z)) for _ in range(2)]
+            elif hasattr(model, "scores"):
+                taken += [seconds(lambda loaded=loaded: loaded.scores(y[:10])) for _ in range(2)]
             times = "".join(f"{t:9.3f}" for t in taken)
             print(f"{len(X):6}  {name:40}{path.stat().st_size / 1e6:8.2f} MB{times}", flush=True)
 

@@ -203,7 +203,9 @@ class InputOutputKernelRegressor(KernelMachine):
         regression = Regression.of(self._run, resolved, training, output, U, operators)
         given = None if self._chooses else check_number(self.reg, "reg", above=0.0)
         self.reg_, self.leave_one_out_error_ = regression.chosen_reg(loss) if given is None else (given, None)
-        return self._solve(regression)
+        self._solve(regression)
+        self.model_ = self.model_.with_outputs(self.output_kernel_, self.train_outputs_, self.reg_)
+        return self
 
     @property
     def _chooses(self) -> bool:

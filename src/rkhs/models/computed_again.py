@@ -22,15 +22,26 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs.kernels.base import Kernel
+from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Squared
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.decoder import optimal_decoder
+from rkhs.problems.dual import dual_problem
 from rkhs.problems.semiparametric import semiparametric_decoder
+from rkhs.solvers import Direct
 
 if TYPE_CHECKING:
     from rkhs.models.autoencoder import AutoencoderModel
 
-__all__ = ["GramOf", "LastLayer", "WayToVectors", "clipped_gram", "what_a_file_holds", "with_computed_again"]
+__all__ = [
+    "GramOf",
+    "LastLayer",
+    "MachineOfFeatures",
+    "WayToVectors",
+    "clipped_gram",
+    "what_a_file_holds",
+    "with_computed_again",
+]
 
 Model = TypeVar("Model", bound="AutoencoderModel")
 
@@ -110,6 +121,37 @@ class LastLayer:
         solve = semiparametric_decoder if self.free else optimal_decoder
         found = solve((self.kernel.radial or self.kernel)._gram(Z), Z, U, self.reg, None, w).coefficients
         return found.contiguous().numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class MachineOfFeatures:
+    """Coefficients (n, r) of the machine of the squared loss whose outputs are features, when it is called.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+        Resolved, of one term.
+    items : array (n, d) or list of n objects
+    output : RKHS
+        Of outputs that can be computed again.
+    reg : float
+
+    References
+    ----------
+    :mod:`rkhs.problems.dual`.
+    """
+
+    kernel: OperatorKernel
+    items: Any
+    output: RKHS
+    reg: float
+
+    def __call__(self) -> np.ndarray:
+        """Shape (n, r)."""
+        U, term = self.output.coordinates_again(), self.kernel.pairs[0]
+        K = GramOf(term.kernel, self.items, self.output.gram_mean)()
+        A = None if term.operator is None else tensor_like(term.operator, U)
+        return Direct().solve(dual_problem([(K, A)], U, Squared(), self.reg)).point.cpu().numpy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +12,12 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items
+from rkhs._core.errors import InputError
+from rkhs.kernels.base import Kernel
 from rkhs.kernels.operator_valued import OperatorKernel
-from rkhs.losses import Loss
-from rkhs.outputs import Euclidean, Functional, OutputSpace
+from rkhs.losses import Loss, Squared
+from rkhs.models.computed_again import GramOf, MachineOfFeatures
+from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.spaces.features import FeatureMap, WholeMap
 
 __all__ = ["Certificates", "MachineModel", "path_values"]
@@ -75,8 +80,8 @@ class MachineModel:
         Resolved, with operators in these coordinates.
     map : FeatureMap
         What items are read through; with all training items every term reads them.
-    coefficients : ndarray of shape (n, r)
-        ``C``.
+    held : ndarray of shape (n, r), callable, or None
+        ``C``, or what computes it when it is asked for; None while a file is read.
     output : OutputSpace
         Of the targets.
     certificates : Certificates
@@ -84,6 +89,10 @@ class MachineModel:
         With numbers for its parameters.
     one_output : bool, default=False
         Whether targets were numbers, not rows.
+    gram_of_outputs : GramOf, optional
+        Of outputs that are features and are held by the estimator.
+    reg : float, optional
+        Of such a machine.
 
     References
     ----------
@@ -92,11 +101,19 @@ class MachineModel:
 
     kernel: OperatorKernel
     map: FeatureMap
-    coefficients: np.ndarray
+    held: np.ndarray | Callable[[], np.ndarray] | None
     output: OutputSpace
     certificates: Certificates
     loss: Loss | None = None
     one_output: bool = False
+    gram_of_outputs: GramOf | None = None
+    reg: float | None = None
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """``C``, shape (n, r)."""
+        assert self.held is not None
+        return self.held() if callable(self.held) else self.held
 
     def raw(self, items: Items) -> list[Tensor]:
         """Raw features of items of shape (m, n), one a term."""
@@ -116,7 +133,7 @@ class MachineModel:
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""
-        found = self.certificates
+        found, (output, coefficients) = self.certificates, self._in_a_file()
         some = {
             "loss_": self.loss,
             "certificates_": found.shares,
@@ -129,13 +146,50 @@ class MachineModel:
             "kernel_": self.kernel,
             "map_": None if self.map.whole else self.map,
             "support_items_": self.map.kept,
-            "dual_coef_": self.coefficients,
-            "output_": self.output,
+            "dual_coef_": coefficients,
+            "output_": output,
             "gap_": found.gap,
             "support_": found.support,
             "saturated_": found.saturated,
             "_one_output": self.one_output,
         } | {name: value for name, value in some.items() if value is not None}
+
+    def _in_a_file(self) -> tuple[OutputSpace, np.ndarray | None]:
+        """The space of the outputs and the coefficients, as far as a model file must hold them."""
+        output = self.output
+        if callable(self.held) or not isinstance(output, RKHS) or self.gram_of_outputs is None:
+            return output, None if callable(self.held) else self.held
+        if output.triangle is None or 2 * len(output.triangle) <= len(output.gram_mean):  # from a file; hardly any room
+            return output, self.coefficients
+        lean = output.without_triangle(self.gram_of_outputs)
+        again = self._again(lean)
+        try:
+            found = None if again is None else again()
+            same = np.array_equal(lean.rows, output.triangle)
+        except InputError:
+            return output, self.coefficients
+        if not same:
+            return output, self.coefficients
+        return lean, None if found is not None and np.array_equal(found, self.coefficients) else self.coefficients
+
+    def _again(self, output: RKHS) -> MachineOfFeatures | None:
+        """What computes the coefficients; None where there is no closed form."""
+        plain = isinstance(self.loss, Squared) and len(self.kernel.pairs) == 1 and self.map.whole
+        if not plain or self.map.kept is None or self.reg is None:
+            return None
+        return MachineOfFeatures(self.kernel, self.map.kept, output, self.reg)
+
+    def with_outputs(self, kernel: Kernel, items: Any, reg: float | None) -> Self:
+        """The model that knows the outputs behind its features; from a file it computes what the file lacks."""
+        output = self.output
+        if not isinstance(output, RKHS) or kernel.domain == "gram":
+            return self
+        gram = GramOf(kernel, items, output.gram_mean)
+        if output.triangle is not None:
+            return replace(self, gram_of_outputs=gram, reg=reg)
+        lean = output.without_triangle(gram)
+        model = replace(self, output=lean, gram_of_outputs=gram, reg=reg)
+        return model if model.held is not None else replace(model, held=model._again(lean))
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
@@ -145,7 +199,9 @@ class MachineModel:
         state.pop("_total_weight", None)
         kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
         coefficients = state.pop("dual_coef_")
-        whole = WholeMap(kernel.pairs[0].kernel, items, len(coefficients))
+        output, of_outputs, outputs = state.pop("output_"), state.get("output_kernel_"), state.get("train_outputs_")
+        n = len(output.gram_mean) if coefficients is None else len(coefficients)
+        whole = WholeMap(kernel.pairs[0].kernel, items, n)
         names = ("certificates_", "kkt_residuals_", "training_loss_", "kernel_bound_", "output_bound_")
         found = Certificates(
             state.pop("gap_"),
@@ -153,15 +209,20 @@ class MachineModel:
             state.pop("saturated_"),
             *(state.pop(name, None) for name in names),
         )
-        return cls(
+        model = cls(
             kernel,
             whole if features is None else features,
             coefficients,
-            state.pop("output_"),
+            output,
             found,
             state.pop("loss_", None),
             state.pop("_one_output", False),
         )
+        if isinstance(of_outputs, Kernel) and outputs is not None:
+            model = model.with_outputs(of_outputs, outputs, state.get("reg_"))
+        if model.held is None:
+            raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
+        return model
 
 
 def path_values(kernel: OperatorKernel, raw: list[Tensor], C: Tensor) -> Tensor:
