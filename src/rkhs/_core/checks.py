@@ -27,6 +27,7 @@ __all__ = [
     "check_numbers",
     "check_operator",
     "check_seed",
+    "check_squares",
     "naming",
     "real_array",
 ]
@@ -282,3 +283,32 @@ def check_gram(K: np.ndarray, name: str = "K") -> np.ndarray:
             "Check the kernel, or pass (K + K.T) / 2 if the difference is noise"
         )
     return (K + K.T) / 2
+
+
+def check_squares(array: Any, name: str, dtype: str) -> Any:
+    """Refuse rows whose squared distances and inner products may not be finite.
+
+    Parameters
+    ----------
+    array : array or sparse matrix of shape (n, d)
+    name : str
+        The argument, for messages.
+    dtype : {"float64", "float32"}
+        Of the computation.
+
+    Returns
+    -------
+    array or sparse matrix
+        As given.
+
+    Raises
+    ------
+    InputError
+        Naming the largest modulus.
+    """
+    limit = float(np.finfo(np.float64 if dtype == "float64" else np.float32).max) ** 0.5 / max(1, array.shape[1])
+    if 0 not in array.shape and float(np.abs(array).max()) > limit:
+        raise InputError(
+            f"{name} must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
+        )
+    return array

@@ -29,7 +29,7 @@ from rkhs._core.arrays import (
     to_tensor,
     warn_of_one_column,
 )
-from rkhs._core.checks import check_gram, real_array
+from rkhs._core.checks import check_gram, check_squares, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own, unshared
 from rkhs.engines import Rows, as_rows
@@ -333,24 +333,14 @@ class KernelEstimator(BaseEstimator):
 
     def _check_array(self, X: Any, *, reset: bool, at_least: int) -> np.ndarray:
         array = read_rows(self, X, reset=reset, ensure_min_samples=at_least)
-        self._check_size(array, "X")
+        check_squares(array, "X", self.dtype)
         return self._check_spread(array, "X") if reset else array
 
     def _check_sparse(self, X: Any, *, reset: bool, at_least: int = 1) -> Any:
         """Rows of a sparse matrix, or of an array that is read as one."""
         rows = read_sparse(self, X, reset=reset, at_least=at_least)
-        self._check_size(rows, "X")
+        check_squares(rows, "X", self.dtype)
         return self._check_spread(rows, "X") if reset else rows
-
-    def _check_size(self, array: np.ndarray, name: str) -> np.ndarray:
-        """Refuse values whose squares are not finite in the dtype of the computation."""
-        largest = float(np.finfo(np.float64 if self.dtype == "float64" else np.float32).max)
-        limit = largest**0.5 / max(1, array.shape[1])
-        if array.size and float(np.abs(array).max()) > limit:
-            raise InputError(
-                f"{name} must hold values of modulus under {limit:.0e}, whose squares are finite; rescale the data"
-            )
-        return array
 
     def _check_spread(self, array: np.ndarray, name: str) -> np.ndarray:
         """Refuse columns that all vary so little that the squares of differences lose their digits."""
@@ -365,14 +355,14 @@ class KernelEstimator(BaseEstimator):
 
     def _read_matrix(self, X: Any, name: str, columns: int | None = None, shape: str = "(m, {q})") -> Tensor:
         """A finite matrix beside ``X`` (codes, targets) as a tensor."""
-        array = self._check_size(read_numbers(X, name, columns=columns, shape=shape), name)
+        array = check_squares(read_numbers(X, name, columns=columns, shape=shape), name, self.dtype)
         return to_tensor(array, **self._options)
 
     def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
         """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
         if self.filling_ is not None:
             return to_tensor(self.filling_.transform(X), **self._options)
-        array = self._check_size(read_numbers(self._as_matrix(X, name), name, columns=columns), name)
+        array = check_squares(read_numbers(self._as_matrix(X, name), name, columns=columns), name, self.dtype)
         return to_tensor(self._scaled(array), **self._options)
 
     def _forget_features(self) -> None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
-from rkhs._core.checks import check_choice, check_gram, check_number, real_array
+from rkhs._core.checks import check_choice, check_gram, check_number, check_squares, real_array
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import own
@@ -235,7 +235,7 @@ class InputOutputKernelRegressor(KernelMachine):
             array = array.reshape(len(array), -1)
             if kernel.domain == "gram" and n is not None:
                 array = check_gram(array, "y (output_kernel='precomputed')")
-            items = to_tensor(self._check_size(array, "y"), **self._options)
+            items = to_tensor(check_squares(array, "y", self.dtype), **self._options)
         if n is not None and len(items) != n:
             raise InputError(f"y must have one output for each of the {n} rows of X; got {len(items)}")
         if len(items) == 0:

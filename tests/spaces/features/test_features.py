@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
@@ -276,3 +277,18 @@ def test_values_that_overflow_are_named_before_landmarks_are_drawn() -> None:
         InputError, match=r"^the kernel Polynomial\(.*\) gives values that are not finite on these data"
     ):
         sample_landmarks(Polynomial(3, scale=1.0), X, 3, sampling="kmeans++", random_state=0)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Laplacian(norm="l1"), Matern(), ArcCosine(), MinMax()], ids=repr)
+@pytest.mark.parametrize("kind", [Nystroem, RandomFeatures])
+def test_far_rows_are_refused_alike_in_every_form_and_draw(kind: Any, kernel: Kernel, X: np.ndarray) -> None:
+    rows, far = np.abs(X), np.array([[1.0, 1e155, 0.0, 0.0]])
+    for form in (np.asarray, scipy.sparse.csr_array):
+        for seed in range(3):
+            model = kind(8, kernel=kernel, random_state=seed).fit(form(rows))
+            for value in (far, 1e153 * far, far.astype(np.longdouble)):
+                with pytest.raises(InputError, match=r"X must hold values of modulus under 3e\+153, whose squares"):
+                    model.transform(form(value))
+            assert np.isfinite(model.transform(form(1e-53 * far))).all()
+        with pytest.raises(InputError, match="X must hold values of modulus under"):
+            kind(8, kernel=kernel).fit(form(far))

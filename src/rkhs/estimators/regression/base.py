@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back, reading, to_tensor
-from rkhs._core.checks import check_number
+from rkhs._core.checks import check_number, check_squares
 from rkhs._core.errors import InputError
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.fitted import Fitted
@@ -134,7 +134,7 @@ class KernelMachine(KernelEstimator):
         if values.ndim not in (1, 2):
             raise InputError(f"y must have shape (n,) or (n, q); got {values.shape}")
         check_consistent_length(np.empty(n), values)
-        matrix = self._check_size(values.reshape(n, -1), "y")
+        matrix = check_squares(values.reshape(n, -1), "y", self.dtype)
         return to_tensor(matrix, **self._options), values.ndim == 1
 
     def _coordinates(self, X: Any) -> Tensor:

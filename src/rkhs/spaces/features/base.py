@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor
 
 from rkhs._core.arrays import give_back, is_sparse, read_rows, tensor_like, to_tensor
-from rkhs._core.checks import check_count, check_gram, check_seed
+from rkhs._core.checks import check_count, check_gram, check_seed, check_squares
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
@@ -339,6 +339,8 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
         elif kernel.row_width is not None:
             X = read_rows(self, X, reset=reset)
         if kernel.domain == "objects":
+            if kernel.row_width is not None:
+                check_squares(X, "X", "float64")
             if reset:
                 self._input_dtype = X.dtype if kernel.row_width is not None else np.dtype(np.float64)
             return own(kernel.read(X))
@@ -347,6 +349,8 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
             self._input_dtype = array.dtype
         if kernel.domain == "gram" and reset:
             array = check_gram(array, "X (kernel='precomputed')")
+        elif kernel.domain != "gram":
+            check_squares(array, "X", "float64")
         return to_tensor(array, torch.float64, torch.device("cpu"))
 
 
