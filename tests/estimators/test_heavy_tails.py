@@ -54,7 +54,7 @@ def test_ordinary_data_are_fitted_by_radial_kernels_alone(storage: Any, monkeypa
     assert model.kernel_choice_ is None
 
 
-@pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(60), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("storage", ["dense", pytest.param(Nystroem(100), marks=pytest.mark.slow)])
 def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: Any) -> None:
     assert heavy_tailed(torch.as_tensor(HEAVY[:300]))
     model = KernelAutoencoder(3, storage=storage).fit(HEAVY[:300])
@@ -64,6 +64,21 @@ def test_growing_kernels_are_taken_where_they_rebuild_new_rows_better(storage: A
     assert model.reconstruction_error(HEAVY[300:]).mean() < 0.7 * radial.reconstruction_error(HEAVY[300:]).mean()
     growing, other = model.kernel_choice_.values()
     assert growing < other < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_few_landmarks_take_the_kernels_that_rebuild_many_new_rows_far_better(seed: int) -> None:
+    """With 60 landmarks on ``HEAVY`` itself growing kernels are better by a seventh only, and are not taken."""
+    rng, storage = np.random.default_rng(seed), Nystroem(60)
+    inner = np.maximum(rng.normal(size=(1300, 2)) @ rng.normal(size=(2, 6)) + 0.3, 0.0)
+    X = np.exp(rng.normal(size=(1300, 1))) * inner
+    kernel, decoder_kernel = growing_kernels()
+    given = {"kernel": kernel, "decoder_kernel": decoder_kernel, "linear_part": "free"}
+    model, growing, radial = (KernelAutoencoder(3, storage=storage, **one).fit(X[:300]) for one in ({}, given, RADIAL))
+    of_growing, of_radial = (one.reconstruction_error(X[300:]).mean() for one in (growing, radial))
+    assert of_growing < 0.5 * of_radial
+    assert same(model, growing)
 
 
 @pytest.mark.slow
