@@ -63,6 +63,20 @@ def test_a_soft_sphere_is_one_more_target_of_value_zero() -> None:
     assert not torch.equal(start, free.nearest())
 
 
+def test_a_steep_decoder_in_single_precision_has_a_curvature_with_an_inverse() -> None:
+    p = problem(5)
+    steep = torch.outer(p.coefficients[:, 0], torch.tensor([1.0, -2.0, 3.0]).double())  # of one direction
+    wide = [3e7 * steep, p.goal, p.start, p.radius, p.supports]
+    coefficients, goal, start, radius, supports = (part.float() for part in wide)
+    p = CodeRefinement(Gaussian(0.5), supports, coefficients, goal, start, radius, 12.0)
+    values, _, inverse = p.with_curvature(torch.zeros(6, 2))
+    assert bool(torch.isfinite(inverse).all())
+    assert float(torch.linalg.eigvalsh(inverse.double()).min()) > 0.0
+    found = RowNewton(10, 1e-4).solve(p, torch.zeros(6, 2))
+    assert bool((p.values(found) <= values).all())
+    assert bool((p.values(found) < 0.9 * values).any())
+
+
 def test_every_row_is_a_problem_of_its_own() -> None:
     p = problem(2)
     together = RowNewton(50, 1e-9).solve(p, torch.zeros(6, 2, dtype=torch.float64))

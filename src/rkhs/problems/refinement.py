@@ -170,7 +170,12 @@ class CodeRefinement:
             J.mul_(problem.radius[:, None, None] / self.n**0.5)
             H = J @ J.mT
             H.diagonal(dim1=1, dim2=2).add_(1.0)
-            found.append((values, grads, torch.cholesky_inverse(torch.linalg.cholesky_ex(H)[0])))
+            L, failed = torch.linalg.cholesky_ex(H)
+            if bool(failed.any()):  # a steep decoder: the ones are lost beside the rest, and take what rounding takes
+                least = (J.shape[1] + J.shape[2]) * torch.finfo(H.dtype).eps * H.diagonal(dim1=1, dim2=2).sum(1)
+                H.diagonal(dim1=1, dim2=2).add_(torch.where(failed > 0, least, torch.zeros_like(least))[:, None])
+                L = torch.linalg.cholesky_ex(H)[0]
+            found.append((values, grads, torch.cholesky_inverse(L)))
         values, grads, inverse = (torch.cat(parts) for parts in zip(*found, strict=True))
         return values, grads, inverse
 
