@@ -84,9 +84,9 @@ class KernelAutoencoder(BaseAutoencoder):
         Dimension of the codes. A tuple gives the dimension of every hidden layer: ``(10, 2, 10)`` has four layers.
     kernel : str, Kernel, callable or "auto", default="auto"
         Kernel of the inputs. ``"auto"`` is ``Gaussian("4*median") + Linear("mean_norm", "mean")``; beside a free linear
-        part the linear terms of both default kernels are left out, and heavy tails may ask for others (see Notes). With
-        ``"precomputed"``, ``fit`` takes the Gram matrix (n, n), every other method kernel values with the training
-        items (m, n).
+        part the linear terms of both default kernels are left out where vectors are rebuilt, and heavy tails may ask
+        for others (see Notes). With ``"precomputed"``, ``fit`` takes the Gram matrix (n, n), every other method kernel
+        values with the training items (m, n).
     decoder_kernel : Kernel, str, tuple or "auto", default="auto"
         Kernel of the codes: one, or one for each of the layers 2 to L. ``"auto"`` is ``0.8 Matern(1.5, 2**-0.5) +
         0.2 Matern(0.5, 2**-0.5) + 0.1 Linear()`` for two layers and ``Matern(1.5, 2**-0.5) + 0.1 Linear()`` for more.
@@ -445,7 +445,8 @@ class KernelAutoencoder(BaseAutoencoder):
                 "which rebuilds features of the kernel"
             )
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            kernel = default_kernel(resolve_linear_part(self, storage, sparse=sparse))
+            rebuilt = self.output_kernel is not None  # features of the kernel do not follow from the storage
+            kernel = default_kernel("kernel" if rebuilt else resolve_linear_part(self, storage, sparse=sparse))
             kernel = on_rows_of(X, kernel) if sparse else kernel
         else:
             kernel = self._kernel_for(X)
