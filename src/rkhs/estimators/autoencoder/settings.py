@@ -44,10 +44,11 @@ __all__ = [
 # Of features; strong where the decoder's is, for with few items or codes it is the decoder that learns by heart.
 FEATURE_REGS = ((1e-5, 1e-1), (1e-5, 1e-2), (1e-2, 1e-3), (1e-3, 1e-3), (1e-5, 1e-3), (1e-3, 1e-4))
 # Of features beside free linear parts, more than two components: the kernel part of the encoder pays less than with
-# vectors. With two components codes would become names of clusters.
+# vectors. With two components codes would become names of clusters. The weakest of vectors is among them: without it
+# dense models of satellite had 1.04 of the error.
 FREE_FEATURE_REGS = (
     *((1.0, 1.0), (1e-2, 1e-2), (1e-4, 1e-2), (1e-4, 1e-3), (1e-4, 1e-4)),
-    *((1e-5, 1e-3), (1e-5, 1e-4), (1e-5, 1e-5)),
+    *((1e-5, 1e-3), (1e-4, 1e-5), (1e-5, 1e-4), (1e-5, 1e-5)),
 )
 WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows learn such kernel parts by heart
 # storage="auto": dense below so many rows, so many landmarks from there on; measured on development sets, where neither
