@@ -19,7 +19,6 @@ from rkhs.estimators.regression.options import read_operator_kernel
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
 from rkhs.losses import Squared, as_loss
-from rkhs.losses.base import check_isotropic
 from rkhs.outputs import Functional
 from rkhs.solvers import leave_one_out_residuals
 
@@ -281,7 +280,7 @@ class FunctionalKernelRegressor(DualRegressor):
                 )
             Y = filled_with_means(Y, weights, self.basis)
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
-        check_isotropic(as_loss(self.loss))
+        as_loss(self.loss).check_isotropic()
         output, U = Functional.fit(
             Y,
             weights,

@@ -23,7 +23,6 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
-from rkhs.losses.base import check_isotropic
 from rkhs.outputs import RKHS
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ class InputOutputKernelRegressor(KernelMachine):
         self._check_parameters()
         check_choice(self.decoding, "decoding", ("auto", "candidates", "labels", "cardinality"))
         kernel, loss = read_operator_kernel(self.kernel, self.operator, X), as_loss(self.loss)
-        check_isotropic(loss)
+        loss.check_isotropic()
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
         weights = training.weights
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))

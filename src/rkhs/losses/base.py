@@ -9,7 +9,7 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 
-__all__ = ["Loss", "check_isotropic"]
+__all__ = ["Loss"]
 
 
 class Loss(Configurable, ABC):
@@ -57,6 +57,14 @@ class Loss(Configurable, ABC):
         """
         return self
 
+    def check_isotropic(self) -> None:
+        """Raise an error if the loss depends on more than norms: coordinates of such outputs are a choice."""
+        if not self.isotropic:
+            raise InputError(
+                f"loss must be a function of the norm for outputs that are curves or known through a kernel; {self!r} "
+                "says that it is not (isotropic is False). Use Huber(1.0), or let isotropic be True if it is one"
+            )
+
     @property
     def majorized(self) -> bool:
         """Whether :meth:`majorizer` has an answer."""
@@ -73,12 +81,3 @@ class Loss(Configurable, ABC):
     def bind(self, Y: Tensor) -> Loss:
         """Return the loss for targets ``Y`` of shape (n, q); ``self`` unless the loss depends on them."""
         return self
-
-
-def check_isotropic(loss: Loss) -> None:
-    """Raise an error for a loss that depends on more than norms, beside outputs whose coordinates are a choice."""
-    if not loss.isotropic:
-        raise InputError(
-            f"loss must be a function of the norm for outputs that are curves or known through a kernel; {loss!r} "
-            "says that it is not (isotropic is False). Use Huber(1.0), or let isotropic be True if it is one"
-        )

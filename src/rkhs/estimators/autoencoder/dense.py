@@ -24,7 +24,6 @@ from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.losses.base import check_isotropic
 from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map, resting_axes
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
 from rkhs.problems.autoencoder import Autoencoder
@@ -140,7 +139,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
         rotate = settings.loss.isotropic
         space, U = Euclidean.fit(goal, weights, **options, column_weights=columns, rotate=rotate)
     else:
-        check_isotropic(settings.loss)
+        settings.loss.check_isotropic()
         resolved = resolved.resolve(goal, weights)
         shared = own and resolved == kernel  # other targets have another Gram matrix
         G = K if shared else training_gram(resolved, goal, run.options, run.psd)
