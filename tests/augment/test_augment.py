@@ -138,7 +138,7 @@ def test_errors_name_the_argument(augment: object, message: str) -> None:
 
 def test_noise_on_items_that_are_no_numbers_is_refused() -> None:
     bags = [np.full((n, 2), float(n)) for n in (1, 2, 3, 4)]  # of different lengths: no array
-    with pytest.raises(InputError, match="GaussianNoise needs numbers; got items of dtype object"):
+    with pytest.raises(InputError, match="GaussianNoise needs numbers, not sparse; got items of dtype object"):
         KernelContrastive(1, kernel=MeanEmbedding(), augment="gaussian_noise", pairs="augment").fit(bags)
-    with pytest.raises(InputError, match="GaussianNoise needs numbers; got items of dtype <U3"):
+    with pytest.raises(InputError, match="GaussianNoise needs numbers, not sparse; got items of dtype <U3"):
         GaussianNoise()(np.array(["CCO", "CC"]), np.random.default_rng(0))

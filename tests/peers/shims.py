@@ -169,7 +169,10 @@ def _process(kernel: Kernel, of_length: Callable[[Any], Any], length: Any, bound
         of_length = np.reciprocal
     else:
         kernel.set_params(gamma=float(of_length(np.squeeze(length))))
-    limits = bounds if isinstance(bounds, str) else np.flip(of_length(np.asarray(bounds)), -1).tolist()
+    if isinstance(bounds, str):
+        return kernel.as_sklearn(limits=bounds)
+    pairs = {tuple(pair) for pair in np.flip(of_length(np.asarray(bounds)), -1).reshape(-1, 2).tolist()}
+    (limits,) = pairs  # our kernels have one pair for all lengths
     return kernel.as_sklearn(limits=limits)
 
 

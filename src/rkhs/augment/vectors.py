@@ -58,7 +58,7 @@ class GaussianNoise(Augmentation):
         self.check()
         std, kind = float(self.std), X.dtype if isinstance(X, np.ndarray) else np.dtype(object)  # a list has items
         if kind.kind not in "biuf":
-            raise InputError(f"GaussianNoise needs numbers; got items of dtype {kind}: augment= must fit X")
+            raise InputError(f"GaussianNoise needs numbers, not sparse; got items of dtype {kind}: augment= must fit X")
         if self.relative:
             std *= float(np.sqrt(np.var(X, axis=0).mean()))
         return X + std * rng.standard_normal(X.shape)

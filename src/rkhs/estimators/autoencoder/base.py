@@ -81,8 +81,10 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        # Rows of a sparse matrix are rebuilt as features of another kernel, which features of the storage do not give.
+        # Rows of a sparse matrix are rebuilt as features of another kernel, which features of the storage do not give,
+        # and have no noise.
         tags.input_tags.sparse &= isinstance(getattr(self, "storage", "dense"), str)
+        tags.input_tags.sparse &= getattr(self, "noise", None) is None
         return tags
 
     @property
