@@ -111,3 +111,9 @@ def test_a_solver_that_needs_the_matrix_is_refused(data: Any) -> None:
         OperatorKernelRegressor(loss="huber", solver="fista", storage=Nystroem(10)).fit(X, Y)
     with pytest.raises(InputError, match="solver must be 'auto' or 'direct'.*got 'admm'"):
         OperatorKernelRegressor(solver="admm", storage=Nystroem(10)).fit(X, Y)
+
+
+def test_a_path_does_not_take_dense_storage_in_silence(data: Any) -> None:
+    X, Y, _ = data
+    with pytest.raises(InputError, match="path needs storage='dense'"):
+        OperatorKernelRegressor(loss="huber", storage=Nystroem(10)).path(X, Y, regs=[1e-2, 1e-3])

@@ -214,6 +214,8 @@ class OperatorKernelRegressor(DualRegressor):
         check_combination("OperatorKernelRegressor", self.get_params(deep=False), terms=terms)
 
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:
+        if isinstance(self.storage, Storage):
+            raise InputError(f"path needs storage='dense'; got {self.storage!r}. Fit one setting after the other")
         kernel = read_operator_kernel(self.kernel, self.operator, X)
         training, one_output = self._with_targets(X, y, kernel, sample_weight)
         if bool(training.goal.isnan().any()):

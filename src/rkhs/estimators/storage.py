@@ -77,7 +77,7 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
 
 
 def announce_features(
-    run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int
+    run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int, held: int = 0
 ) -> None:
     """Announce a fit in finite features.
 
@@ -89,6 +89,8 @@ def announce_features(
         Rows; columns of inputs, of targets and of codes.
     layers : int
         1: features alone; 2: a decoder on landmarks too.
+    held : int, default=0
+        Largest number of bytes of features that are kept; more are computed again.
     """
     size = 8 if run.options["dtype"] == torch.float64 else 4
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
@@ -100,7 +102,8 @@ def announce_features(
     squares = 8 * largest * largest * (levels + 4 * workers + 6)
     sample = storage.sample_size(n)
     small = 8 * sample * columns * 3 + 12 * min(n, 3000) ** 2 + 8 * min(n, 16 * BLOCK) * columns * 2
-    n_bytes = tiles + squares + small + n * codes * 24 + 2**25
+    kept = 8 * n * m
+    n_bytes = tiles + squares + small + n * codes * 24 + 2**25 + (kept if kept <= held else 0)
     what = f"{run.name} on n={n} rows with storage={storage!r}"
     advice = "Use fewer landmarks or features, or fewer components"
     run.announce(Estimate(what, int(n_bytes), "tiles, m x m matrices and codes"), advice)

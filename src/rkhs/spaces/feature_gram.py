@@ -16,7 +16,7 @@ from rkhs.spaces.sums import Sweep, block_adjoint, block_features, block_lengths
 
 __all__ = ["FeatureGram", "HeldFeatures", "PassedFeatures", "RowFeatures"]
 
-_STRIP = 4096
+_STRIP = 1024
 
 
 class RowFeatures(Protocol):
@@ -75,8 +75,11 @@ class PassedFeatures:
     def held(self) -> HeldFeatures:
         """The same, computed once."""
         passes = self.passes
+        raw = torch.empty(passes.blocks[-1].stop, self.sweep.features.width, dtype=torch.float64)
         parts = passes.engine.map(block_features, passes.blocks, passes.rows, self.sweep)
-        return HeldFeatures(torch.from_numpy(np.concatenate(list(parts))), self.sweep.features)
+        for block, part in zip(passes.blocks, parts, strict=True):
+            raw[block.start : block.stop] = torch.from_numpy(part)
+        return HeldFeatures(raw, self.sweep.features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +108,12 @@ class HeldFeatures:
         return self.features.whiten_adjoint(self.raw.mT @ T.to(self.raw))
 
     def lengths(self, V: Tensor) -> Tensor:
-        """Strip by strip: there are more numbers than in the features else."""
-        B = self.features.whiten(V).to(self.raw)
-        return torch.cat([((strip @ B) ** 2).sum(1) for strip in self.raw.split(_STRIP)])
+        """Strip by strip: beside the features there is no room for as many numbers again."""
+        B, found = self.features.whiten(V).to(self.raw), self.raw.new_empty(len(self.raw))
+        for start in range(0, len(self.raw), _STRIP):
+            Z = self.raw[start : start + _STRIP] @ B
+            found[start : start + _STRIP] = torch.linalg.vecdot(Z, Z)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -268,8 +268,11 @@ def block_features(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
 
 def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
     """Squared norms of the codes of a block, shape (b,)."""
-    Z = sweep.codes(sweep.features.raw(sweep.inputs(sweep.read(items))))
-    return (Z * Z).sum(1).cpu().numpy()
+    rows, found = sweep.read(items), np.empty(block.stop - block.start)
+    for start in range(0, len(rows), _STRIP):
+        Z = sweep.codes(sweep.features.raw(sweep.inputs(rows[start : start + _STRIP])))
+        found[start : start + _STRIP] = torch.linalg.vecdot(Z, Z).cpu().numpy()
+    return found
 
 
 def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:

@@ -13,7 +13,7 @@ from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
 from rkhs.kernels import OperatorKernel
-from rkhs.losses import Loss
+from rkhs.losses import Loss, Squared
 from rkhs.outputs import Euclidean
 from rkhs.selection.loss_scale import mean_factor, typical_size
 from rkhs.spaces import Data, Source, fit_euclidean, open_source
@@ -25,6 +25,7 @@ __all__ = ["HELD", "FeatureRows"]
 
 HELD = 2**30
 """Bytes of features that are kept, not computed again for every product."""
+_STATE = 4  # of the solver, beside the targets, in threes of arrays of their size
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,8 @@ class FeatureRows:
         """Choose the features and sum the normal equations, in one pass."""
         data, weights, Y = training.items, training.row_weights, training.goal
         columns = data.shape[1] if isinstance(data, Tensor) else storage.m
-        announce_features(run, storage, len(training), columns, Y.shape[1], 3 * Y.shape[1], layers=1)
+        codes, held = (1, 0) if isinstance(options.loss, Squared) else (_STATE, HELD)
+        announce_features(run, storage, len(training), columns, Y.shape[1], codes * Y.shape[1], layers=1, held=held)
         source = open_source(run.options, storage, kernel.pairs[0].kernel, data, weights, Y)
         passes = Data(source.rows, source.blocks, run.engine_for(source.blocks))
         output = fit_euclidean(passes, source, center=options.center, scale=False)
