@@ -15,6 +15,7 @@ from rkhs.estimators.regression import rows_in_features
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, Loss, Power
+from rkhs.spaces import feature_gram, source
 
 A = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.7]])
 
@@ -54,7 +55,16 @@ def test_features_that_are_not_held_give_the_same_machine(data: Any, monkeypatch
     model = OperatorKernelRegressor(loss="huber", storage=RandomFeatures(20, random_state=0), tol=1e-9)
     held = model.fit(X, Y, w).predict(X)
     monkeypatch.setattr(rows_in_features, "HELD", 0)
+    monkeypatch.setattr(source, "BLOCK", 16)  # several blocks
     np.testing.assert_allclose(model.fit(X, Y, w).predict(X), held, atol=1e-8)
+
+
+def test_strips_of_held_features_give_the_same_machine(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y, w = data
+    model = OperatorKernelRegressor(loss="huber", storage=Nystroem(20, random_state=0), tol=1e-9)
+    whole = model.fit(X, Y, w).predict(X)
+    monkeypatch.setattr(feature_gram, "_STRIP", 16)
+    np.testing.assert_allclose(model.fit(X, Y, w).predict(X), whole, atol=1e-8)
 
 
 def test_few_landmarks_resist_outliers(data: Any) -> None:
