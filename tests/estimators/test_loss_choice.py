@@ -12,6 +12,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor, load, save
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder import dense as autoencoder_fit
+from rkhs.features import Nystroem
 from rkhs.kernels import Gaussian, Linear
 from rkhs.losses import EpsilonInsensitive, Huber, as_loss
 from rkhs.selection.loss_scale import typical_norm
@@ -110,6 +111,43 @@ def test_the_parameter_is_the_median_leave_one_out_residual_of_refits() -> None:
     dropped = OperatorKernelRegressor(Gaussian(0.5), loss="huber", reg=1e-2)
     weights = np.r_[np.ones(20), 0.0]
     assert dropped.fit(X, Y, weights).loss_.kappa == pytest.approx(dropped.fit(X[:20], Y[:20]).loss_.kappa, rel=1e-8)
+
+
+def sizes_of_refits(K: np.ndarray, Y: np.ndarray, reg: float, fitted: np.ndarray) -> np.ndarray:
+    """Norms of the residuals of ridge regressions on the rows that are ``fitted``, without the row itself."""
+    n, T = len(K), Y - Y[fitted].mean(0)
+    norms = []
+    for i in range(n):
+        rest = np.flatnonzero(fitted & (np.arange(n) != i))
+        said = K[i, rest] @ np.linalg.solve(K[np.ix_(rest, rest)] + n * reg * np.eye(len(rest)), T[rest])
+        norms.append(np.linalg.norm(T[i] - said))
+    return np.array(norms)
+
+
+@pytest.mark.parametrize("storage", ["dense", Nystroem(60, random_state=0)])
+def test_wrong_rows_do_not_widen_the_parameter(storage: Any) -> None:
+    """The machine of the median residual is fitted again without rows beyond three medians, while that helps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    Y = np.sin(X) + 0.05 * rng.normal(size=(60, 2))
+    Y[:9] += 30.0
+    model = OperatorKernelRegressor(Gaussian(0.5), loss="huber", reg=1e-4, storage=storage).fit(X, Y)
+    K, fitted = Gaussian(0.5)(X), np.ones(60, dtype=bool)
+    norms = sizes_of_refits(K, Y, 1e-4, fitted)
+    size = first = np.median(np.sort(norms)[:-1])  # the lower of the two middle ones
+    for _ in range(5):
+        fitted = norms <= 3.0 * size
+        norms = sizes_of_refits(K, Y, 1e-4, fitted)
+        if np.median(np.sort(norms)[:-1]) > 0.9 * size:
+            break
+        size = np.median(np.sort(norms)[:-1])
+    assert size < 0.3 * first
+    assert model.loss_.kappa == pytest.approx(size, rel=1e-6)
+    counts = 1 + np.arange(60) % 3
+    weighted = OperatorKernelRegressor(Gaussian(0.5), loss="huber", reg=1e-3, storage=storage).fit(X, Y, counts)
+    repeated = OperatorKernelRegressor(Gaussian(0.5), loss="huber", reg=1e-3)
+    repeated.fit(np.repeat(X, counts, 0), np.repeat(Y, counts, 0))
+    assert weighted.loss_.kappa == pytest.approx(repeated.loss_.kappa, rel=1e-6)
 
 
 @pytest.mark.slow

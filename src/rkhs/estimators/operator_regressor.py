@@ -54,8 +54,9 @@ class OperatorKernelRegressor(DualRegressor):
     loss : str or Loss, default="squared"
         ``"squared"``, ``"squared_epsilon_insensitive"``, ``"epsilon_insensitive"``, ``"huber"``, or an object such as
         ``Huber(0.5)``, with parameters in units of the outputs. For a name, kappa is the median norm of the
-        leave-one-out residuals of the squared loss, and epsilon half of it. ``center`` then leaves out rows whose
-        residual is above three times that median.
+        leave-one-out residuals of the squared loss, and epsilon half of it. Rows whose residual is above three times
+        that median are left out, and the residuals computed again, until the median falls by less than a tenth;
+        ``center`` leaves them out too.
     reg : float, default=1e-3
         Regulariser. scikit-learn's ``KernelRidge`` has ``alpha = n reg``, its ``SVR`` ``C = 1 / (n reg)``.
     columns : {"raw", "scaled", "integral", "filled"}, default="raw"

@@ -139,7 +139,8 @@ class SquaredEpsilonInsensitive(Canonical):
     ----------
     epsilon : float or "auto", default=0.1
         Radius >= 0 of the residuals that cost nothing, in units of the outputs. ``"auto"``: estimators take half the
-        median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
+        median norm of the leave-one-out residuals of the squared loss, from which they leave out rows that are far
+        off; the loss itself needs a number.
 
     Raises
     ------
@@ -176,7 +177,8 @@ class EpsilonInsensitive(Canonical):
     ----------
     epsilon : float or "auto", default=0.1
         Radius >= 0 of the residuals that cost nothing, in units of the outputs. ``"auto"``: estimators take half the
-        median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
+        median norm of the leave-one-out residuals of the squared loss, from which they leave out rows that are far
+        off; the loss itself needs a number.
 
     Raises
     ------
@@ -213,7 +215,8 @@ class Huber(Canonical):
     ----------
     kappa : float or "auto", default=1.0
         Norm > 0 of the residual from which the loss grows linearly, in units of the outputs. ``"auto"``: estimators
-        take the median norm of the leave-one-out residuals of the squared loss; the loss itself needs a number.
+        take the median norm of the leave-one-out residuals of the squared loss, from which they leave out rows that
+        are far off; the loss itself needs a number.
 
     Raises
     ------

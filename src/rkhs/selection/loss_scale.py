@@ -1,12 +1,14 @@
 """Parameters of losses chosen from the data: the size of a residual that is no outlier.
 
 Training residuals are misleading where outliers are interpolated. The median norm of the leave-one-out residuals of the
-squared loss, ``phi_i / P_ii`` with ``P = (K + reg diag(1/w))^-1``, is not moved by fewer than half of the rows.
+squared loss, ``phi_i / P_ii`` with ``P = (K + reg diag(1/w))^-1``, is not moved by fewer than half of the rows. But
+outliers move the machine, and so the residuals of all others. So the machine is fitted once more without the rows that
+are far off, as long as that makes the median smaller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -18,32 +20,60 @@ from rkhs._core.linalg import cholesky
 __all__ = ["effective_gram", "mean_factor", "typical_norm", "typical_residual", "typical_size"]
 
 _FAR = 3.0  # residuals of so many typical ones are those of outliers
+_SMALLER = 0.9  # a fit without the outliers counts if it has at most so much of the typical residual
+_ROUNDS = 5
 
 
-def typical_residual(K: Tensor, T: Tensor, reg: float, weights: Tensor | None, total: float) -> tuple[float, Tensor]:
+def typical_residual(
+    K: Tensor, T: Tensor, reg: float, weights: Tensor | None, total: float, *, center: bool
+) -> tuple[float, Tensor]:
     """Size of a residual of ridge regression of ``T`` (n, r), and the mean (r,) of the targets that are no outliers.
 
     ``total`` is the sum of the weights before they were divided by it: a row of weight m counts as m rows, of which one
-    is left out.
+    is left out. With ``center`` targets are fitted around their mean.
     """
     w = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
-    kept = (w > 0.0).nonzero()[:, 0]
-    W, T, w = K[kept][:, kept], T[kept], w[kept]
-    ridge = reg / w
-    W.diagonal().add_(ridge)
-    P = torch.cholesky_inverse(cholesky(W, name="the system K + n reg I")[0])
-    left = (P @ T) / P.diagonal()[:, None]
-    # Of m copies m - 1 stay: they divide the residual without the row by 1 + v / ridge', v its variance without it.
-    spread = (1.0 / P.diagonal() - ridge).clamp_min(0.0)
-    left = left / (1.0 + spread * (w * total - 1.0).clamp_min(0.0) / (reg * total))[:, None]
-    return typical_size(left, T, w)
+    given = (w > 0.0).nonzero()[:, 0]
+    K, T, w = K[given][:, given], T[given], w[given]
+
+    def residuals(kept: Tensor, targets: Tensor) -> Tensor:
+        rows = kept.nonzero()[:, 0]
+        W = K[rows][:, rows]
+        ridge = reg / w[rows]
+        W.diagonal().add_(ridge)
+        P = torch.cholesky_inverse(cholesky(W, name="the system K + n reg I")[0])
+        dual = P @ targets[rows]
+        left = dual / P.diagonal()[:, None]
+        # Of m copies m - 1 stay: they divide the residual without the row by 1 + v / ridge', v its variance without it.
+        spread = (1.0 / P.diagonal() - ridge).clamp_min(0.0)
+        left = left / (1.0 + spread * (w[rows] * total - 1.0).clamp_min(0.0) / (reg * total))[:, None]
+        return (targets - K[:, rows] @ dual).index_copy(0, rows, left)
+
+    return typical_size(residuals, T, w, center=center)
 
 
-def typical_size(left: Tensor, T: Tensor, w: Tensor) -> tuple[float, Tensor]:
-    """Size of leave-one-out residuals (n, r), and the mean (r,) of the targets ``T`` that are no outliers, as above."""
-    size = typical_norm(left, w)
-    inliers = w * (torch.linalg.vector_norm(left, dim=1) <= _FAR * size)
-    return size, inliers @ T / inliers.sum() if float(inliers.sum()) < float(w.sum()) else torch.zeros_like(T[0])
+def typical_size(
+    residuals: Callable[[Tensor, Tensor], Tensor], T: Tensor, w: Tensor, *, center: bool
+) -> tuple[float, Tensor]:
+    """The same, of any machine.
+
+    ``residuals`` takes a mask of the rows that are fitted and all targets (n, r), and returns the residuals (n, r) of
+    machines that have not seen the row.
+    """
+    left = residuals(w > 0.0, T)
+    size, mean = typical_norm(left, w), torch.zeros_like(T[0])
+    for _ in range(_ROUNDS):
+        inliers = torch.linalg.vector_norm(left, dim=1) <= _FAR * size
+        share = w * inliers
+        if float(share.sum()) >= float(w.sum()) or float(share.sum()) <= 0.0:
+            break
+        mean = share @ T / share.sum()
+        left = residuals(inliers & (w > 0.0), T - mean if center else T)
+        smaller = typical_norm(left, w)
+        if smaller > _SMALLER * size:
+            break
+        size = smaller
+    return size, mean
 
 
 def typical_norm(rows: Tensor, weights: Tensor | None = None) -> float:

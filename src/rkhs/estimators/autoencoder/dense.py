@@ -178,7 +178,8 @@ def _with_loss_parameter(
 ) -> Settings:
     """Settings with numbers for a loss that has none, from the layers of the squared loss."""
     K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
-    size, _ = typical_residual(effective_gram([K], [settings.operators[-1]], U), U, settings.reg[-1], weights, total)
+    K = effective_gram([K], [settings.operators[-1]], U)
+    size, _ = typical_residual(K, U, settings.reg[-1], weights, total, center=False)
     return replace(settings, loss=settings.loss.resolve(size))
 
 

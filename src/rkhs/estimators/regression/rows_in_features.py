@@ -121,12 +121,23 @@ class FeatureRows:
         loss, reg = self.options.loss, self.options.reg
         if not loss.automatic:
             return loss, self.output
-        T, w = self.targets, self.weights
+        T, w, center = self.targets, self.weights, self.options.center
         g = mean_factor(A, T, w)
-        values, E = torch.linalg.eigh(self.M)
-        D = g * values.clamp_min(0.0) + reg
-        said = g * rows.values(E @ (E.mT @ self.c / D[:, None]))
-        copies = (w * self.training.total).clamp_min(1.0)  # of m copies of a row one is left out
-        kept = 1.0 - g * w * rows.lengths(E / D.sqrt()) / copies
-        size, shift = typical_size((T - said) / kept[:, None].clamp_min(torch.finfo(T.dtype).eps), T, w)
+
+        def residuals(kept: Tensor, targets: Tensor) -> Tensor:
+            v = w * kept
+            values, E = torch.linalg.eigh(self.M if bool(kept.all()) else self._second(v))
+            c = rows.adjoint(targets * v[:, None])
+            D = g * values.clamp_min(0.0) + reg
+            said = g * rows.values(E @ (E.mT @ c / D[:, None]))
+            copies = (w * self.training.total).clamp_min(1.0)  # of m copies of a row one is left out
+            rest = 1.0 - g * v * rows.lengths(E / D.sqrt()) / copies
+            return (targets - said) / rest[:, None].clamp_min(torch.finfo(T.dtype).eps)
+
+        size, shift = typical_size(residuals, T, w, center=center)
         return loss.resolve(size), self.output.moved(shift) if self.options.center else self.output
+
+    def _second(self, weights: Tensor) -> Tensor:
+        """``M`` with other weights, in one pass."""
+        sweep = replace(self.sweep, weights=weights.numpy())
+        return torch.as_tensor(self.passes.sum(block_ridge, sweep)[0])

@@ -101,10 +101,10 @@ class Regression:
             return losses, self
         U = self.targets
         K = effective_gram(self.grams, self.operators, U, self.training.weights)
-        size, shift = typical_residual(K, U, reg, self.training.weights, self.training.total)
-        found = self
-        if center and isinstance(self.output, Euclidean):
-            found = replace(self, output=self.output.moved(shift), targets=U - shift)
+        output = self.output if center and isinstance(self.output, Euclidean) else None
+        training = self.training
+        size, shift = typical_residual(K, U, reg, training.weights, training.total, center=output is not None)
+        found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
     def chosen_reg(self, loss: Loss) -> tuple[float, float | None]:
