@@ -167,7 +167,7 @@ def test_cross_validation_is_what_it_says(loss):
     extra = {"huber": {"kappas": [0.1, 1.0]}, "epsilon_insensitive": {"epsilons": [0.05, 0.5]}}.get(loss, {})
     cv = KFold(4, shuffle=True, random_state=0)
     model = OperatorKernelRegressorCV(
-        Gaussian(1.0), loss=loss, regs=[1e-3, 1e-1], gammas=[0.2, 2.0], cv=cv, tol=1e-10, **extra
+        Gaussian(1.0), loss=loss, regs=[1e-3, 1e-1], gammas=[0.2, 2.0], cv=cv, tol=1e-10, criterion="squared", **extra
     ).fit(X, Y, sample_weight=weights)
     assert model.cv_errors_.shape == (2, 2, len(model.losses_), 4)
     train, test = list(cv.split(X))[2]
@@ -192,8 +192,16 @@ def test_a_choice_at_an_open_end_is_warned_of():
 
 def test_the_norm_criterion_and_default_grids():
     X, Y = data(12, n=24)
-    model = OperatorKernelRegressorCV(loss="huber", criterion="norm", cv=3).fit(X, Y)
+    model = OperatorKernelRegressorCV(loss="huber", cv=KFold(3)).fit(X, Y)
+    assert (model.criterion_, OperatorKernelRegressorCV(cv=3).fit(X, Y).criterion_) == ("norm", "squared")
     assert model.cv_errors_.shape == (2, 8, 5, 3)
+    (train, test), g = list(KFold(3).split(X))[1], ["0.25*median", "median"].index(model.gamma_)
+    bandwidth = Gaussian(model.gamma_).resolve(torch.from_numpy(X))  # that of all rows
+    refit = OperatorKernelRegressor(bandwidth, loss=model.losses_[2], reg=float(model.regs_[g, 3])).fit(
+        X[train], Y[train]
+    )
+    expected = np.linalg.norm(refit.predict(X[test]) - Y[test], axis=1).mean()
+    np.testing.assert_allclose(model.cv_errors_[g, 3, 2, 1], expected, rtol=1e-2)
     assert model.gamma_ in ("0.25*median", "median")
     size = np.sqrt(((Y - Y.mean(0)) ** 2).sum(1).mean())
     np.testing.assert_allclose([loss.kappa for loss in model.losses_], size * np.array([0.03, 0.1, 0.3, 0.6, 1.0]))

@@ -122,8 +122,7 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
     from rkhs.estimators import OperatorKernelRegressorCV
 
     folds = KFold(min(_FOLDS, data.n_samples), shuffle=True, random_state=args.seed or 0)
-    plain = loss == "squared" and args.loss != "auto"
-    defaults = {"loss": loss, "criterion": "squared" if plain else "norm", "cv": folds}
+    defaults = {"loss": loss, "criterion": "norm" if args.loss == "auto" else "auto", "cv": folds}
     model = build_estimator(args, data, OperatorKernelRegressorCV, defaults)
     assert isinstance(model, OperatorKernelRegressorCV)
     return model
@@ -184,7 +183,7 @@ def _facts(
 
     fitted = Y[found.fitted]
     centred, cells = fitted - np.nanmean(fitted, axis=0), np.isfinite(fitted).sum()
-    squared = model.criterion == "squared"
+    squared = model.criterion_ == "squared"
     names_of_rows = row_labels(data)
     rows = [{"row": names_of_rows[i], "residual": found.residuals[i]} for i in found.rows]
     return {

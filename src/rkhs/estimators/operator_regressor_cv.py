@@ -20,7 +20,7 @@ from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
-from rkhs.losses import EpsilonInsensitive, Huber, Loss, SquaredEpsilonInsensitive, as_loss
+from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ __all__ = ["OperatorKernelRegressorCV"]
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
-_CHOICE = ("reg_", "regs_", "gamma_", "losses_", "cv_errors_", "best_score_", "at_edge_", "_chosen_kernel")
+_COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
+_MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
+_CHOICE = ("reg_", "regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 
 
 class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachine):
@@ -73,16 +75,16 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         as it is.
     cv : int, splitter or iterable, default=5
         As in scikit-learn.
-    criterion : {"squared", "norm"}, default="squared"
+    criterion : {"auto", "squared", "norm"}, default="auto"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
-        change less.
+        change less. ``"auto"``: the squared norm for the squared loss, the norm for others.
     columns : {"raw", "scaled", "filled"}, default="raw"
         ``"scaled"`` reads every column in units of its standard deviation, less its mean.
         ``"filled"`` reads tables with texts and gaps: :class:`~rkhs.features.FilledTable`.
     center : bool, default=True
     solver : str or GapSolver, default="auto"
     tol : float, default=1e-6
-        Relative duality gap.
+        Relative duality gap. Settings are compared at a thousand times this gap, at most at 1e-3.
     max_iter : int, default=None
     psd : {"clip", "raise"}, default="clip"
     device : {"cpu", "auto", "cuda", "mps"}, default="cpu"
@@ -103,6 +105,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         Held-out errors.
     losses_ : list of Loss
         What the third axis means.
+    criterion_ : {"squared", "norm"}
     at_edge_ : dict
         ``{"reg": "last"}`` and the like for a choice at the end of ``regs``, or of ``gammas`` that were given, towards
         which the error was still clearly falling, with an ``EdgeWarning``.
@@ -135,6 +138,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     best_score_: float
     cv_errors_: np.ndarray
     losses_: list[Loss]
+    criterion_: Literal["squared", "norm"]
     at_edge_: dict[str, str]
 
     def __init__(
@@ -148,7 +152,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         kappas: Sequence[float] | None = None,
         gammas: Sequence[float | str] | Literal["auto"] | None = "auto",
         cv: int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = 5,
-        criterion: Literal["squared", "norm"] = "squared",
+        criterion: Literal["auto", "squared", "norm"] = "auto",
         columns: Columns = "raw",
         center: bool = True,
         solver: MachineSolverLike = "auto",
@@ -193,14 +197,19 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self
         """
         self._check_parameters()
-        check_choice(self.criterion, "criterion", ("squared", "norm"))
+        check_choice(self.criterion, "criterion", ("auto", "squared", "norm"))
+        loss = as_loss(self.loss)
+        if self.criterion == "auto":
+            self.criterion_ = "squared" if isinstance(loss, Squared) else "norm"
+        else:
+            self.criterion_ = self.criterion
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         gammas, given = self._kernels()
         kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         items, Y, weights = training.items, training.goal, training.weights
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
-        if check_gaps(training, kernels[0], as_loss(self.loss)) and self.criterion != "squared":
+        if check_gaps(training, kernels[0], loss) and self.criterion_ != "squared":
             raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
         self.losses_ = self._losses(Y, full)
         folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
@@ -285,8 +294,9 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         grams = [training_gram(term.kernel, training.items, self._options, self.psd) for term in resolved.pairs]
         if self.regs is None:
             regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
-        options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, self.tol, self.max_iter)
-        return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion)
+        tol = max(float(self.tol), min(_COARSER * float(self.tol), _COARSEST))
+        options = MachineOptions(self.losses_[0], regs[0], bool(self.center), self.solver, tol, self.max_iter)
+        return MachineGrid(resolved, grams, training.goal, weights, self.losses_, regs, options, self.criterion_)
 
     def _variance(self, grams: list[Tensor], weights: Tensor) -> float:
         """Mean squared length of the features, from their mean if targets are centred; one where it is zero."""
