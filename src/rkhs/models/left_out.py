@@ -9,6 +9,7 @@ together estimate the held-out error, with the codes of the other items as they 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -143,7 +144,8 @@ def _decoder_facts(
         if some is not None:
             problem, U, T, w = problem.rows(some), U[some], T[some], w[some]
         errors = problem.errors(U if refine is None else RowNewton(*refine).solve(problem, U))
-        facts["leave_one_out_error"] = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
+        share = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
+        facts["leave_one_out_error"] = share if math.isfinite(share) else None  # without a row there may be no machine
     return facts, errors
 
 
