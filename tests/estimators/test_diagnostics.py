@@ -275,5 +275,5 @@ def test_other_starts_are_tried_only_where_they_can_be() -> None:
 def test_an_error_without_the_row_that_has_no_value_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     model = KernelAutoencoder(1, reg=1e-2).fit(rows(20))
     assert diagnose(model).leave_one_out_error is not None
-    monkeypatch.setattr(LeftOutRefinement, "errors", lambda self, U: torch.full((20,), np.inf))
+    monkeypatch.setattr(LeftOutRefinement, "errors", lambda self, U: torch.full((20,), np.inf, dtype=torch.float64))
     assert diagnose(model).leave_one_out_error is None
