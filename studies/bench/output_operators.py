@@ -1,6 +1,6 @@
 """Is an operator of the decoder worth having? Dense autoencoders with `operators=(None, A)` beside none.
 
-Run: RKHS_DATA=... ./dev bench output_operators [--sets satellite coil20 cifar patches] [--rows 500] [--components 10 2]
+Run: RKHS_DATA=... ./dev bench output_operators [--sets satellite coil20 patches] [--rows 500] [--components 10 2]
 [--splits 2]. ``A`` is the covariance of the training rows or its root, in units of the largest eigenvalue, as
 ``operator="covariance"`` of the regressors is. Each has the best of fifteen pairs of regularisers on 500 held-out
 rows. "default, refined" is ``KernelAutoencoder(p)``; all others do not refine codes of new rows, because models with
@@ -63,7 +63,7 @@ def measure(name: str, rows: int, p: int, split: int) -> dict[str, tuple[float, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["satellite", "coil20", "cifar", "patches"])
+    parser.add_argument("--sets", nargs="+", default=["satellite", "coil20", "patches"])
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--components", type=int, nargs="+", default=[10, 2])
     parser.add_argument("--splits", type=int, default=2)
