@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain, islice
 
 import numpy as np
 
@@ -12,11 +13,14 @@ from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset, listed, locate, locate_all
+from rkhs.data.fast_text import Columns
 from rkhs.data.parquet import parquet_cells
-from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options
-from rkhs.data.text import MISSING, grouped_advice, is_grouped_number, number_in, unescape_formula
+from rkhs.data.readers import _check_options, _check_path, _listed, _open_whole, _Options
+from rkhs.data.text import MISSING, TextFile, grouped_advice, is_grouped_number, number_in, unescape_formula
 
 __all__ = ["read_mixed"]
+
+_HEAD = 100  # rows that say which columns hold texts, where pandas reads all
 
 
 def read_mixed(
@@ -76,7 +80,7 @@ def read_mixed(
         drop_columns=_listed(drop_columns, "drop_columns"),
     )
     _check_options(options, extension)
-    opened, stored = parquet_cells(file) if extension == ".parquet" else (_open(file, options), None)
+    opened, stored = parquet_cells(file) if extension == ".parquet" else (_open_whole(file, options), None)
     index = None if index_column is None else locate(index_column, opened.names, opened.width, "index_column")
     wanted = locate_all(options.columns, opened.names, opened.width)
     dropped = locate_all(options.drop_columns, opened.names, opened.width, "drop_columns") or []
@@ -87,40 +91,66 @@ def read_mixed(
         raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
     if kinds is not None and len(kinds) != len(positions):
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
-    rows = [row.cells for row in opened.rows]
-    X = np.empty((len(rows), len(positions)), dtype=object)
-    for j, position in enumerate(positions):
-        cells = [row[position].strip() for row in rows]
+    given: Sequence[str | None] = [None] * len(positions) if kinds is None else kinds
+    texts = {*range(opened.width)} - {j for j, kind in zip(positions, given, strict=True) if kind != "text"}
+    found = _columns(opened, texts)
+    cells: list[np.ndarray | list[float | str | None]] = []
+    for position, kind in zip(positions, given, strict=True):
         name = str(position) if opened.names is None else opened.names[position]
         argument = position if opened.names is None else name
-        X[:, j] = _column(cells, None if kinds is None else kinds[j], f"{file}: column {shown(name)}", argument)
-    names = stored if index is None else tuple(unescape_formula(row[index].strip()) for row in rows)
+        if position in found.numbers:
+            cells.append(_with_gaps(found.numbers[position]))
+        else:
+            cells.append(_column(found.texts[position], kind, f"{file}: column {shown(name)}", argument))
+    X = np.empty((len(cells[0]), len(cells)), dtype=object)
+    for j, column in enumerate(cells):
+        X[:, j] = column
+    names = stored if index is None else tuple(map(unescape_formula, found.texts[index]))
     titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
     title = None if index is None or opened.names is None else opened.names[index] or None
     return Dataset(X, "table", names, titles, str(file), row_title=title)
 
 
+def _columns(file: TextFile, texts: Collection[int]) -> Columns:
+    """All columns: as texts where that is asked for, else as numbers if all can be read at once."""
+    head = list(islice(file.rows, _HEAD))
+    if file.whole is not None:
+        others = (j for j in range(file.width) if j not in texts)
+        found = [j for j in others if any(number_in(row.cells[j]) is None for row in head)]
+        columns = file.whole([*texts, *found], MISSING)
+        if columns is not None:
+            return columns
+    rows = [row.cells for row in chain(head, file.rows)]
+    return Columns({}, {j: [row[j].strip() for row in rows] for j in range(file.width)})
+
+
+def _with_gaps(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as objects, None for NaN."""
+    cells = numbers.astype(object)
+    cells[np.isnan(numbers)] = None
+    return cells
+
+
 def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> list[float | str | None]:
     """Cells as numbers, or as texts; None where one is missing."""
-    known = [cell.lower() not in MISSING for cell in cells]
-    numbers = [number_in(cell) if k else None for cell, k in zip(cells, known, strict=True)]
-    odd = [i + 1 for i, (number, k) in enumerate(zip(numbers, known, strict=True)) if k and number is None]
-    grouped = next((cells[i - 1] for i in odd if is_grouped_number(cells[i - 1])), None)
-    if kind is None and grouped is not None and all(is_grouped_number(cells[i - 1]) for i in odd):
+    numbers = [number_in(cell) for cell in cells]  # NaN, which differs from itself, for a gap
+    texts = list(dict.fromkeys(cell for cell, number in zip(cells, numbers, strict=True) if number is None))
+    if kind is None and texts and all(map(is_grouped_number, texts)):
         raise InputError(
-            f"{where} must hold numbers or texts; got {shown(grouped)}, a number with separators or a unit; "
-            f"{grouped_advice(grouped)}, or begin them with a letter if they are names"
+            f"{where} must hold numbers or texts; got {shown(texts[0])}, a number with separators or a unit; "
+            f"{grouped_advice(texts[0])}, or begin them with a letter if they are names"
         )
-    if kind is None and odd and are_dates(cell for cell, k in zip(cells, known, strict=True) if k):
+    if kind is None and are_dates(texts) and all(number is None or math.isnan(number) for number in numbers):
         raise InputError(
-            f"{where} must hold numbers or texts; got dates, such as {shown(cells[odd[0] - 1])}; write the days since "
+            f"{where} must hold numbers or texts; got dates, such as {shown(texts[0])}; write the days since "
             f"a start as numbers, or leave the column out with drop_columns=[{name!r}]"
         )
-    if kind == "text" or (kind is None and odd):
-        return [cell if k else None for cell, k in zip(cells, known, strict=True)]
-    if odd:
+    if kind == "text" or (kind is None and texts):
+        return [None if number != number else cell for cell, number in zip(cells, numbers, strict=True)]
+    if texts:
+        odd = [row for row, number in enumerate(numbers, 1) if number is None]
         raise InputError(f"{where} held numbers in the training file; got texts in rows {listed(odd)}; correct them")
-    infinite = [i + 1 for i, number in enumerate(numbers) if number is not None and math.isinf(number)]
+    infinite = [row for row, number in enumerate(numbers, 1) if number in (math.inf, -math.inf)]
     if infinite:
         raise InputError(f"{where} must hold finite numbers; got infinity in rows {listed(infinite)}")
-    return numbers  # type: ignore[return-value]
+    return [None if number != number else number for number in numbers]

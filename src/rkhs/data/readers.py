@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
 from rkhs.data.dataset import Dataset, Table, gram_names
-from rkhs.data.fast_text import numbers_of_large_file
+from rkhs.data.fast_text import columns_of_large_file
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.parquet import parquet_titles, read_parquet_numbers, read_parquet_text
@@ -231,6 +231,20 @@ def _open(file: Path, options: _Options, *columns: Any) -> TextFile:
     return open_text(file, delimiter=_delimiter(options, file), header=header, encoding=options.encoding)
 
 
+def _open_whole(file: Path, options: _Options) -> TextFile:
+    """A text file as a table whose columns can be read at once."""
+    opened = _open(file, options, *_named(options))
+    fast = partial(
+        columns_of_large_file,
+        file,
+        header=opened.names is not None,
+        width=opened.width,
+        delimiter=_delimiter(options, file),
+        encoding=options.encoding,
+    )
+    return replace(opened, whole=fast)
+
+
 def _delimiter(options: _Options, file: Path) -> str:
     """The character between the cells; every reader of a table asks here."""
     mark = options.delimiter
@@ -318,16 +332,7 @@ def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
         return read_npz(file, key=options.key, **chosen)
     if extension == ".parquet":
         return read_parquet_numbers(file, index_column=options.index_column, **chosen)
-    opened = _open(file, options, *_named(options))
-    fast = partial(
-        numbers_of_large_file,
-        file,
-        header=opened.names is not None,
-        width=opened.width,
-        delimiter=_delimiter(options, file),
-        encoding=options.encoding,
-    )
-    return read_numbers(replace(opened, whole=fast), index_column=options.index_column, **chosen)
+    return read_numbers(_open_whole(file, options), index_column=options.index_column, **chosen)
 
 
 def _named(options: _Options) -> tuple[Any, ...]:

@@ -9,8 +9,9 @@ import csv
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ import numpy as np
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import text_encoding
 from rkhs.data.dataset import Table, check_unique_names, column_label, listed, locate, locate_all
+from rkhs.data.fast_text import Columns
 
 __all__ = ["TextFile", "found_delimiter", "open_text", "read_numbers", "read_text_columns"]
 
@@ -58,7 +60,8 @@ class TextFile:
     has_row_names : bool or None, default=None
         Whether the first column holds row names, where rows read before have shown it; None: these rows decide.
     whole : callable, default=None
-        Gives all cells at once if they are numbers, those of a column of names as texts, else None.
+        Gives all columns at once, those at given positions as texts, the others as numbers with given words for gaps;
+        None if that cannot be done.
     """
 
     source: str
@@ -66,7 +69,7 @@ class TextFile:
     width: int
     rows: Iterator[Row]
     has_row_names: bool | None = None
-    whole: Callable[[int | None], tuple[np.ndarray, list[str]] | None] | None = None
+    whole: Callable[[Collection[int], Collection[str]], Columns | None] | None = None
 
 
 @dataclass
@@ -101,7 +104,7 @@ def number_in(text: str) -> float | None:
 
 def is_grouped_number(text: str) -> bool:
     """Whether a cell is a number written for people: ``1,101``, ``1 101``, ``1.234.567,8``, ``12 %``, ``$5``."""
-    return number_in(text) is None and _GROUPED.fullmatch(text.strip()) is not None
+    return _GROUPED.fullmatch(text.strip()) is not None and number_in(text) is None
 
 
 def grouped_advice(text: str) -> str:
@@ -225,7 +228,7 @@ def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str)
             f"{source}: expected data rows below the column names; got the names only; "
             "check the file, or pass header=False if its one row is data"
         )
-    return TextFile(source, names, width, _chain(second, rows))
+    return TextFile(source, names, width, chain([second], rows))
 
 
 def read_numbers(
@@ -267,9 +270,12 @@ def read_numbers(
         positions = positions[1:]
     if not positions:
         raise InputError(f"{file.source}: expected a column besides the row names; got none; check `index_column`")
-    fast = _at_once(file, positions, index, maybe_index=maybe_index, required=wanted is None)
-    if fast is not None:
-        return fast
+    if file.whole is not None:
+        first = next(file.rows)
+        file = replace(file, rows=chain([first], file.rows))
+        fast = _at_once(file, first, positions, index, maybe_index=maybe_index, required=wanted is None)
+        if fast is not None:
+            return fast
     first_cells, numbers = _parse(file, positions, 0 if maybe_index else index)
     row_names = tuple(map(unescape_formula, first_cells.texts)) if index is not None else None
     if maybe_index:
@@ -290,24 +296,23 @@ def _table(
 
 
 def _at_once(
-    file: TextFile, positions: list[int], index: int | None, *, maybe_index: bool, required: bool
+    file: TextFile, first: Row, positions: list[int], index: int | None, *, maybe_index: bool, required: bool
 ) -> Table | None:
-    """The table of :func:`read_numbers` from all cells at once; None where the rows have to be looked at."""
-    if file.whole is None:
-        return None
-    found = file.whole(index)
-    if found is not None:
-        kept = [0, *positions] if maybe_index and required else positions
-        names = None if index is None else tuple(map(unescape_formula, found[1]))
-        return _table(file, np.ascontiguousarray(found[0][:, kept]), kept, names, index)
-    found = file.whole(0) if maybe_index else None
+    """The table of :func:`read_numbers` from all columns at once; None where the rows have to be looked at."""
+    assert file.whole is not None
+    named = maybe_index and number_in(first.cells[0]) is None
+    read = [0, *positions] if maybe_index and not named else positions
+    found = file.whole([j for j in range(file.width) if j not in read], ())
     if found is None:
         return None
-    try:
-        names = _text_index(_Cells(found[1]), file, required=required)
-    except (InputError, IndexError):  # the rows say where
-        return None
-    return None if names is None else _table(file, np.ascontiguousarray(found[0][:, positions]), positions, names, None)
+    names = None if index is None else tuple(map(unescape_formula, found.texts[index]))
+    if named:
+        try:
+            names = _text_index(_Cells(found.texts[0]), file, required=required)
+        except (InputError, IndexError):  # the rows say where
+            return None
+    kept = read if required else positions
+    return _table(file, np.column_stack([found.numbers[j] for j in kept]), kept, names, index)
 
 
 def read_text_columns(
@@ -390,11 +395,6 @@ def _rows(
         yield Row(number, line, cells)
 
 
-def _chain(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
-    yield first
-    yield from rest
-
-
 def _first_row_is_names(cells: list[str], source: str) -> bool:
     if not cells:
         raise InputError(f"{source}: expected a table; got a blank first line; remove it")
@@ -421,7 +421,7 @@ def _is_grid(values: Sequence[float | None]) -> bool:
     grid = np.array([math.nan if value is None else value for value in values])
     if len(grid) < 3:
         return bool(np.array_equal(grid, np.arange(len(grid))))
-    with np.errstate(invalid="ignore"):  # of two infinities in a row
+    with np.errstate(invalid="ignore", over="ignore"):  # of two infinities in a row, and of roundings of large numbers
         steps = np.diff(grid)
         many = len(grid) >= _MANY
         steps = -steps if many and steps[0] < 0.0 else steps
