@@ -29,12 +29,13 @@ def machine(**given: Any) -> FunctionalKernelRegressor:
 
 
 def test_the_fit_is_the_regression_of_all_known_values() -> None:
-    """With the kernel ``k(x, x') sum_j l_j psi_j(t) psi_j(t')`` and weights ``q_t / n``, around the known mean."""
+    """With the kernel ``k(x, x') sum_j l_j psi_j(t) psi_j(t')`` and weights ``q_t / n``, around the mean."""
     gapped = np.where(GAPS, np.nan, Y)
     with pytest.warns(GapWarning, match=rf"{GAPS.sum()} gaps \(NaN\) in {GAPS.any(1).sum()} of {N} curves"):
         model = machine().fit(X, gapped)
-    mean, out = np.nanmean(gapped, axis=0), model.output_
-    np.testing.assert_allclose(out.mean, mean, rtol=1e-12)
+    out = model.output_
+    mean = out.mean
+    np.testing.assert_allclose(np.where(GAPS, model.predict(X), Y).mean(0), mean, atol=1e-7)
     K = model.kernel_.pairs[0].kernel(X, X)
     B = out.functions.T * out.eigenvalues @ out.functions
     i, t = np.nonzero(~GAPS)
@@ -74,8 +75,8 @@ def test_what_needs_whole_curves_says_so() -> None:
     empty_curve, empty_time = gapped.copy(), gapped.copy()
     empty_curve[4], empty_time[:, 6] = np.nan, np.nan
     for model, y, message in (
-        (machine(reg="auto"), gapped, "a number as reg.*curves_on_grid"),
-        (machine(loss="huber"), gapped, "only with loss='squared'.*curves_on_grid"),
+        (machine(loss="huber"), gapped, "only with the squared loss.*reg='auto'.*curves_on_grid"),
+        (machine(loss="epsilon_insensitive", reg="auto"), gapped, "only with the squared loss"),
         (machine(basis="empirical"), gapped, "needs whole curves"),
         (machine(), empty_curve, "curve 4 is NaN throughout"),
         (machine(), empty_time, "time 6 is NaN throughout"),
@@ -84,7 +85,7 @@ def test_what_needs_whole_curves_says_so() -> None:
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
     for act in (lambda: machine().loo_errors(X, gapped, regs=[1e-3]), lambda: machine().path(X, gapped, regs=[1e-3])):
-        with pytest.raises(InputError, match="need whole curves"):
+        with pytest.raises(InputError, match="loo_errors and path need whole curves"):
             act()
 
 
@@ -95,3 +96,39 @@ def test_the_way_that_the_sentence_names_works() -> None:
         warnings.simplefilter("error", GapWarning)
         filled = curves_on_grid(gapped, TIMES)
         FunctionalKernelRegressor(n_basis=5, input_times=TIMES, trim=None).fit(X, filled)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "functional_laplacian"])
+def test_the_default_call_chooses_with_gaps(kernel: str) -> None:
+    gapped = np.where(GAPS, np.nan, Y)
+    default = FunctionalKernelRegressor(kernel, n_basis=5, input_times=TIMES, output_times=TIMES)
+    with pytest.warns(GapWarning, match="the squared loss of a curve .* no curve is left out"):
+        model = default.fit(X, gapped)
+    assert model.inliers_.all()
+    assert model.outlier_score_ is None
+    assert model.leave_one_out_error_ is not None
+    chosen = machine(kernel=model.kernel_.pairs[0].kernel, reg=model.reg_)
+    with pytest.warns(GapWarning):
+        np.testing.assert_allclose(chosen.fit(X, gapped).predict(X), model.predict(X), rtol=1e-9)
+    assert np.mean((model.predict(X) - Y) ** 2) < 0.02 * Y.var()
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.GapWarning")
+def test_a_choice_with_one_gap_is_nearly_that_of_whole_curves() -> None:
+    one, smooth = Y.copy(), rkhs.kernels.FunctionalGaussian(times=TIMES)
+    one[3, 7] = np.nan
+    given: dict[str, Any] = {"n_basis": 3, "loss": "squared", "output_times": np.linspace(0.0, 1.0, 20)}
+    gapped, whole = (FunctionalKernelRegressor(smooth, trim=None, **given).fit(X, y) for y in (one, Y))
+    assert 0.1 <= gapped.reg_ / whole.reg_ <= 10.0
+    np.testing.assert_allclose(gapped.leave_one_out_error_, whole.leave_one_out_error_, rtol=0.2)
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.GapWarning")
+def test_a_choice_does_not_see_rows_of_weight_zero() -> None:
+    gapped, weights = np.where(GAPS, np.nan, Y), np.r_[np.ones(N - 5), np.zeros(5)]
+    kernel = rkhs.kernels.Gaussian(1.0)
+    found, few = machine(kernel=kernel, reg="auto"), machine(kernel=kernel, reg="auto").fit(X[:-5], gapped[:-5])
+    found.fit(X, gapped, weights)
+    assert found.reg_ == few.reg_
+    assert found.inliers_.tolist() == [True] * (N - 5) + [False] * 5
+    np.testing.assert_allclose(found.predict(X), few.predict(X), atol=1e-9)

@@ -20,9 +20,15 @@ GAPS[2, 1:] = True  # fewer known values than functions
 GAPS[3] = False
 
 
+def problem(Y: np.ndarray, weights: np.ndarray | None = None, *, center: bool = False) -> GappedCurves:
+    kernel, curves, functions, eigenvalues, q = (torch.as_tensor(part) for part in (K, Y, PSI, LAM, Q))
+    w = None if weights is None else torch.as_tensor(weights)
+    return GappedCurves(kernel, curves, functions, eigenvalues, q, w, center)
+
+
 def solved(Y: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, float]:
-    given = (torch.as_tensor(part) for part in (K, Y, PSI, LAM, Q))
-    C, value = GappedCurves(*given, None if weights is None else torch.as_tensor(weights)).solve(REG)
+    C, mean, value = problem(Y, weights).solve(REG)
+    assert not mean.any()
     return C.numpy(), value
 
 
@@ -63,3 +69,27 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there() -> None:
     assert not C[4].any()
     np.testing.assert_array_equal(again, C)
     assert same == value
+
+
+def test_the_mean_is_that_of_the_curves_with_predicted_values_in_their_gaps() -> None:
+    gapped, w = np.where(GAPS, np.nan, Y), RNG.uniform(0.5, 1.5, N)
+    w /= w.sum()
+    found, middle, value = problem(gapped, w, center=True).solve(REG)
+    C, mean = found.numpy(), middle.numpy()
+    filled = np.where(GAPS, mean + K @ (C * LAM) @ PSI, Y)
+    np.testing.assert_allclose(mean, w @ filled, rtol=1e-7)
+    again, same = solved(gapped - mean, w)
+    np.testing.assert_allclose(C, again, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(value, same, rtol=1e-9)
+    np.testing.assert_allclose(problem(Y, w, center=True).solve(REG)[1], w @ Y, rtol=1e-12)
+
+
+def test_left_out_errors_are_those_of_fits_without_each_curve() -> None:
+    gapped, regs, n = np.where(GAPS, np.nan, Y), np.array([0.3, 0.03, 0.003]), float(N)
+    expected = np.zeros(len(regs))
+    for i in range(N):
+        w = np.where(np.arange(N) == i, 0.0, 1.0 / n)  # the other curves weigh what they did
+        for s, reg in enumerate(regs):
+            C = problem(gapped, w).solve(reg)[0].numpy()
+            expected[s] += np.nansum(Q * (gapped[i] - K[i] @ (C * LAM) @ PSI) ** 2) / n
+    np.testing.assert_allclose(problem(gapped).left_out_errors(regs), expected, rtol=1e-8)

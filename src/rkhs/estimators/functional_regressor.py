@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from rkhs._core.checks import check_choice, check_number, naming
 from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
-from rkhs.estimators.regression.gapped_curves import filled_with_means, fit_curves_with_gaps
+from rkhs.estimators.regression.gapped_curves import choose_with_gaps, filled_with_means, fit_curves_with_gaps
 from rkhs.estimators.regression.options import read_operator_kernel
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
@@ -114,11 +115,12 @@ class FunctionalKernelRegressor(DualRegressor):
     The choice takes some twenty eigendecompositions of n x n matrices, five times the time of the fit that follows.
     ``./dev bench wrong_curves`` measures the errors.
 
-    Output curves may have gaps (NaN) with ``loss="squared"``, a number as ``reg``, and a basis other than
-    ``"empirical"``. The loss of a curve is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is
-    known, with the quadrature weights ``q_t`` of the grid; a curve with few known values counts less. The mean curve is
-    that of the known values of each time. The system has ``n m`` unknowns for ``m`` functions, ``(n m)^3 / 3``
-    operations.
+    Output curves may have gaps (NaN) with the squared loss and a basis other than ``"empirical"``. The loss of a curve
+    is then ``1/2 sum_t q_t (y_i(t) - h(x_i)(t))^2`` over the times where it is known, with the quadrature weights
+    ``q_t`` of the grid; a curve with few known values counts less. The mean curve is that of the curves whose gaps have
+    the predicted values. With ``reg="auto"`` the default loss is then the squared one, kernel and regulariser have the
+    least leave-one-out error over the known values, and no curve is left out. The system has ``n m`` unknowns for ``m``
+    functions, ``(n m)^3 / 3`` operations; a choice takes some thirty times as long for each kernel.
 
     References
     ----------
@@ -197,7 +199,7 @@ class FunctionalKernelRegressor(DualRegressor):
         ----------
         X : array (n, T_in), FDataGrid, or Gram matrix (n, n)
         y : array (n, T_out) or FDataGrid
-            With ``loss="squared"`` and a number as ``reg`` NaN marks a value that is not known (see Notes).
+            NaN marks a value that is not known (see Notes).
         sample_weight : array of shape (n,), optional
             Not negative; the loss is the weighted mean.
 
@@ -211,22 +213,25 @@ class FunctionalKernelRegressor(DualRegressor):
             n, kept = regression.training.n_given, regression.training.kept
             self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
             self.outlier_score_, self.leave_one_out_error_ = None, None
-            if bool(torch.isnan(regression.training.goal).any()):
-                self.model_, solution = fit_curves_with_gaps(regression, self._read_options())
-                self._record(solution)
-            else:
-                self._solve(regression)
+            fitted = self._fit_gaps(regression) if _has_gaps(regression) else self._solve(regression)
             self.reg_ = float(self.reg)
-            return self
+            return fitted
         trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
         reader, kernels = copy.copy(self), self._candidates(X)
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit itself will say it
-                return reader._prepare(X, y, row_weights, kernel, drop=True)
+                return reader._prepare(X, y, row_weights, kernel, drop=True, gaps=True)
 
-        weights = _given_weights(opened(None, sample_weight).training)
+        given = opened(None, sample_weight)
+        weights = _given_weights(given.training)
+        if _has_gaps(given):
+            center = bool(self.center) and self.convention == "orthonormal"
+            found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=center)
+            chosen, self.reg_, self.leave_one_out_error_ = found
+            self.inliers_, self.outlier_score_ = weights > 0.0, None
+            return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
         choice = choose_for_curves(opened, kernels, weights, trim)
         self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
         self.leave_one_out_error_ = choice.error
@@ -235,6 +240,16 @@ class FunctionalKernelRegressor(DualRegressor):
         self._solve(self._prepare(X, y, None if even else weights * choice.inliers, choice.kernel))
         if len(left_out):
             warnings.warn(OutlierWarning(_left_out_sentence(left_out, len(weights))), stacklevel=2)
+        return self
+
+    def _fit_gaps(self, regression: Regression) -> Self:
+        """With a chosen regulariser the loss is the squared one, by which it was chosen, in place of the default."""
+        options = self._read_options()
+        plain = self._chooses and self.loss == "huber"
+        options = replace(options, center=options.center and self.convention == "orthonormal")
+        options = replace(options, loss=Squared()) if plain else options
+        self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
+        self._record(solution)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -274,9 +289,8 @@ class FunctionalKernelRegressor(DualRegressor):
         if bool(torch.isnan(Y).any()):
             if not gaps:
                 raise InputError(
-                    "y has gaps (NaN), and choices by leave-one-out errors and paths need whole curves. Fit with "
-                    "loss='squared' and a number as reg, or fill the gaps: rkhs.data.curves_on_grid(y) joins known "
-                    "values by straight lines"
+                    "y has gaps (NaN), and loo_errors and path need whole curves. fit chooses with reg='auto'; or fill "
+                    "the gaps: rkhs.data.curves_on_grid(y) joins known values by straight lines"
                 )
             Y = filled_with_means(Y, weights, self.basis)
         n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
@@ -337,6 +351,10 @@ class FunctionalKernelRegressor(DualRegressor):
         Y = to_tensor(np.asarray(as_numpy(_curves(y, None)[0]), dtype=np.float64).reshape(len(U), -1), **self._options)
         out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]
         return self._finite(torch.stack(out))
+
+
+def _has_gaps(regression: Regression) -> bool:
+    return bool(torch.isnan(regression.training.goal).any())
 
 
 def _given_weights(training: Training) -> np.ndarray:

@@ -12,17 +12,22 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import GapWarning, InputError
 from rkhs._core.memory import Estimate, check_memory
+from rkhs.estimators.regression.curve_choice import REGS
 from rkhs.losses import Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Functional
 from rkhs.problems.gapped_curves import GappedCurves
 from rkhs.protocols import Reason, Solution
+from rkhs.selection.operator_path import regs_above_rounding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.regression.terms import Regression
+    from rkhs.kernels import Kernel
 
-__all__ = ["filled_with_means", "fit_curves_with_gaps"]
+__all__ = ["choose_with_gaps", "filled_with_means", "fit_curves_with_gaps"]
 
 
 def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
@@ -49,35 +54,63 @@ def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
     return torch.where(gaps, mean, Y)
 
 
-def fit_curves_with_gaps(regression: Regression, options: MachineOptions) -> tuple[MachineModel, Solution]:
+def choose_with_gaps(
+    open_regression: Callable[[Kernel | None], Regression], kernels: Sequence[Kernel | None], *, center: bool
+) -> tuple[Kernel | None, float, float]:
+    """Kernel and regulariser of the least leave-one-out error over the known values, and this error."""
+    found: list[tuple[float, Kernel | None, float]] = []
+    for kernel in kernels:
+        regression = open_regression(kernel)
+        problem = _problem(regression, center=center, matrices=4)
+        regs = regs_above_rounding(REGS, problem.K, problem.eigenvalues)
+        errors = problem.left_out_errors(regs)
+        s = int(errors.argmin())
+        found.append((float(errors[s]), kernel, float(regs[s])))
+    error, kernel, reg = min(found, key=lambda one: one[0])
+    return kernel, reg, error
+
+
+def _problem(regression: Regression, *, center: bool, matrices: int) -> GappedCurves:
+    output, goal, K = regression.output, regression.training.goal, regression.grams[0]
+    assert isinstance(output, Functional)
+    m = len(output.functions)
+    n_bytes = matrices * goal.element_size() * (len(goal) * m) ** 2
+    what = f"a regression of {len(goal)} curves with gaps on {m} functions"
+    check_memory(Estimate(what, n_bytes, "one system of all coordinates"), "Use a smaller n_basis or fewer curves")
+    functions, eigenvalues, q = (tensor_like(p, K) for p in (output.functions, output.eigenvalues, output.weights))
+    return GappedCurves(K, goal, functions, eigenvalues, q, regression.training.weights, center)
+
+
+def fit_curves_with_gaps(
+    regression: Regression, options: MachineOptions, *, chosen: bool = False
+) -> tuple[MachineModel, Solution]:
     """The machine of the squared loss; the loss of a curve is the quadrature over its known times.
+
+    With `chosen` the regulariser was chosen, and the warning says what such a choice leaves out.
 
     Raises
     ------
     InputError
         For another loss.
     """
-    output, goal, K = regression.output, regression.training.goal, regression.grams[0]
+    output, gaps = regression.output, torch.isnan(regression.training.goal)
     assert isinstance(output, Functional)
     if not isinstance(options.loss, Squared):
         raise InputError(
-            f"y may have gaps (NaN) only with loss='squared'; got {options.loss!r}. Change it, or fill the gaps: "
-            "rkhs.data.curves_on_grid(y) joins known values by straight lines"
+            f"y may have gaps (NaN) only with the squared loss; got loss={options.loss!r} and a number as reg. Write "
+            "loss='squared' or reg='auto', or fill the gaps: rkhs.data.curves_on_grid(y) joins known values by "
+            "straight lines"
         )
-    gaps, m = torch.isnan(goal), len(output.functions)
-    n_bytes = 2 * goal.element_size() * (len(goal) * m) ** 2
-    what = f"a regression of {len(goal)} curves with gaps on {m} functions"
-    check_memory(Estimate(what, n_bytes, "one system of all coordinates"), "Use a smaller n_basis or fewer curves")
+    problem = _problem(regression, center=options.center, matrices=3)
     warnings.warn(
-        f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(1).sum())} of {len(goal)} curves: the loss of a curve is "
-        "that of its known values",
+        f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(1).sum())} of {len(gaps)} curves: the squared loss of a "
+        f"curve is that of its known values{', and no curve is left out' if chosen else ''}",
         GapWarning,
         stacklevel=3,
     )
-    mean, psi, values, q = (
-        tensor_like(part, K) for part in (output.mean, output.functions, output.eigenvalues, output.weights)
-    )
-    C, value = GappedCurves(K, goal - mean, psi, values, q, regression.training.weights).solve(options.reg)
+    C, mean, value = problem.solve(options.reg)
+    output = Functional(mean.cpu().numpy(), output.functions, output.eigenvalues, output.weights)
+    K = problem.K
     support = C.any(1).nonzero()[:, 0].cpu().numpy()
     norms = torch.linalg.vector_norm(regression.targets, dim=1)
     found = Certificates(
