@@ -7,6 +7,7 @@ from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
+from rkhs.models.landmarks_again import with_kept_items
 from rkhs.models.left_out import left_out_facts
 from rkhs.models.machine import Certificates, MachineModel, path_values
 from rkhs.models.other_starts import lower_start
@@ -41,4 +42,5 @@ __all__ = [
     "path_values",
     "rebuilds_rows",
     "resting_axes",
+    "with_kept_items",
 ]

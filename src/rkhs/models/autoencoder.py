@@ -18,6 +18,7 @@ from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss
 from rkhs.models.computed_again import GramOf, clipped_gram, what_a_file_holds, with_computed_again
 from rkhs.models.functions import Expansion, Layer, LinearPart
+from rkhs.models.landmarks_again import KeptItems, landmarks_in_file, with_landmarks_again
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
 from rkhs.spaces.features import FeatureMap, WholeMap
@@ -100,6 +101,8 @@ class AutoencoderModel:
     resting : ndarray of shape (p,), optional
         Of components that carry nothing, the mean of the training codes: they are decoded there, and users see zero.
         NaN for the others. None: all carry something.
+    items : KeptItems, optional
+        Training items that the last layer follows from, where the encoder keeps landmarks only.
 
     References
     ----------
@@ -122,6 +125,7 @@ class AutoencoderModel:
     row_weights: np.ndarray | None = None
     compared: Compared = field(default_factory=Compared)
     resting: np.ndarray | None = None
+    items: KeptItems | None = None
 
     @property
     def map(self) -> FeatureMap:
@@ -302,17 +306,20 @@ class AutoencoderModel:
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold, by their names."""
-        pricing, linear, whole, loss = self.pricing, self.linear, self.map.whole, self.loss
+        pricing, linear, whole = self.pricing, self.linear, self.map.whole
         again = self.map.kept is not None  # the factor can be computed again
-        output, last = what_a_file_holds(self)
+        spanned = not whole and self.rebuilt.own
+        held = landmarks_in_file(self) if spanned else what_a_file_holds(self)
+        items = None if held.items is None else held.items.rows
+        others = (("loss_", self.loss), ("code_set_", pricing.onto), ("training_items_", items))
         return {
             "kernel_": self.kernel,
-            "map_": None if whole else self.map,
-            "support_items_": self.map.kept,
+            "map_": None if whole else held.map,
+            "support_items_": self.map.kept if whole else None,  # a map holds them itself
             "encoder_coefs_": self.encoder_coefficients,
             "decoder_kernels_": self.decoder_kernels,
             "layer_codes_": self.layer_codes,
-            "decoder_coef_": last,
+            "decoder_coef_": held.coefficients,
             "decoder_linear_": self.last.linear,
             "bottleneck_": self.narrowest,
             "codes_": self.codes,
@@ -323,7 +330,7 @@ class AutoencoderModel:
             "linear_offset_": None if linear is None else linear.offset,
             "linear_center_": None if linear is None else linear.center,
             "linear_mixed_": None if linear is None else linear.mixed,
-            "output_": output,
+            "output_": held.output,
             "output_kernel_": self.rebuilt.kernel,
             "_own_targets": self.rebuilt.own,
             "target_items_": self.rebuilt.items,
@@ -332,7 +339,7 @@ class AutoencoderModel:
             "_total_weight": pricing.total,
             "encoder_triangle_": None if again else pricing.triangle,
             "encoder_pivots_": None if again else pricing.pivots,
-            "goal_directions_": pricing.directions,
+            "goal_directions_": held.directions,
             "reg_": self.reg,
             "gap_": self.gap,
             "support_": self.support,
@@ -343,7 +350,7 @@ class AutoencoderModel:
             "held_out_error_": self.compared.held_out,
             "at_edge_": self.compared.open_ends,
             "kernel_choice_": self.compared.kinds,
-        } | {name: there for name, there in (("loss_", loss), ("code_set_", pricing.onto)) if there is not None}
+        } | {name: there for name, there in others if there is not None}
 
     @classmethod
     def take_state(cls, state: dict[str, Any]) -> Self:
@@ -356,7 +363,7 @@ class AutoencoderModel:
         ends = [None] * len(others) + [state.pop("decoder_linear_", None)]
         names = ("directions", "offset", "center", "coef", "mixed")
         linear = [state.pop(f"linear_{name}_", None) for name in names]
-        whole = WholeMap(kernel, items, len(first))
+        whole, given = WholeMap(kernel, items, len(first)), state.pop("training_items_", None)
         model = cls(
             kernel,
             Expansion(whole if features is None else features, first),
@@ -393,5 +400,6 @@ class AutoencoderModel:
                 state.pop("kernel_choice_", None),
             ),
             state.pop("resting_", None),
+            None if given is None else KeptItems.of(given),
         )
-        return with_computed_again(model)
+        return with_computed_again(model) if model.map.whole or not model.rebuilt.own else with_landmarks_again(model)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GramOf",
+    "InFile",
     "LastLayer",
     "MachineOfFeatures",
     "WayToVectors",
     "clipped_gram",
+    "equal",
     "what_a_file_holds",
     "with_computed_again",
 ]
@@ -233,11 +235,42 @@ class WayToVectors:
         except InputError:  # a system that has no solution
             return False
         held = (self.output.axes, coefficients, linear)
-        return all(_equal(a, b) for a, b in zip(found, held, strict=True))
+        return all(equal(a, b) for a, b in zip(found, held, strict=True))
 
 
-def what_a_file_holds(model: AutoencoderModel) -> tuple[Any, np.ndarray | None]:
-    """The space of the targets and the coefficients of the last layer, as far as a model file must hold them."""
+class InFile(NamedTuple):
+    """What a model file must hold of an autoencoder beside codes and coefficients of the encoder.
+
+    Parameters
+    ----------
+    map : FeatureMap
+    output : Euclidean or RKHS
+        Space of the targets.
+    coefficients : ndarray of shape (a, r) or None
+        Of the last layer; None: computed again.
+    directions : ndarray of shape (r, k) or None
+        Of the targets; None: all, or computed again with the layer.
+    items : KeptItems, optional
+        Training items, where the layer is computed again and the map does not keep them.
+
+    References
+    ----------
+    ``docs/user/model_files.md``.
+    """
+
+    map: Any
+    output: Any
+    coefficients: np.ndarray | None
+    directions: np.ndarray | None = None
+    items: Any = None
+
+
+def what_a_file_holds(model: AutoencoderModel) -> InFile:
+    """What a file of a model with all training items must hold."""
+    return InFile(model.map, *_space_and_layer(model))
+
+
+def _space_and_layer(model: AutoencoderModel) -> tuple[Any, np.ndarray | None]:
     output, layer, gram = model.rebuilt.output, model.last, model.gram_of_targets
     if isinstance(output, Euclidean):
         if layer.held is not None and not isinstance(layer.held, np.ndarray):  # from such a file
@@ -283,7 +316,7 @@ def _way_to_vectors(model: AutoencoderModel, output: Euclidean) -> WayToVectors 
     """None where the targets are not the items that the model keeps."""
     items, layer = model.map.kept, model.last
     whole = model.map.whole and model.rebuilt.own and isinstance(items, np.ndarray) and items.ndim == 2
-    if not whole or model.pricing.directions is not None or len(items) != len(layer.anchors):
+    if not whole or model.pricing.held_directions is not None or len(items) != len(layer.anchors):
         return None
     kernel, free, dtype = layer.kernel.radial or layer.kernel, layer.held_linear is not None, layer.anchors.dtype
     return WayToVectors(kernel, layer.anchors, items, output, model.reg[-1], dtype, free, model.row_weights)
@@ -303,6 +336,6 @@ def _same(found: np.ndarray, held: np.ndarray) -> bool:
     )
 
 
-def _equal(found: np.ndarray | None, held: np.ndarray | None) -> bool:
+def equal(found: np.ndarray | None, held: np.ndarray | None) -> bool:
     """Whether numbers agree to the last bit, or neither is there."""
     return found is held if found is None or held is None else np.array_equal(found, held)

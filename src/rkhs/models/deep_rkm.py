@@ -244,7 +244,7 @@ class DeepRKMModel:
         """What model files of format 1 hold, by their names."""
         held: dict[str, Any] = {
             "kernel_": self.kernel,
-            "map_": None if self.map.whole else self.map,
+            "map_": None if self.map.whole else self.map.in_file(),
             "support_items_": self.items,
             "dual_coefs_": self.coefficients,
             "intercepts_": self.shifts,

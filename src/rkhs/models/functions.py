@@ -48,7 +48,7 @@ class Expansion:
 
     def state(self) -> dict[str, Any]:
         """What model files of format 1 hold of it, by their names."""
-        held = {"map_": None if self.map.whole else self.map, "support_items_": self.map.kept}
+        held = {"map_": None if self.map.whole else self.map.in_file(), "support_items_": self.map.kept}
         return held | {"dual_coef_": self.coefficients} | ({} if self.shift is None else {"intercept_": self.shift})
 
     @classmethod

@@ -144,7 +144,7 @@ class MachineModel:
         }
         return {
             "kernel_": self.kernel,
-            "map_": None if self.map.whole else self.map,
+            "map_": None if self.map.whole else self.map.in_file(),
             "support_items_": self.map.kept,
             "dual_coef_": coefficients,
             "output_": output,

@@ -7,7 +7,9 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -43,8 +45,8 @@ class Pricing:
         Cholesky factor of the Gram matrix of the items that span the training features; None: computed again.
     pivots : ndarray of shape (r,), optional
         Numbers of these items.
-    directions : ndarray of shape (q, k), optional
-        Directions of the targets that codes are found by; None: all.
+    held_directions : ndarray of shape (q, k) or callable, optional
+        Directions of the targets that codes are found by, or what computes them; None: all.
     onto : Sphere or Ball, optional
         Where codes are put; None: they are free, or are put nowhere where they are not refined.
 
@@ -57,8 +59,13 @@ class Pricing:
     total: float
     triangle: np.ndarray | None = None
     pivots: np.ndarray | None = None
-    directions: np.ndarray | None = None
+    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None
     onto: CodeSet | None = None
+
+    @cached_property
+    def directions(self) -> np.ndarray | None:
+        """Shape (q, k); None for all."""
+        return self.held_directions() if callable(self.held_directions) else self.held_directions
 
 
 def refined_codes(

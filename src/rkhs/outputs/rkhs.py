@@ -12,6 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import row_index, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, weighted_mean
+from rkhs.engines import thread_limit
 from rkhs.outputs.base import OutputSpace
 
 __all__ = ["RKHS"]
@@ -53,6 +54,7 @@ class RKHS(OutputSpace):
     """
 
     _cache_gram: Callable[[], Tensor]
+    _cache_cores: int | None = None
     _cache_rows: np.ndarray
 
     def __init__(
@@ -116,10 +118,10 @@ class RKHS(OutputSpace):
         rows, steps = self.rows / unit, (self.factor, unit)
         return RKHS(self.mean, self.gram_mean, self.total, self.factor * unit, rows, self.pivots, steps)
 
-    def without_triangle(self, gram: Callable[[], Tensor]) -> RKHS:
-        """The space for a model file; ``gram`` gives the Gram matrix of the training targets."""
+    def without_triangle(self, gram: Callable[[], Tensor], cores: int | None = None) -> RKHS:
+        """The space for a model file; ``gram`` gives the Gram matrix of the training targets, on as many cores."""
         lean = RKHS(self.mean, self.gram_mean, self.total, self.factor, None, self.pivots, self.steps)
-        lean._cache_gram = gram
+        lean._cache_gram, lean._cache_cores = gram, cores
         return lean
 
     @property
@@ -137,7 +139,10 @@ class RKHS(OutputSpace):
         """
         if not hasattr(self, "_cache_gram"):
             raise InputError("triangle must be an array where the training targets are not held; got None")
-        K = self._cache_gram()
+        with thread_limit(self._cache_cores):
+            return self._coordinates(self._cache_gram())
+
+    def _coordinates(self, K: Tensor) -> Tensor:
         factor, unit = self.steps or (self.factor, 1.0)
         C = _centred(K, tensor_like(self.gram_mean, K), self.total).div_(factor**2)
         found = factorize(C)

@@ -20,7 +20,7 @@ training rows were held where new ones are free, and regularisers chosen on rows
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -32,9 +32,12 @@ from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.problems.row_encoders import STRIP, RowEncoder, gram_and_pulls
+from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 
 __all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer"]
+
+_RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,14 @@ class AnchoredDecoder:
     engine: Engine | None = None
     strip: int = STRIP
     offset: float = 0.0
+
+    @classmethod
+    def of(
+        cls, target: Tensor, kernel: Kernel, anchors: int, reg: float, weights: Tensor | None, engine: Engine | None
+    ) -> Self:
+        """The last layer of a fit: penalties beside ``reg`` follow from the targets; at most so many anchors."""
+        slope, anchors = slope_penalty(target, weights), min(anchors, len(target))
+        return cls(target, kernel, anchors, reg, slope, _RIDGE, weights, engine)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

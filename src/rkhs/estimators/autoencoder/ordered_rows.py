@@ -13,16 +13,15 @@ from rkhs.engines import Block, row_blocks
 from rkhs.estimators.options.memory_needs import MOST
 from rkhs.outputs import Euclidean
 from rkhs.problems.row_encoders import STRIP
-from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit
+from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions
 
 if TYPE_CHECKING:
     from rkhs.spaces.features import FeatureMap
 
 __all__ = ["TILE", "OrderedRows", "ordered_rows", "row_outputs", "strips"]
 
-TILE = 2048  # rows that are coded at once
-_TAIL = 0.05  # of what principal components leave: targets are descended on without the directions of so little
-_SAMPLE = 2000  # rows that these directions are found on, and what principal components leave
+TILE = STRIP  # rows that are coded at once
+_SAMPLE = 2000  # rows on which it is measured what principal components leave
 
 
 def strips(n: int) -> tuple[Block, ...]:
@@ -136,24 +135,9 @@ def ordered_rows(
     for start in range(0, len(kept), TILE):
         kept[start : start + TILE] = features.features(X[order[start : start + TILE]])[: len(kept) - start]
     target, w = target[order], None if weights is None else weights[order]
-    leading = _leading(target[:_SAMPLE], None if w is None else w[:_SAMPLE] / w[:_SAMPLE].sum(), p)
+    leading = leading_directions(target, w, p)
     linear, beside = axes.of(X)[order], None if outside is None else outside[order]
     return OrderedRows(order, linear, axes, kept, room[order], target, leading, w, total, own, X, features, beside)
-
-
-def _leading(T: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
-    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
-    q = T.shape[1]
-    Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
-    wide = q > len(Y)
-    values, vectors = torch.linalg.eigh(Y @ Y.mT if wide else Y.mT @ Y)
-    values, vectors = values.flip(0).clamp_min(0.0), vectors.flip(1)
-    left = values.sum() - values.cumsum(0)
-    count = int((left > _TAIL * left[min(p, len(left)) - 1]).sum()) + 1
-    if count <= p or count >= 0.9 * q:
-        return None
-    vectors = vectors[:, :count]
-    return torch.linalg.qr(Y.mT @ vectors)[0] if wide else vectors.contiguous()
 
 
 def row_outputs(

@@ -40,7 +40,7 @@ from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, op
 from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_rows
 from rkhs.estimators.training import Training
-from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, code_map
+from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, code_map, with_kept_items
 
 __all__ = ["fit_rows"]
 
@@ -87,6 +87,7 @@ def fit_rows(settings: Settings, training: Training, run: Run, previous: Autoenc
         stages = _with_loss(stages) if settings.robust else stages
         stage, compared = _best_stage(stages, _codes_of(previous, stages))
         found = _finish(stages, stage, opened, replace(compared, kinds=kinds))
+        found = replace(found, model=with_kept_items(found.model, training.items))
         if settings.noise is not None:
             found = replace(found, model=replace(found.model, codes=codes_again(settings, run, found.model, clean)))
         return found
@@ -292,7 +293,7 @@ def _finish(
         stage.reg,
         np.empty(0),
         None if M is None else as_array(M),
-        Pricing("diagonal", rows.share(len(stage.codes)), directions=leading, onto=settings.of_a_row),
+        Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row),
         loss=settings.loss if stages.loss is None else stages.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),

@@ -23,7 +23,7 @@ from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDeco
 from rkhs.problems.initial_codes import best_scale, normalise_scale
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.problems.row_encoders import OwnCodes, RowEncoder, row_encoder
-from rkhs.problems.semiparametric import linear_unit, slope_penalty
+from rkhs.problems.semiparametric import linear_unit
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import RowNewton
 
@@ -44,7 +44,6 @@ __all__ = [
 
 FIRST = 1000  # rows of the first stage
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
-_RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 _REFINING = (6, 1e-3)  # of the codes of added rows
 _ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
 _FEW_COMPONENTS = 2  # with so few, maps need all anchors
@@ -152,8 +151,7 @@ class RowStages:
 
     def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchoredDecoder:
         """The last layer for targets of the first rows."""
-        slope, anchors = slope_penalty(target, weights), min(anchors, len(target))
-        return AnchoredDecoder(target, self.kernel, anchors, reg[-1], slope, _RIDGE, weights, self.engine)
+        return AnchoredDecoder.of(target, self.kernel, anchors, reg[-1], weights, self.engine)
 
     def first(self, problem: AnchoredAutoencoder, rng: np.random.RandomState | None) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""

@@ -56,6 +56,10 @@ class FeatureMap(Configurable):
         """Raw features of the kept items, shape (width, width), in float64; None where none are known."""
         return None
 
+    def in_file(self) -> FeatureMap:
+        """The map as a model file holds it, without what it computes again."""
+        return self
+
     @property
     @abstractmethod
     def width(self) -> int:

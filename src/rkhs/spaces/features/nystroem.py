@@ -12,6 +12,7 @@ from rkhs._core.arrays import as_numpy, row_index, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, rank_tolerance
+from rkhs.engines import thread_limit
 from rkhs.kernels.base import Kernel
 from rkhs.spaces.features.base import FeatureMap, Features
 from rkhs.spaces.features.sampling import chosen_items, landmark_gram, sample_landmarks
@@ -29,23 +30,56 @@ class LandmarkMap(FeatureMap):
     kernel : Kernel
         Resolved.
     landmarks : array of shape (m, d), list of m objects, or array of m column numbers of a Gram matrix
-    triangle : array of shape (m, m)
-        Lower triangular, ``L``, in float64.
+    triangle : array of shape (m, m) or None
+        Lower triangular, ``L``, in float64. None in model files where it follows from the landmarks: it is computed
+        again when it is asked for.
 
     Raises
     ------
     InputError
-        For items that the kernel cannot read.
+        For items that the kernel cannot read; for a triangle that is neither held nor follows from the landmarks.
 
     References
     ----------
     Williams and Seeger (2001), equation 9.
     """
 
+    _cache_lower: np.ndarray
+
     def __init__(self, kernel: Kernel, landmarks: Any, triangle: Any) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
         self.triangle = triangle
+
+    @property
+    def lower(self) -> np.ndarray:
+        """The triangle, computed again where it is not held."""
+        if self.triangle is None and not hasattr(self, "_cache_lower"):
+            found = self._triangle_again()
+            if found is None:
+                raise InputError("triangle must be an array where the landmarks have no Cholesky factor; got None")
+            self._cache_lower = found
+        lower: np.ndarray = self._cache_lower if self.triangle is None else self.triangle
+        return lower
+
+    def in_file(self) -> LandmarkMap:
+        """The map for a model file: without its triangle, where that follows from the landmarks to the last bit."""
+        if self.triangle is None or self.kept is None:
+            return self
+        lean = LandmarkMap(self.kernel, self.landmarks, None)
+        found = self._triangle_again()
+        if found is None or not np.array_equal(found, self.triangle):
+            return self
+        lean._cache_lower = found
+        return lean
+
+    def _triangle_again(self) -> np.ndarray | None:
+        """The triangle by the steps of a fit, on one core as there."""
+        if self.kept is None:
+            return None
+        with thread_limit(1):
+            vectors = self.kernel.domain == "vectors"
+            return _triangle_of(self.kernel._gram(torch.as_tensor(self.landmarks) if vectors else self.landmarks))
 
     @property
     def width(self) -> int:
@@ -65,7 +99,7 @@ class LandmarkMap(FeatureMap):
 
     def kept_raw(self) -> Tensor:
         """Gram matrix of the landmarks."""
-        L = torch.as_tensor(self.triangle)
+        L = torch.as_tensor(self.lower)
         return L @ L.mT
 
     def raw(self, items: Any) -> Tensor:
@@ -78,7 +112,7 @@ class LandmarkMap(FeatureMap):
     def _solve(self, B: Tensor, *, transposed: bool) -> Tensor:
         """``L^{-1} B`` or ``L^{-T} B``, always in float64: a triangle loses half of the digits of its matrix."""
         wide = B.to(torch.float64)
-        L = tensor_like(self.triangle, wide)
+        L = tensor_like(self.lower, wide)
         X = torch.linalg.solve_triangular(L.mT if transposed else L, wide, upper=transposed)
         return X.to(B.dtype)
 
@@ -92,11 +126,11 @@ class LandmarkMap(FeatureMap):
 
     def raw_of(self, F: Tensor) -> Tensor:
         """``F L^T``."""
-        return (tensor_like(self.triangle, F) @ F.mT).mT
+        return (tensor_like(self.lower, F) @ F.mT).mT
 
     def unwhiten(self, B: Tensor) -> Tensor:
         """``L^T B``."""
-        return tensor_like(self.triangle, B).mT @ B
+        return tensor_like(self.lower, B).mT @ B
 
 
 class Nystroem(Features):
@@ -207,4 +241,13 @@ class Nystroem(Features):
             kept: Any = rows[pivots]
         else:
             kept = [chosen[i] for i in pivots] if isinstance(chosen, list) else as_numpy(chosen)[pivots]
-        return LandmarkMap(kernel, kept, factor.triangle.cpu().numpy())
+        # Of the landmarks that are kept, so that it follows from them; pivots of another matrix round otherwise.
+        triangle = None if len(pivots) == len(K) else _triangle_of(K[factor.pivots][:, factor.pivots])
+        return LandmarkMap(kernel, kept, factor.triangle.cpu().numpy() if triangle is None else triangle)
+
+
+def _triangle_of(K: Tensor) -> np.ndarray | None:
+    """Cholesky factor of the Gram matrix of landmarks; None if it is not safely positive definite."""
+    factor = factorize(K.to(torch.float64), tol=rank_tolerance(len(K), K.dtype))
+    plain = torch.equal(factor.pivots.cpu(), torch.arange(len(K)))
+    return factor.triangle.cpu().numpy() if plain else None
