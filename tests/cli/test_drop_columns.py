@@ -64,6 +64,16 @@ def test_dates_of_a_mixed_table_are_refused_by_name(folder: Path, capsys: pytest
     assert "leave the column out with --drop-columns signup" in said
 
 
+def test_all_columns_of_dates_are_named_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    days = [f"{day:02d}" for day in range(1, 29)]
+    rows = [f"2024-01-{day},{int(day) % 7},,{day} Feb 2024,{'?' if day > '14' else '1.2.2024'}" for day in days]
+    Path("dates.csv").write_text("from,a,empty,to,paid\n" + "\n".join(rows) + "\n")
+    assert main(["fit", "dates.csv", *FAST]) == 2
+    said = capsys.readouterr().err
+    assert "columns 'from', 'to', 'paid' must hold numbers or texts; got dates, such as '2024-01-01'" in said
+    assert "leave the columns out with --drop-columns from,to,paid" in said
+
+
 @pytest.mark.parametrize(
     ("drop", "said"),
     [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 
@@ -94,20 +95,21 @@ def read_mixed(
     given: Sequence[str | None] = [None] * len(positions) if kinds is None else kinds
     texts = {*range(opened.width)} - {j for j, kind in zip(positions, given, strict=True) if kind != "text"}
     found = _columns(opened, texts)
+    labels: list[str | int] = [j if opened.names is None else opened.names[j] for j in positions]
     cells: list[np.ndarray | list[float | str | None]] = []
-    for position, kind in zip(positions, given, strict=True):
-        name = str(position) if opened.names is None else opened.names[position]
-        argument = position if opened.names is None else name
+    for position, kind, label in zip(positions, given, labels, strict=True):
         if position in found.numbers:
             cells.append(_with_gaps(found.numbers[position]))
         else:
-            cells.append(_column(found.texts[position], kind, f"{file}: column {shown(name)}", argument))
+            cells.append(_column(found.texts[position], kind, f"{file}: column {shown(str(label))}"))
+    free = {label: part for label, part, kind in zip(labels, cells, given, strict=True) if kind is None}
+    _refuse_dates({label: part for label, part in free.items() if isinstance(part, list)}, file)
     X = np.empty((len(cells[0]), len(cells)), dtype=object)
     for j, column in enumerate(cells):
         X[:, j] = column
     names = stored if index is None else tuple(map(unescape_formula, found.texts[index]))
-    titles = None if opened.names is None else tuple(opened.names[j] for j in positions)
     title = None if index is None or opened.names is None else opened.names[index] or None
+    titles = None if opened.names is None else tuple(map(str, labels))
     return Dataset(X, "table", names, titles, str(file), row_title=title)
 
 
@@ -124,6 +126,18 @@ def _columns(file: TextFile, texts: Collection[int]) -> Columns:
     return Columns({}, {j: [row[j].strip() for row in rows] for j in range(file.width)})
 
 
+def _refuse_dates(columns: Mapping[str | int, Iterable[object]], file: Path) -> None:
+    """Refuse all columns of dates in one sentence."""
+    texts = {name: list(dict.fromkeys(c for c in cells if isinstance(c, str))) for name, cells in columns.items()}
+    dates = [name for name, found in texts.items() if are_dates(found)]
+    if dates:
+        s, named = "s" if len(dates) > 1 else "", ", ".join(shown(str(name)) for name in dates)
+        raise InputError(
+            f"{file}: column{s} {named} must hold numbers or texts; got dates, such as {shown(texts[dates[0]][0])}; "
+            f"write the days since a start as numbers, or leave the column{s} out with drop_columns={dates!r}"
+        )
+
+
 def _with_gaps(numbers: np.ndarray) -> np.ndarray:
     """Numbers as objects, None for NaN."""
     cells = numbers.astype(object)
@@ -131,7 +145,7 @@ def _with_gaps(numbers: np.ndarray) -> np.ndarray:
     return cells
 
 
-def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> list[float | str | None]:
+def _column(cells: list[str], kind: str | None, where: str) -> list[float | str | None]:
     """Cells as numbers, or as texts; None where one is missing."""
     numbers = [number_in(cell) for cell in cells]  # NaN, which differs from itself, for a gap
     texts = list(dict.fromkeys(cell for cell, number in zip(cells, numbers, strict=True) if number is None))
@@ -139,11 +153,6 @@ def _column(cells: list[str], kind: str | None, where: str, name: str | int) -> 
         raise InputError(
             f"{where} must hold numbers or texts; got {shown(texts[0])}, a number with separators or a unit; "
             f"{grouped_advice(texts[0])}, or begin them with a letter if they are names"
-        )
-    if kind is None and are_dates(texts) and all(number is None or math.isnan(number) for number in numbers):
-        raise InputError(
-            f"{where} must hold numbers or texts; got dates, such as {shown(texts[0])}; write the days since "
-            f"a start as numbers, or leave the column out with drop_columns=[{name!r}]"
         )
     if kind == "text" or (kind is None and texts):
         return [None if number != number else cell for cell, number in zip(cells, numbers, strict=True)]
