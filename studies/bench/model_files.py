@@ -2,7 +2,7 @@
 
 Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of
 bbbp, Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and
-the coefficients of the last layer would add. "first" is the first ``transform`` of ten molecules of a loaded model,
+the coefficients of the last layer would add; on landmarks also their triangle and directions of the targets. "first" is the first ``transform`` of ten molecules of a loaded model,
 which computes both, "next" another one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten
 new molecules, and of distances after decoding, to those of the model that was saved. ``--others`` prints the files of
 other estimators (500 rows if ``--rows`` is not given), how long a save takes, and the first and the second
@@ -47,10 +47,9 @@ def measured(X: np.ndarray, new: np.ndarray, rounds: int, storage: str, path: Pa
         np.abs(loaded.transform(new) - model.transform(new)).max(),
         np.abs(loaded.decode(Z, new).distances - model.decode(Z, new).distances).max(),
     )
-    size, extra = (
-        path.stat().st_size / 1e6,
-        8e-6 * (model.decoder_coef_.size + np.size(model.model_.rebuilt.output.rows)),
-    )
+    inner = model.model_
+    again = [model.decoder_coef_, inner.rebuilt.output.rows, getattr(inner.map, "lower", 0), inner.pricing.directions]
+    size, extra = path.stat().st_size / 1e6, 8e-6 * sum(np.size(one) for one in again if one is not None)
     times = "".join(f"{t:9.2f}" for t in (fit, save, float(np.median(first)), float(np.median(after)), asked))
     return f"{len(X):6}{size:9.2f}{extra:10.1f}{X.size / 8e6:8.2f}{times}{gap:12.1e}"
 
