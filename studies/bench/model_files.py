@@ -2,11 +2,12 @@
 
 Run: RKHS_DATA=... ./dev bench model_files [--rows 500,1000,2029] [--rounds 3] [--storage auto]. Morgan fingerprints of
 bbbp, Tanimoto, dense storage, else the defaults of ``rkhs fit``. "matrices" is what the coordinates of the targets and
-the coefficients of the last layer would add; on landmarks also their triangle and directions of the targets. "first" is the first ``transform`` of ten molecules of a loaded model,
-which computes both, "next" another one. ``rkhs info`` is a process of its own. "difference" is that of the codes of ten
-new molecules, and of distances after decoding, to those of the model that was saved. ``--others`` prints the files of
-other estimators (500 rows if ``--rows`` is not given), how long a save takes, and the first and the second
-``inverse_transform`` of ten codes of a loaded model, or ``scores`` of ten rows for molecules as outputs.
+the coefficients of the last layer would add; on landmarks also their triangle and directions of the targets. "first" is
+the first ``transform`` of ten molecules of a loaded model, which computes both, "next" another one. ``rkhs info`` is a
+process of its own. "difference" is that of the codes of ten new molecules, and of distances after decoding, to those of
+the model that was saved. ``--others`` prints the files of other estimators (500 rows if ``--rows`` is not given), how
+long a save takes, and the first and the second ``inverse_transform`` of ten codes of a loaded model, or ``scores`` of
+ten rows for molecules as outputs.
 """
 
 from __future__ import annotations
