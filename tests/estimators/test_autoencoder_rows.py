@@ -441,3 +441,25 @@ def test_hidden_codes_and_rows_of_no_weight() -> None:
 def test_codes_on_a_set_refuse_other_targets() -> None:
     with pytest.raises(InputError, match="leave targets out"):
         formed("sphere").fit(X, targets=X)
+
+
+def test_the_strongest_candidate_is_given_up_after_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two iterations stay far from the least error; else ten follow, from where they would have started."""
+    rng = np.random.default_rng(0)
+    X = np.tanh(1.5 * rng.normal(size=(400, 3)) @ rng.normal(size=(3, 12))) + 0.02 * rng.normal(size=(400, 12))
+    move = staged_rows.RowStages.move
+
+    def counted(self: staged_rows.RowStages, stage: Any, size: int, reg: tuple[float, ...], *, steps: int = 15) -> Any:
+        if reg == (1.0, 1.0):
+            tried.append(steps)
+        return move(self, stage, size, reg, steps=steps)
+
+    monkeypatch.setattr(staged_rows.RowStages, "move", counted)
+    found = []
+    for near, expected in ((1.05, [2]), (np.inf, [2, 10])):
+        tried: list[int] = []
+        monkeypatch.setattr(autoencoder_rows, "_NEAR", near)
+        found.append(KernelAutoencoder(4, storage=Nystroem(40, random_state=0)).fit(X))
+        assert tried == expected
+    assert found[0].reg_ == found[1].reg_ != (1.0, 1.0)
+    np.testing.assert_array_equal(found[0].codes_, found[1].codes_)

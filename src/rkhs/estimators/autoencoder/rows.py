@@ -52,6 +52,7 @@ _STEPS = 10  # iterations from one candidate to the next
 _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path ends
+_LOOK, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be so near to the least error
 _TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
 # Beyond those of the dense model, from 4,000 rows on. Of two components the encoder pays 1e-4 at least: with less,
 # codes become the names of clusters, and the map means nothing although new rows are rebuilt better.
@@ -198,6 +199,8 @@ def _path(
                 last = stages.start(min(FIRST, part), candidates[k], rngs)
                 last = last if part <= FIRST else stages.move(last, part, candidates[k])
             else:
+                if worse == _WORSE and not _promises(stages, last, candidates[k], part, float(np.nanmin(errors))):
+                    break
                 last = stages.move(last, part, candidates[k], steps=_STEPS)
             error = _error(stages, last)
         except InputError:  # a system that is singular at this regulariser
@@ -214,6 +217,11 @@ def _path(
     stage = found[chosen]
     assert stage is not None
     return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
+
+
+def _promises(stages: RowStages, stage: Stage, reg: tuple[float, ...], part: int, least: float) -> bool:
+    """Whether two iterations come near to the least error: ten change it by one percent at most."""
+    return _error(stages, stages.move(stage, part, reg, steps=_LOOK)) < _NEAR * least
 
 
 def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
