@@ -53,6 +53,7 @@ _LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates a
 _FEW_COMPONENTS = 2
 _WORSE = 2  # candidates in a row after which a path ends
 _LOOK, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be so near to the least error
+_TOLD = 300  # held-out rows that tell kinds of kernel apart, and anchors; fits to twice as many rows
 _TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
 # Beyond those of the dense model, from 4,000 rows on. Of two components the encoder pays 1e-4 at least: with less,
 # codes become the names of clusters, and the map means nothing although new rows are rebuilt better.
@@ -101,6 +102,7 @@ def _compared_kinds(
     part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
     if not heavy_tailed(X[part]):
         return None
+    part = part[: 3 * _TOLD]
     growing, radial = (
         _sample_errors(RowStages(one, read(one, part=part).rows, run, engine)) for one in (settings.growing, settings)
     )
@@ -120,10 +122,8 @@ def _with_loss(stages: RowStages) -> RowStages:
 
 def _sample_errors(stages: RowStages) -> np.ndarray:
     """Errors of rows of a sample, as shares of the variance, by a fit to others at the better of two regularisers."""
-    n = len(stages.rows)
-    part = min(n - min(n // 5, _HELD), FIRST)
-    stages = replace(stages, most=_FEW_ANCHORS)
-    stage, _, _ = _path(stages, _TELLING, [None], part)
+    stages = replace(stages, most=_TOLD)
+    stage, _, _ = _path(stages, _TELLING, [None], len(stages.rows) - len(stages.rows) // 3)
     target = stages.rows.target
     return as_array(_row_errors(stages, stage) / (target * target).sum(1).mean())
 
