@@ -105,7 +105,7 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         assert (stage, error) == ((float(np.nanargmin(errors)),), np.nanmin(errors))
     else:
         errors = autoencoder_choice._walk(measure, len(means), np.full(2, 0.5), backwards=backwards)[:, 0]
-    assert asked == tried
+    assert list(dict.fromkeys(asked)) == tried  # where it is near after two iterations, it is measured again
     assert np.flatnonzero(np.isnan(errors)).tolist() == unknown
 
 
