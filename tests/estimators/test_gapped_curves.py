@@ -76,7 +76,9 @@ def test_what_needs_whole_curves_says_so() -> None:
     empty_curve[4], empty_time[:, 6] = np.nan, np.nan
     for model, y, message in (
         (machine(loss="huber"), gapped, "only with the squared loss.*reg='auto'.*curves_on_grid"),
-        (machine(loss="epsilon_insensitive", reg="auto"), gapped, "only with the squared loss"),
+        (machine(loss="epsilon_insensitive", reg="auto"), gapped, r"got loss=Eps.*\. Write loss='squared', or fill"),
+        (machine(loss="epsilon_insensitive"), gapped, r"got loss=Eps.*\. Write loss='squared', or fill"),
+        (machine(), np.full_like(Y, np.nan), "must hold known values"),
         (machine(basis="empirical"), gapped, "needs whole curves"),
         (machine(), empty_curve, "curve 4 is NaN throughout"),
         (machine(), empty_time, "time 6 is NaN throughout"),
@@ -121,6 +123,22 @@ def test_a_choice_with_one_gap_is_nearly_that_of_whole_curves() -> None:
     gapped, whole = (FunctionalKernelRegressor(smooth, trim=None, **given).fit(X, y) for y in (one, Y))
     assert 0.1 <= gapped.reg_ / whole.reg_ <= 10.0
     np.testing.assert_allclose(gapped.leave_one_out_error_, whole.leave_one_out_error_, rtol=0.2)
+
+
+def test_gaps_of_weight_zero_are_named_and_not_counted() -> None:
+    weights, idle = np.r_[np.zeros(5), np.ones(N - 5)], np.arange(N) < 5
+    only_idle, gapped = np.where(GAPS & idle[:, None], np.nan, Y), np.where(GAPS, np.nan, Y)
+    with pytest.raises(InputError, match=r"gaps \(NaN\) in curves of weight zero only\. Leave these curves out"):
+        machine(reg="auto").fit(X, only_idle, weights)
+    with pytest.warns(GapWarning, match=rf"y has {GAPS[5:].sum()} gaps \(NaN\) in {GAPS[5:].any(1).sum()} of {N - 5} "):
+        machine().fit(X, gapped, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GapWarning)
+        for loss in ("squared", "huber"):
+            found, few = (machine(loss=loss, tol=1e-10) for _ in range(2))
+            found.fit(X, only_idle, weights)
+            few.fit(X[5:], Y[5:])
+            np.testing.assert_allclose(found.predict(X), few.predict(X), atol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore::rkhs.errors.GapWarning")

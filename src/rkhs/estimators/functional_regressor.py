@@ -15,7 +15,12 @@ from rkhs._core.checks import check_choice, check_number, naming
 from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
-from rkhs.estimators.regression.gapped_curves import choose_with_gaps, filled_with_means, fit_curves_with_gaps
+from rkhs.estimators.regression.gapped_curves import (
+    check_loss_beside_gaps,
+    choose_with_gaps,
+    filled_with_means,
+    fit_curves_with_gaps,
+)
 from rkhs.estimators.regression.options import read_operator_kernel
 from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels.vectors.functional import FunctionalGaussian, FunctionalLaplacian, quadrature_weights
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.options.arguments import Device, Dtype, KernelLike, LossLike, MachineSolverLike, Psd
     from rkhs.estimators.training import Training
     from rkhs.kernels import Kernel
+    from rkhs.losses import Loss
 
 __all__ = ["FunctionalKernelRegressor"]
 
@@ -227,11 +233,14 @@ class FunctionalKernelRegressor(DualRegressor):
         given = opened(None, sample_weight)
         weights = _given_weights(given.training)
         if _has_gaps(given):
+            check_loss_beside_gaps(self._loss_beside_gaps(), default=False)
             center = bool(self.center) and self.convention == "orthonormal"
             found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=center)
             chosen, self.reg_, self.leave_one_out_error_ = found
             self.inliers_, self.outlier_score_ = weights > 0.0, None
             return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
+        if not weights.all() and _has_gaps(opened(None, None)):
+            raise InputError("y has gaps (NaN) in curves of weight zero only. Leave these curves out of X and y")
         choice = choose_for_curves(opened, kernels, weights, trim)
         self.reg_, self.inliers_, self.outlier_score_ = choice.reg, choice.inliers, choice.score
         self.leave_one_out_error_ = choice.error
@@ -243,14 +252,17 @@ class FunctionalKernelRegressor(DualRegressor):
         return self
 
     def _fit_gaps(self, regression: Regression) -> Self:
-        """With a chosen regulariser the loss is the squared one, by which it was chosen, in place of the default."""
+        loss = self._loss_beside_gaps()
+        check_loss_beside_gaps(loss, default=self.loss == "huber")
         options = self._read_options()
-        plain = self._chooses and self.loss == "huber"
-        options = replace(options, center=options.center and self.convention == "orthonormal")
-        options = replace(options, loss=Squared()) if plain else options
+        options = replace(options, loss=loss, center=options.center and self.convention == "orthonormal")
         self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
         self._record(solution)
         return self
+
+    def _loss_beside_gaps(self) -> Loss:
+        """With a chosen regulariser the squared loss, by which it is chosen, in place of the default."""
+        return Squared() if self._chooses and self.loss == "huber" else as_loss(self.loss)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -354,7 +366,9 @@ class FunctionalKernelRegressor(DualRegressor):
 
 
 def _has_gaps(regression: Regression) -> bool:
-    return bool(torch.isnan(regression.training.goal).any())
+    """Whether a curve that is fitted has gaps; one of weight zero is not."""
+    goal, weights = regression.training.goal, regression.training.weights
+    return bool(torch.isnan(goal if weights is None else goal[weights > 0.0]).any())
 
 
 def _given_weights(training: Training) -> np.ndarray:

@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.regression.terms import Regression
     from rkhs.kernels import Kernel
+    from rkhs.losses import Loss
 
-__all__ = ["choose_with_gaps", "filled_with_means", "fit_curves_with_gaps"]
+__all__ = ["check_loss_beside_gaps", "choose_with_gaps", "filled_with_means", "fit_curves_with_gaps"]
+
+
+def check_loss_beside_gaps(loss: Loss, *, default: bool) -> None:
+    """Refuse other losses than the squared one; `default` says that it is the one that a choice replaces."""
+    if not isinstance(loss, Squared):
+        other = " or reg='auto'" if default else ""
+        raise InputError(
+            f"y may have gaps (NaN) only with the squared loss; got loss={loss!r}. Write loss='squared'{other}, or "
+            "fill the gaps: rkhs.data.curves_on_grid(y) joins known values by straight lines"
+        )
 
 
 def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
@@ -36,9 +47,11 @@ def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
     Raises
     ------
     InputError
-        For a time or a curve without a known value, and for a basis that is made of the curves.
+        Without a known value, for a time or a curve without one, and for a basis that is made of the curves.
     """
     gaps = torch.isnan(Y)
+    if bool(gaps.all()):
+        raise InputError("y must hold known values; got NaN (gaps) only")
     w = Y.new_full((len(Y),), 1.0 / len(Y)) if weights is None else weights
     shares = torch.where(gaps, 0.0, w[:, None])
     for axis, what in ((0, "time"), (1, "curve")):
@@ -87,20 +100,11 @@ def fit_curves_with_gaps(
     """The machine of the squared loss; the loss of a curve is the quadrature over its known times.
 
     With `chosen` the regulariser was chosen, and the warning says what such a choice leaves out.
-
-    Raises
-    ------
-    InputError
-        For another loss.
     """
-    output, gaps = regression.output, torch.isnan(regression.training.goal)
+    training, output = regression.training, regression.output
+    fitted = training.goal if training.weights is None else training.goal[training.weights > 0.0]
+    gaps = torch.isnan(fitted)
     assert isinstance(output, Functional)
-    if not isinstance(options.loss, Squared):
-        raise InputError(
-            f"y may have gaps (NaN) only with the squared loss; got loss={options.loss!r} and a number as reg. Write "
-            "loss='squared' or reg='auto', or fill the gaps: rkhs.data.curves_on_grid(y) joins known values by "
-            "straight lines"
-        )
     problem = _problem(regression, center=options.center, matrices=3)
     warnings.warn(
         f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(1).sum())} of {len(gaps)} curves: the squared loss of a "
