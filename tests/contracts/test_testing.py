@@ -26,6 +26,7 @@ from rkhs.solvers import (
     Subspace,
 )
 from rkhs.testing import BrokenPromise, check_kernel, check_loss, check_solver
+from tests.reference.losses import CoordinateHuber
 
 SOLVERS: list[Solver] = [
     LBFGS(),
@@ -134,23 +135,10 @@ class NotConvex(Huber):
         return super().value(R).sqrt()
 
 
-class OfColumns(Loss):
-    """The sum of ``Huber(1)`` over the columns, which says that it sees norms only."""
+class OfColumns(CoordinateHuber):
+    """Says that it sees norms only."""
 
     isotropic = True
-
-    def value(self, R: Tensor) -> Tensor:
-        a = R.abs()
-        return torch.where(a <= 1.0, 0.5 * a * a, a - 0.5).sum(1)
-
-    def gradient(self, R: Tensor) -> Tensor:
-        return R.clamp(-1.0, 1.0)
-
-    def conjugate(self, A: Tensor) -> Tensor:
-        return torch.where((A.abs() <= 1.0 + 1e-6).all(1), 0.5 * (A * A).sum(1), torch.inf)
-
-    def prox_conjugate(self, A: Tensor, step: float) -> Tensor:
-        return (A / (1.0 + step)).clamp(-1.0, 1.0)
 
 
 @pytest.mark.parametrize(

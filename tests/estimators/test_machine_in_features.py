@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from rkhs import OperatorKernelRegressor
 from rkhs._core.errors import InputError
 from rkhs.estimators.regression import rows_in_features
 from rkhs.features import Nystroem, RandomFeatures
 from rkhs.kernels import Gaussian
-from rkhs.losses import Huber, Loss, Power
+from rkhs.losses import Huber, Power
 from rkhs.spaces import feature_gram, source
+from tests.reference.losses import CoordinateHuber
 
 A = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.7]])
 
@@ -76,23 +76,6 @@ def test_few_landmarks_resist_outliers(data: Any) -> None:
         model = OperatorKernelRegressor(loss=loss, reg=1e-2, storage=Nystroem(25, random_state=0)).fit(X, Y)
         errors[loss] = float(((model.predict(X) - Y)[~wrong] ** 2).mean())
     assert errors["huber"] < 0.3 * errors["squared"]
-
-
-class CoordinateHuber(Loss):
-    """The sum of ``Huber(1)`` over the columns: no function of the norm."""
-
-    def value(self, R: Tensor) -> Tensor:
-        a = R.abs()
-        return torch.where(a <= 1.0, 0.5 * a * a, a - 0.5).sum(1)
-
-    def gradient(self, R: Tensor) -> Tensor:
-        return R.clamp(-1.0, 1.0)
-
-    def conjugate(self, A: Tensor) -> Tensor:
-        return torch.where((A.abs() <= 1.0 + 1e-12).all(1), 0.5 * (A * A).sum(1), torch.inf)
-
-    def prox_conjugate(self, A: Tensor, step: float) -> Tensor:
-        return (A / (1.0 + step)).clamp(-1.0, 1.0)
 
 
 def test_a_loss_of_the_columns_sees_the_columns(data: Any) -> None:
