@@ -120,6 +120,7 @@ CASES: list[tuple[Any, Any, str]] = [
     (Precomputed(train_diag=[1.0]), X @ X.T, "Precomputed.train_diag must have shape (3,), one value a training item; got (1,). Leave it out: resolve writes it down"),
     (FromFunction(3), ["a"], "FromFunction.function must be a function of two items; got 3"),
     (FromFunction(max, inputs="graphs"), ["a"], "FromFunction.inputs must be one of 'objects', 'vectors'; got 'graphs'"),
+    (Gaussian() + FromFunction(max, inputs=np.ones(2)), X, "FromFunction.inputs must be one of 'objects', 'vectors'; got array([1., 1.])"),
     (FromFunction(max), "abc", "X must be a list of objects, one an item; got a str. Wrap one object in a list"),
     (Centered(Linear(), means=np.ones(2)), X, "Centered.means must have one number for each of the 3 training items; got 2. Leave support and means out: resolve writes them down"),
     (Centered(Precomputed(), means=np.ones(2)), np.eye(3), "Centered.means must have one number for each of the 3 training items; got 2. Leave support and means out: resolve writes them down"),

@@ -273,7 +273,7 @@ def _hostile_parameter(case: Case, kernel: Kernel) -> None:
     domain = case.call("domain", lambda: hostile.domain, must_name=rf"\b{chosen}\b|[A-Z]\w+\.\w+", finite=False)
     if not domain.answered:
         return
-    if isinstance(domain.value, str) and domain.value == "objects":
+    if domain.value == "objects":
         X: Any = raw_items(case, kernel, 4)
     elif domain.value == "gram":
         X = values.gram_of(values.tame(case, 5, 3))

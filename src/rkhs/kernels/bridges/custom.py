@@ -17,6 +17,7 @@ from rkhs.kernels.base import Kernel, read_matrix
 
 __all__ = ["FromFunction", "Precomputed"]
 
+_INPUTS = ("objects", "vectors")
 _DIAG_BLOCK = 32  # items whose diagonal is read off one small square of a vectorised function
 
 
@@ -193,7 +194,7 @@ class FromFunction(Kernel):
     def domain(self) -> str:  # type: ignore[override]
         """What the function reads."""
         check_flag(self.differentiable, "FromFunction.differentiable")
-        return "vectors" if self.differentiable else self.inputs
+        return "vectors" if self.differentiable else check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
 
     @property
     def known_psd(self) -> bool:
@@ -202,7 +203,7 @@ class FromFunction(Kernel):
 
     def read(self, X: Any) -> Any:
         """A tensor for vectors; objects stay as they are, in a list."""
-        check_choice(self.inputs, "FromFunction.inputs", ("objects", "vectors"))
+        check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
         return read_matrix(X, "FromFunction") if self.domain == "vectors" else super().read(X)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> FromFunction:
@@ -211,7 +212,7 @@ class FromFunction(Kernel):
         check_flag(self.differentiable, "FromFunction.differentiable")
         if not callable(self.function):
             raise InputError(f"FromFunction.function must be a function of two items; got {self.function!r}")
-        check_choice(self.inputs, "FromFunction.inputs", ("objects", "vectors"))
+        check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
         return self
 
     def _items(self, X: Any) -> Any:
