@@ -16,7 +16,9 @@ __all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
 
 _BINS = 20
 _CONSTANT = 1e-12  # a code that varies by a smaller share of its size carries nothing
-_LARGEST = 1e20  # the fourth power of 1e80 overflows, and liblinear then goes on for ever
+# The fourth power of 1e80 overflows, the square of 1e-160 underflows, and liblinear then goes on for ever. Codes below
+# the smallest one count as zero: its weight of them is zero anyway.
+_LARGEST, _SMALLEST = 1e20, 1e-100
 _MOST_BINS = 2**31  # beyond, rounding would fill them
 
 
@@ -168,6 +170,7 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
             f"codes must be at most {_LARGEST:g} for the linear classifier, which never ends on larger ones; "
             f'got {float(np.abs(Z).max()):.3g}; use scale="unit"'
         )
+    Z = np.where(np.abs(Z) < _SMALLEST, 0.0, Z)
     scores = np.zeros((Z.shape[1], len(kept)))
     for column, j in enumerate(kept):
         train, test = halves(V[:, j], random_state)
