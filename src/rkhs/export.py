@@ -108,13 +108,7 @@ def to_onnx(
 
 
 def import_onnx() -> Any:
-    """Return the module onnx.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """Return the module onnx."""
     try:
         import onnx.helper
         import onnx.numpy_helper

@@ -18,17 +18,7 @@ __all__ = ["Graph"]
 
 
 class Graph:
-    """Nodes and constants of an ONNX graph in the making; every method returns the name of a result.
-
-    Parameters
-    ----------
-    helper : module
-        ``onnx.helper``.
-    numbers : module
-        ``onnx.numpy_helper``.
-    dtype : numpy dtype
-        Of all numbers in the graph.
-    """
+    """Nodes and constants of an ONNX graph in the making; every method returns the name of a result."""
 
     def __init__(self, helper: Any, numbers: Any, dtype: Any) -> None:
         self.helper, self.numbers, self.dtype = helper, numbers, dtype
@@ -63,25 +53,7 @@ class Graph:
         return self.node("Max", self.node("Sub", norms, cross), np.array(0.0))
 
     def gram(self, kernel: Kernel, x: str, supports: np.ndarray) -> str:
-        """``k(x_i, s_j)`` with the supports, shape (m, n).
-
-        Parameters
-        ----------
-        kernel : Kernel
-            Resolved.
-        x : str
-            Name of a result of shape (m, d).
-        supports : ndarray of shape (n, d)
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        InputError
-            For a kernel that has no translation.
-        """
+        """``k(x_i, s_j)`` with the supports, shape (m, n)."""
         if isinstance(kernel, (Sum, Product)):
             parts = [self.gram(part, x, supports) for part in kernel.parts]
             total = parts[0]

@@ -64,28 +64,14 @@ _PACKAGES = (
 
 
 def class_name(cls: type) -> str:
-    """Name under which a class is stored: ``package.Class``; for a class of other origin, its plain name.
-
-    Parameters
-    ----------
-    cls : type
-
-    Returns
-    -------
-    str
-    """
+    """Name under which a class is stored: ``package.Class``; for a class of other origin, its plain name."""
     module = cls.__module__.replace("rkhs.spaces.features", "rkhs.features").split(".")
     return f"{module[1]}.{cls.__name__}" if module[0] == "rkhs" and len(module) > 1 else cls.__qualname__
 
 
 @cache
 def registry() -> dict[str, type]:
-    """Every class that a model file may name: ``package.Class`` for the public concrete classes of the library.
-
-    Returns
-    -------
-    dict of str to type
-    """
+    """Every class that a model file may name: ``package.Class`` for the public concrete classes of the library."""
     classes: dict[str, type] = {}
     for package in _PACKAGES:
         if find_spec(f"rkhs.{package}") is None:
@@ -123,27 +109,13 @@ def _find_class(name: str) -> type:
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A model with what its file says about it.
+    """A model with what its file says about it."""
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        The fitted estimator.
-    notes : dict
-        What was handed to :func:`save` as ``notes``.
-    format : tuple of int
-        Major and minor version of the file's format.
-    library : str
-        Version of rkhs that wrote it.
-    checksum : str
-        SHA-256 over what the file holds: the same for equal models.
-    """
-
-    estimator: BaseEstimator
-    notes: dict[str, Any]
-    format: tuple[int, int]
-    library: str
-    checksum: str
+    estimator: BaseEstimator  # the fitted estimator
+    notes: dict[str, Any]  # what was handed to :func:`save` as ``notes``
+    format: tuple[int, int]  # major and minor version of the file's format
+    library: str  # version of rkhs that wrote it
+    checksum: str  # SHA-256 over what the file holds: the same for equal models
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
@@ -291,25 +263,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected
 def read_model(
     path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None
 ) -> ModelFile:
-    """Read a model file with its notes, version and checksum; see :func:`load`.
-
-    Parameters
-    ----------
-    path : str or path
-    max_bytes : int, default=None
-        As for :func:`load`.
-    expected_sha256 : str, default=None
-        As for :func:`load`.
-
-    Returns
-    -------
-    ModelFile
-
-    Raises
-    ------
-    ModelFileError, InputError
-        As for :func:`load`.
-    """
+    """Read a model file with its notes, version and checksum; see :func:`load`."""
     check_limits(max_bytes, expected_sha256)
     digest = None if expected_sha256 is None else expected_sha256.lower()
     container = read_container(path, FORMAT, LARGEST if max_bytes is None else max_bytes, digest)

@@ -58,34 +58,14 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found.
+    """What a solver found."""
 
-    Parameters
-    ----------
-    point : Tensor
-        The best parameters.
-    value : float
-        Objective there.
-    reason : Reason
-        Why the solver stopped.
-    n_iter : int
-        Iterations, at least one.
-    n_evaluations : int
-        Evaluations of the objective or its gradient.
-    gap : float, optional
-        Duality gap, where the problem has one.
-    history : tuple of dict
-        One row an iteration: ``iteration``, ``value``, ``measure``, ``seconds``, and what the solver adds.
-    curvature : tuple
-        What a solver learned of the Hessian, for a similar problem to start from; see :class:`HasCurvature`.
-    """
-
-    point: Tensor
-    value: float
-    reason: Reason
-    n_iter: int
-    n_evaluations: int
-    gap: float | None = None
+    point: Tensor  # the best parameters
+    value: float  # objective there
+    reason: Reason  # why the solver stopped
+    n_iter: int  # iterations, at least one
+    n_evaluations: int  # evaluations of the objective or its gradient
+    gap: float | None = None  # duality gap, where the problem has one
     history: tuple[dict[str, Any], ...] = ()
     curvature: tuple[Any, ...] = ()
 
@@ -97,33 +77,15 @@ class Solution:
 
 @dataclass(frozen=True)
 class BatchSolution:
-    """What a solver found for every problem of a batch of F folds and B settings.
+    """What a solver found for every problem of a batch of F folds and B settings."""
 
-    Parameters
-    ----------
-    points : Tensor of shape (F, B, n, q)
-        The best parameters.
-    values : Tensor of shape (F, B)
-        Objectives there.
-    gaps : Tensor of shape (F, B)
-        Duality gaps: no parameters have an objective lower than ``values - gaps``.
-    n_iter : Tensor of shape (F, B)
-        Iterations, at least one.
-    converged : Tensor of shape (F, B), booleans
-        Whether the gap fell below the tolerance.
-    reason : Reason
-        Why the last problem stopped.
-    history : tuple of dict
-        One row a check of the gaps.
-    """
-
-    points: Tensor
-    values: Tensor
-    gaps: Tensor
-    n_iter: Tensor
-    converged: Tensor
-    reason: Reason
-    history: tuple[dict[str, Any], ...] = ()
+    points: Tensor  # (F, B, n, q): the best parameters
+    values: Tensor  # (F, B): objectives there
+    gaps: Tensor  # (F, B): duality gaps: no parameters have an objective lower than ``values - gaps``
+    n_iter: Tensor  # (F, B): iterations, at least one
+    converged: Tensor  # (F, B): whether the gap fell below the tolerance
+    reason: Reason  # why the last problem stopped
+    history: tuple[dict[str, Any], ...] = ()  # one row a check of the gaps
 
 
 @runtime_checkable
@@ -251,29 +213,13 @@ class HasResolvent(HasDualityGap, Protocol):
 
 @dataclass
 class Monitor:
-    """Follows a solver: keeps its history, shows progress, stops it on time.
+    """Follows a solver: keeps its history, shows progress, stops it on time."""
 
-    Parameters
-    ----------
-    verbose : int, default=0
-        0 is silent; above, a line of progress is rewritten on standard error.
-    time_limit : float, optional
-        Seconds after which :meth:`row` asks the solver to stop.
-    label : str, default="solve"
-        What is being solved, for the progress line.
-    callback : callable, optional
-        Called with each history row; returning True stops the solver.
-    rows : list of dict
-        The history so far.
-    started : float
-        When the clock started, in seconds of ``time.perf_counter``.
-    """
-
-    verbose: int = 0
-    time_limit: float | None = None
-    label: str = "solve"
+    verbose: int = 0  # 0 is silent; above, a line of progress is rewritten on standard error
+    time_limit: float | None = None  # seconds after which :meth:`row` asks the solver to stop
+    label: str = "solve"  # what is being solved, for the progress line
     callback: Callable[[dict[str, Any]], bool | None] | None = None
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)  # the history so far
     started: float = field(default_factory=time.perf_counter)
 
     def row(self, iteration: int, value: float, measure: float, **extra: Any) -> bool:

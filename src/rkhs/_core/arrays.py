@@ -56,15 +56,7 @@ _ONE_GRID = (
 
 
 def as_numpy(X: Any, name: str = "X") -> Any:
-    """Turn tensors, series of frames, Dask collections and curves into arrays, refuse masked entries; the rest passes.
-
-    What passes as it is are frames, whose names of columns are read elsewhere: ``np.asarray`` takes them by position.
-
-    Raises
-    ------
-    InputError
-        If ``X`` is a masked array with masked entries, or a sparse tensor.
-    """
+    """Turn tensors, series of frames, Dask collections and curves into arrays; refuse masked entries."""
     if isinstance(X, Tensor):
         if X.layout != torch.strided:
             raise InputError(f"{name} must be a dense tensor; got layout {X.layout}. Pass its to_dense()")
@@ -108,13 +100,7 @@ def is_irregular(X: Any) -> bool:
 
 
 def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:
-    """Values (n, T) and times (T,) of curves that carry their grid.
-
-    Raises
-    ------
-    InputError
-        If they are not real functions of one variable.
-    """
+    """Values (n, T) and times (T,) of curves that carry their grid."""
     values, grids = np.asarray(X.data_matrix), X.grid_points
     if len(grids) != 1 or values.ndim != 3 or values.shape[2] != 1:
         raise InputError(
@@ -124,27 +110,7 @@ def read_curves(X: Any, name: str = "X") -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = "(m, {q})") -> np.ndarray:
-    """Read a finite real matrix as a float64 array.
-
-    Parameters
-    ----------
-    X : array, tensor, frame or nested list
-    name : str
-        The argument, for messages.
-    columns : int, optional
-        Number of columns that it must have.
-    shape : str, default="(m, {q})"
-        The shape in words, with ``{q}`` for the number of columns.
-
-    Returns
-    -------
-    ndarray of shape (m, q)
-
-    Raises
-    ------
-    InputError
-        For anything that is not a finite real matrix with at least one row and one column.
-    """
+    """Read a finite real matrix as a float64 array."""
     array = real_array(as_numpy(X, name), name)
     wanted = shape.format(q="q" if columns is None else columns)
     if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
@@ -158,28 +124,7 @@ def read_numbers(X: Any, name: str, *, columns: int | None = None, shape: str = 
 
 
 def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
-    """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array, tensor, frame or nested list
-    reset : bool
-        Whether to remember the columns and their names (in fit), or to compare them.
-    **options
-        Of scikit-learn's ``validate_data``.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        C-ordered; float32 stays float32 unless the options name a dtype.
-
-    Raises
-    ------
-    InputError
-        For dates, records, cells of a frame and objects that are no numbers, and for paths, iterators and open files;
-        scikit-learn's errors for the rest.
-    """
+    """Read the rows that an estimator is given with scikit-learn's checks of their number, columns and names."""
     if isinstance(X, (str, PathLike, Iterator)) or hasattr(X, "reads_anywhere"):
         raise InputError(
             f"X must be rows in memory; got an object of type {type(X).__name__}. fit of KernelPCA and "
@@ -211,13 +156,7 @@ def _gap_advice(estimator: BaseEstimator) -> str:
 
 @contextmanager
 def reading(X: Any, name: str) -> Iterator[None]:
-    """Around a check of scikit-learn: name what it takes without a word, and what it refuses without a name.
-
-    Raises
-    ------
-    InputError
-        For dates and records, for cells of a frame that are no numbers, and for integers beyond every float.
-    """
+    """Around a check of scikit-learn: name what it takes without a word, and what it refuses without a name."""
     for dtype in [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", ())):
         if getattr(dtype, "kind", "f") in "mMV":  # dates and records would become numbers without a word
             raise InputError(f"{name} must hold numbers; got dtype {dtype}. Encode such columns as numbers first")
@@ -232,19 +171,7 @@ def reading(X: Any, name: str) -> Iterator[None]:
 
 
 def read_values(X: Any, name: str) -> np.ndarray:
-    """Read values of any kind, such as labels and row numbers, as an array.
-
-    Parameters
-    ----------
-    X : array, tensor, frame, series or nested list
-    name : str
-        The argument, for messages.
-
-    Raises
-    ------
-    InputError
-        For rows of different lengths.
-    """
+    """Read values of any kind, such as labels and row numbers, as an array."""
     try:
         return np.asarray(as_numpy(X, name))
     except ValueError as error:
@@ -265,10 +192,7 @@ def to_tensor(array: np.ndarray, dtype: torch.dtype, device: torch.device) -> Te
 
 
 def tensor_like(values: Any, like: Tensor, name: str = "values") -> Tensor:
-    """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory.
-
-    ``name`` is the argument that they came in, for the message of an :class:`InputError`.
-    """
+    """Numbers as a tensor of the dtype and on the device of another, in the order in which they lie in memory."""
     if isinstance(values, Tensor):
         return values.to(like)
     plain = isinstance(values, np.ndarray) and values.dtype in (np.float32, np.float64)
@@ -282,10 +206,7 @@ def row_index(rows: Any, like: Tensor) -> Tensor:
 
 
 def _viewable(array: np.ndarray) -> np.ndarray:
-    """The array if torch can view its memory and may write there, else a copy.
-
-    NumPy calls an axis of length one contiguous whatever its stride; torch refuses negative and odd ones.
-    """
+    """The array if torch can view its memory and may write there, else a copy."""
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="))
     if array.flags.c_contiguous:  # strides of the shape alone: they decide how products of matrices round
         array = array.reshape(-1).reshape(array.shape)
@@ -294,18 +215,7 @@ def _viewable(array: np.ndarray) -> np.ndarray:
 
 
 def resolve_device(device: str) -> torch.device:
-    """Turn the name of a device into a device.
-
-    Parameters
-    ----------
-    device : {"auto", "cpu", "cuda", "mps"}
-        ``"auto"`` takes CUDA, then MPS, then the CPU.
-
-    Raises
-    ------
-    InputError
-        For another name, or a device that this machine lacks.
-    """
+    """Turn the name of a device into a device."""
     check_choice(device, "device", ("auto", "cpu", "cuda", "mps"))
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if device == "auto":
@@ -322,13 +232,7 @@ def resolve_dtype(dtype: str) -> torch.dtype:
 
 
 def check_items(X: Any, name: str = "X", at_least: int = 1) -> list[Any]:
-    """Return a sequence of objects as a list; the items of a frame are its rows.
-
-    Raises
-    ------
-    InputError
-        If ``X`` is a single string or a set, is not a sequence, or has fewer than ``at_least`` items.
-    """
+    """Return a sequence of objects as a list; the items of a frame are its rows."""
     single = isinstance(X, (str, bytes, dict, set, frozenset, type)) or getattr(X, "ndim", 1) == 0
     if single or not hasattr(X, "__len__") or not hasattr(X, "__iter__"):
         raise InputError(
@@ -346,13 +250,7 @@ def is_frame(X: Any) -> bool:
 
 
 def table_rows(X: Any) -> list[tuple[Any, ...]]:
-    """Rows of a frame, an array, or a list of rows or dicts, as tuples; categories of pandas become texts.
-
-    Raises
-    ------
-    InputError
-        If ``X`` is not a table, or its dicts have different keys.
-    """
+    """Rows of a frame, an array, or a list of rows or dicts, as tuples; categories of pandas become texts."""
     X = as_numpy(X)
     if hasattr(X, "iloc") and is_frame(X):
         columns = [X.iloc[:, j] for j in range(X.shape[1])]
@@ -384,16 +282,10 @@ def table_rows(X: Any) -> list[tuple[Any, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScaling:
-    """``(x - mean) / scale`` for each column, and the way back; a constant column becomes zero.
+    """``(x - mean) / scale`` for each column, and the way back; a constant column becomes zero."""
 
-    Parameters
-    ----------
-    mean, scale : ndarray of shape (d,)
-        Of float64; the scales are positive.
-    """
-
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: np.ndarray  # (d,): of float64; the scales are positive
+    scale: np.ndarray  # (d,)
 
     @classmethod
     def of(cls, X: np.ndarray) -> ColumnScaling:
@@ -420,20 +312,7 @@ class ColumnScaling:
 
 
 def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
-    """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances see little else.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-    names : ndarray of shape (d,) or None
-        Of the columns.
-    advice : str
-        What to do.
-
-    Warns
-    -----
-    ColumnWarning
-    """
+    """Warn if one column of ``X`` of shape (n, d) holds nearly all the variance: distances see little else."""
     if min(X.shape) < 2:
         return
     with np.errstate(over="ignore"):  # columns so wide are refused elsewhere

@@ -15,25 +15,7 @@ __all__ = ["read_cells"]
 
 
 def read_cells(X: Any, reader: str, categorical: Any = ()) -> list[tuple[Any, ...]]:
-    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind.
-
-    Parameters
-    ----------
-    X : frame, list of rows, or array (n, d)
-    reader : str
-        Who reads, for messages.
-    categorical : sequence of int
-        Positions of columns whose numbers are names.
-
-    Returns
-    -------
-    list of tuple
-
-    Raises
-    ------
-    InputError
-        For rows of different lengths, and columns of both numbers and texts.
-    """
+    """Rows of a table as tuples of numbers (NaN: missing) and texts (None: missing), each column of one kind."""
     rows = table_rows(X)
     if not rows:
         raise InputError(f"{reader} reads at least one row; got n_samples=0")

@@ -43,23 +43,7 @@ def naming(argument: str) -> Iterator[None]:
 
 
 def real_array(X: Any, name: str) -> np.ndarray:
-    """Read numbers as a float64 array of any shape; they need not be finite.
-
-    Parameters
-    ----------
-    X : array or nested list
-    name : str
-        The argument, for messages.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    InputError
-        For sparse matrices, complex numbers, strings, dates and rows of different lengths.
-    """
+    """Read numbers as a float64 array of any shape; they need not be finite."""
     if hasattr(X, "toarray"):
         raise InputError(f"{name} must be a dense array; got a sparse {type(X).__name__}. Pass its toarray()")
     try:
@@ -83,27 +67,7 @@ def check_number(
     at_most: float = math.inf,
     names: Sequence[str] = (),
 ) -> float:
-    """Return ``value`` as a float if it is a finite real number in the given range.
-
-    Parameters
-    ----------
-    value : object
-    name : str
-        The argument, as the user wrote it.
-    above, at_least, at_most : float, optional
-        Exclusive lower, inclusive lower and inclusive upper limit.
-    names : sequence of str
-        Words that the argument also takes; only for the message.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    InputError
-        Naming the argument, the range and what came.
-    """
+    """Return ``value`` as a float if it is a finite real number in the given range."""
     wanted = f"> {above:g}" if above is not None else (f">= {at_least:g}" if at_least is not None else "a number")
     if at_most < math.inf:
         wanted += f" and <= {at_most:g}"
@@ -174,10 +138,7 @@ def check_flag(value: Any, name: str) -> bool:
 
 
 def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
-    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``.
-
-    None is a fresh generator: the global one of NumPy is neither read nor advanced.
-    """
+    """Return the generator that a seed means, else raise :class:`InputError`; see scikit-learn's ``random_state``."""
     if value is None:
         return np.random.RandomState()
     try:
@@ -189,28 +150,7 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
 
 
 def check_folds(cv: Any, n: int, y: Any = None, *, shuffle: bool = False) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out row numbers that a user's ``cv=`` means.
-
-    Parameters
-    ----------
-    cv : int, splitter of scikit-learn, iterable of (train, test) or None
-        None: five folds.
-    n : int
-        Number of rows.
-    y : array of shape (n, ...), optional
-        For splitters that read it.
-    shuffle : bool, default=False
-        Whether a number of folds means shuffled ones, always the same.
-
-    Returns
-    -------
-    list of (ndarray, ndarray)
-
-    Raises
-    ------
-    InputError
-        For anything else, and parts that are empty or hold no row numbers.
-    """
+    """Training and held-out row numbers that a user's ``cv=`` means."""
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
         folds = check_count(cv, "cv", at_least=2, at_most=n, why=f" (n_samples={n})")
@@ -230,13 +170,7 @@ def check_folds(cv: Any, n: int, y: Any = None, *, shuffle: bool = False) -> lis
 
 
 def check_operator(A: Any, name: str, size: int | None) -> np.ndarray:
-    """Return a symmetric positive semi-definite operator as a float64 array of shape (size, size), any size if None.
-
-    Raises
-    ------
-    InputError
-        For another shape, entries that are not finite, an asymmetric matrix or a negative eigenvalue.
-    """
+    """Return a symmetric positive semi-definite operator as a float64 array of shape (size, size), any size if None."""
     matrix = real_array(A, name)
     size = (matrix.shape[0] if matrix.ndim else 1) if size is None else size
     if matrix.shape != (size, size):
@@ -253,23 +187,7 @@ def check_operator(A: Any, name: str, size: int | None) -> np.ndarray:
 
 
 def check_gram(K: np.ndarray, name: str = "K") -> np.ndarray:
-    """Check that a training Gram matrix is square and symmetric, and return it exactly symmetric.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    name : str
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        ``(K + K^T) / 2``.
-
-    Raises
-    ------
-    InputError
-        If it is not square, or asymmetric beyond rounding.
-    """
+    """Check that a training Gram matrix is square and symmetric, and return it exactly symmetric."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(
             f"{name} must be a square Gram matrix in fit (n training items by n training items); got shape {K.shape}"
@@ -286,26 +204,7 @@ def check_gram(K: np.ndarray, name: str = "K") -> np.ndarray:
 
 
 def check_squares(array: Any, name: str, dtype: str) -> Any:
-    """Refuse rows whose squared distances and inner products may not be finite.
-
-    Parameters
-    ----------
-    array : array or sparse matrix of shape (n, d)
-    name : str
-        The argument, for messages.
-    dtype : {"float64", "float32"}
-        Of the computation.
-
-    Returns
-    -------
-    array or sparse matrix
-        As given.
-
-    Raises
-    ------
-    InputError
-        Naming the largest modulus.
-    """
+    """Refuse rows whose squared distances and inner products may not be finite."""
     limit = float(np.finfo(np.float64 if dtype == "float64" else np.float32).max) ** 0.5 / max(1, array.shape[1])
     if 0 not in array.shape and float(np.abs(array).max()) > limit:
         raise InputError(

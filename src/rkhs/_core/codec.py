@@ -45,32 +45,7 @@ def encode(
     name_of: Callable[[type], str] = _own_name,
     special: Callable[[Any, str], Any] | None = None,
 ) -> Any:
-    """Describe ``value`` in JSON types, moving its arrays into ``arrays``.
-
-    Parameters
-    ----------
-    value : object
-        None, bool, int, float, str, path (stored as str), dtype, list, tuple, dict with string keys, NumPy array or
-        scalar, RandomState, torch tensor, or a configurable object with such parameters.
-    arrays : dict
-        Table that receives the arrays, under the names used in the result.
-    where : str, default=""
-        What ``value`` is, for the message of an error: ``kernel.terms[0]``.
-    name_of : callable
-        Maps a class of the library to the name under which it is stored; raises for others.
-    special : callable, optional
-        Asked first for every value and what it is: JSON types for what it knows, otherwise None.
-
-    Returns
-    -------
-    object
-        JSON types only.
-
-    Raises
-    ------
-    InputError
-        If a part of ``value`` has no description, for example a Python function.
-    """
+    """Describe ``value`` in JSON types, moving its arrays into ``arrays``."""
     found = None if special is None else special(value, where)
     if found is not None:
         return found
@@ -238,22 +213,7 @@ def _column(values: list[Any]) -> np.ndarray | None:
 
 
 class Decoder:
-    """Builds the objects that ``encode`` described, within a limit of memory.
-
-    Every piece is counted before it is made, at the size that CPython gives it, and every array is handed out once, as
-    ``encode`` names each once: so no few bytes stand for gigabytes.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        The arrays that the descriptions name.
-    find_class : callable
-        Maps a class name to a class of the library, and raises for any other name.
-    max_bytes : int
-        What the Python objects made from the arrays may take, beside the arrays and the JSON values.
-    special : callable, optional
-        Asked first for every description, with :meth:`decode`: an object for what it knows, otherwise None.
-    """
+    """Builds the objects that ``encode`` described, within a limit of memory."""
 
     def __init__(
         self,
@@ -266,25 +226,7 @@ class Decoder:
         self._special = special
 
     def decode(self, value: Any) -> Any:
-        """Build one object.
-
-        Parameters
-        ----------
-        value : object
-            JSON types, as returned by :func:`encode`.
-
-        Returns
-        -------
-        object
-            Equal to what was encoded.
-
-        Raises
-        ------
-        SizeError
-            If the objects would take more memory than the limit.
-        InputError
-            If the description is damaged.
-        """
+        """Build one object."""
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if isinstance(value, list):

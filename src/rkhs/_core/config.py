@@ -40,11 +40,7 @@ __all__ = ["Configurable", "is_concrete"]
 
 
 class Configurable(BaseEstimator):
-    """An object that is fully described by its constructor parameters.
-
-    Parameters are stored unchanged under their own names, so that scikit-learn's ``clone``, ``get_params``,
-    ``set_params`` and nested grid search (``kernel__gamma``) work, and equal parameters mean equal objects.
-    """
+    """An object that is fully described by its constructor parameters."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -52,27 +52,13 @@ _DTYPES = {
 
 @dataclass(frozen=True, eq=False)
 class Container:
-    """What a model file holds.
+    """What a model file holds."""
 
-    Parameters
-    ----------
-    content : dict
-        JSON types.
-    arrays : dict of str to ndarray
-        The arrays that the content names.
-    version : tuple of int
-        Major and minor version of the format.
-    checksum : str
-        SHA-256 over content and arrays, 64 hexadecimal digits.
-    n_bytes : int
-        Size of the file.
-    """
-
-    content: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-    version: tuple[int, int]
-    checksum: str
-    n_bytes: int
+    content: dict[str, Any]  # JSON types
+    arrays: dict[str, np.ndarray]  # the arrays that the content names
+    version: tuple[int, int]  # major and minor version of the format
+    checksum: str  # SHA-256 over content and arrays, 64 hexadecimal digits
+    n_bytes: int  # size of the file
 
 
 @dataclass(frozen=True)
@@ -126,27 +112,7 @@ def _sha256(pieces: Iterable[bytes]) -> str:
 
 
 def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]) -> bytes:
-    """Put JSON and arrays into the bytes of one safetensors file, and read them back once.
-
-    Parameters
-    ----------
-    content : dict
-        JSON types.
-    arrays : mapping of str to array
-        None of them 0-d.
-    version : tuple of int
-        Of the format.
-
-    Returns
-    -------
-    bytes
-        The same for the same arguments.
-
-    Raises
-    ------
-    InputError
-        If the header would exceed 1 MiB, or an array has a dtype that cannot be stored.
-    """
+    """Put JSON and arrays into the bytes of one safetensors file, and read them back once."""
     import safetensors.numpy
 
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -170,25 +136,7 @@ def pack(content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tup
 
 
 def unpack(data: bytes, source: str, version: tuple[int, int]) -> Container:
-    """Read what :func:`pack` made; see :func:`read_container`.
-
-    Parameters
-    ----------
-    data : bytes
-    source : str
-        Where they come from, for messages.
-    version : tuple of int
-        Of the format that this library reads: any later minor version is read too, a later major one is refused.
-
-    Returns
-    -------
-    Container
-
-    Raises
-    ------
-    ModelFileError
-        If anything is damaged, or the format is of a later major version.
-    """
+    """Read what :func:`pack` made; see :func:`read_container`."""
     return _read(io.BytesIO(data), len(data), source, version)
 
 
@@ -295,37 +243,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def write_container(
     path: str | os.PathLike[str], content: dict[str, Any], arrays: Mapping[str, np.ndarray], version: tuple[int, int]
 ) -> None:
-    """Write a model file: complete, or the old one stays.
-
-    Parameters
-    ----------
-    path : str or path
-    content : dict
-    arrays : mapping of str to array
-    version : tuple of int
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written there.
-    """
+    """Write a model file: complete, or the old one stays."""
     data = pack(content, arrays, version)
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of the bytes of a regular file, as ``sha256sum`` prints it.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """SHA-256 of the bytes of a regular file, as ``sha256sum`` prints it."""
     with open_regular(path) as handle:
         return _sha256(_pieces(handle, 0, os.fstat(handle.fileno()).st_size))
 
@@ -336,28 +261,7 @@ def read_container(
     max_bytes: int,
     expected_sha256: str | None = None,
 ) -> Container:
-    """Read a model file: its size first, then its header, then its checksum, then the rest.
-
-    Parameters
-    ----------
-    path : str or path
-        Of a regular file; a link is followed.
-    version : tuple of int
-        Of the format that this library reads: any later minor version is read too, a later major one is refused.
-    max_bytes : int
-        A larger file is refused unread.
-    expected_sha256 : str, optional
-        Of the bytes of the file, in small letters; another file is refused before its content is looked at.
-
-    Returns
-    -------
-    Container
-
-    Raises
-    ------
-    ModelFileError
-        If there is no such file, it is no regular one, too large, not the expected one, damaged, or of a later format.
-    """
+    """Read a model file: its size first, then its header, then its checksum, then the rest."""
     try:
         source = os.fsdecode(path)
     except TypeError:

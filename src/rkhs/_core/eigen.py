@@ -20,24 +20,7 @@ _LANCZOS_FROM = 400  # below this size a dense eigendecomposition is faster than
 
 
 def top_eigenpairs(K: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenvalues (descending) and eigenvectors of a symmetric matrix, with a fixed sign.
-
-    Dense for small matrices or a large share of the spectrum, Lanczos otherwise; both agree to rounding.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric matrix.
-    k : int
-        Number of pairs, ``1 <= k <= n``.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-        In descending order.
-    vectors : Tensor of shape (n, k)
-        Orthonormal columns.
-    """
+    """Largest ``k`` eigenvalues (descending) and eigenvectors of a symmetric matrix, with a fixed sign."""
     if prefers_lanczos(K, k):
         return lanczos(symmetric_product(K), K, k)
     values, vectors = torch.linalg.eigh(K)
@@ -50,18 +33,7 @@ def prefers_lanczos(K: Tensor, k: int) -> bool:
 
 
 def symmetric_product(K: Tensor) -> Callable[[Tensor], Tensor]:
-    """Product of a symmetric matrix with vectors, on the CPU by the BLAS routine that reads one triangle only.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric matrix.
-
-    Returns
-    -------
-    callable
-        Maps a vector of shape (n,) to ``K v``; half the memory traffic of a general product.
-    """
+    """Product of a symmetric matrix with vectors, on the CPU by the BLAS routine that reads one triangle only."""
     if K.device.type != "cpu" or not K.is_contiguous():
         return lambda v: K @ v
     view = K.numpy().T  # in Fortran order, so that BLAS copies nothing
@@ -70,24 +42,7 @@ def symmetric_product(K: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenpairs of a symmetric matrix known by its product with a vector.
-
-    Parameters
-    ----------
-    product : callable
-        Maps a vector of shape (n,) to a vector of shape (n,).
-    like : Tensor of shape (n, n)
-        Gives the size and the dtype.
-    k : int
-        Number of pairs, less than n.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-        In descending order.
-    vectors : Tensor of shape (n, k)
-        Orthonormal columns with a fixed sign.
-    """
+    """Largest ``k`` eigenpairs of a symmetric matrix known by its product with a vector."""
     n = like.shape[0]
 
     def multiply(v: np.ndarray) -> np.ndarray:
@@ -110,30 +65,7 @@ def lanczos(product: Callable[[Tensor], Tensor], like: Tensor, k: int) -> tuple[
 
 
 def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
-    """Return the matrix with its negative eigenvalues set to zero, and say so.
-
-    Eigenvalues above ``-1e-8`` times the largest count as rounding and pass unchanged: a Cholesky factorisation of the
-    shifted matrix proves that case without an eigendecomposition.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric matrix.
-    psd : {"clip", "raise"}
-        What to do with negative eigenvalues.
-    name : str
-        The argument, for messages.
-
-    Returns
-    -------
-    Tensor of shape (n, n)
-        ``K`` itself if it is positive semi-definite.
-
-    Raises
-    ------
-    InputError
-        With ``psd="raise"``, naming the smallest eigenvalue; with any ``psd`` if no eigenvalue is positive.
-    """
+    """Return the matrix with its negative eigenvalues set to zero, and say so."""
     scale = float(K.diagonal().abs().max())
     shifted = K.clone()
     shifted.diagonal().add_(1e-8 * scale)
@@ -169,25 +101,7 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
 def block_krylov(
     product: Callable[[Tensor], Tensor], n: int, k: int, like: Tensor, *, tol: float = 1e-10, sweeps: int = 60
 ) -> tuple[Tensor, Tensor]:
-    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole.
-
-    Parameters
-    ----------
-    product : callable
-        Maps (n, b) to (n, b).
-    n, k : int
-    like : Tensor
-        Gives dtype and device.
-    tol : float, default=1e-10
-        Of the residuals, relative to the largest eigenvalue.
-    sweeps : int, default=60
-        Largest number of products.
-
-    Returns
-    -------
-    values : Tensor of shape (k,)
-    vectors : Tensor of shape (n, k)
-    """
+    """Largest ``k`` eigenpairs of a symmetric matrix by a block Krylov space that is kept whole."""
     width = min(n, k + 8)
     steps = torch.arange(n, dtype=torch.float64)
     start = torch.stack([torch.cos((j + 1.0) * steps * 0.7390851 + j * j) for j in range(width)], 1).to(like)

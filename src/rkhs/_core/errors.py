@@ -92,22 +92,7 @@ class RoundingWarning(UserWarning):
 
 
 def brief(value: object) -> str:
-    """Write a value on one line for a summary: a long one by its beginning, its end and its length.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from rkhs._core.errors import brief
-    >>> brief("C" * 100_000)[-30:]
-    "CCCCCCCC' (100,002 characters)"
-    """
+    """Write a value on one line for a summary: a long one by its beginning, its end and its length."""
     return shortened(" ".join(repr(value).split()))
 
 
@@ -119,22 +104,7 @@ def shortened(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Write a value for a message: a long text or list by its beginning and its length.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from rkhs._core.errors import shown
-    >>> shown("C" * 100_000)
-    "'CCCCCCCCCCCCCCCCCCCCCCCCCCCCCC'... (100000 characters)"
-    """
+    """Write a value for a message: a long text or list by its beginning and its length."""
     if isinstance(value, (list, tuple)):
         listed = ", ".join(map(_shortened, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
         return f"[{listed}]" if isinstance(value, list) else f"({listed}{',' if len(value) == 1 else ''})"
@@ -152,18 +122,5 @@ def _shortened(value: object) -> str:
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:
-    """Return the error to raise when ``package``, installed by ``extra``, is not there.
-
-    Parameters
-    ----------
-    package : str
-        Import name of the missing package.
-    extra : str
-        Name of the extra of this distribution that installs it.
-
-    Returns
-    -------
-    MissingExtraError
-        Its message names the install line.
-    """
+    """Return the error to raise when ``package``, installed by ``extra``, is not there."""
     return MissingExtraError(f'the package {package!r} is not installed; install it with: pip install "rkhs[{extra}]"')

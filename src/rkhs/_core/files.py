@@ -43,56 +43,21 @@ UNREADABLE = (
 
 @contextmanager
 def old_headers() -> Iterator[None]:
-    """Read arrays whose headers Python 2 wrote without a word from NumPy: the numbers are the same.
-
-    Yields
-    ------
-    None
-    """
+    """Read arrays whose headers Python 2 wrote without a word from NumPy: the numbers are the same."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Reading `.npy` or `.npz` file required", category=UserWarning)
         yield
 
 
 def as_path(path: object, name: str = "path") -> Path:
-    """Return the name of a file or folder as a path, else raise :class:`InputError`.
-
-    Parameters
-    ----------
-    path : str or path
-    name : str, default="path"
-        The argument, for the message.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Raises
-    ------
-    InputError
-        If `path` is neither a text nor a path.
-    """
+    """Return the name of a file or folder as a path, else raise :class:`InputError`."""
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
         raise InputError(f"`{name}` must be a file name; got {type(path).__name__}; give arrays to the estimator")
     return Path(path)
 
 
 def text_encoding(encoding: object) -> str:
-    """Return the encoding of a text file, for UTF-8 the one that takes a mark of the byte order away.
-
-    Parameters
-    ----------
-    encoding : str
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    InputError
-        For a name that Python does not know.
-    """
+    """Return the encoding of a text file, for UTF-8 the one that takes a mark of the byte order away."""
     try:
         known = codecs.lookup(encoding).name if isinstance(encoding, str) else None
     except (LookupError, ValueError):
@@ -104,26 +69,7 @@ def text_encoding(encoding: object) -> str:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path in the same folder, and move it onto `path` when the block ends without an error.
-
-    What a killed process left behind for the same file is removed first.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to write. A symbolic link is followed, so the link stays and its target changes.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty file with the same extension; the block writes it and closes it. In the end it has the permissions of
-        the file that it replaces, and of a new file (``umask``) if there was none.
-
-    Raises
-    ------
-    InputError
-        As :func:`check_writable`, and if writing fails: the old file then stays as it was.
-    """
+    """Yield a temporary path in the same folder, and move it onto `path` when the block ends without an error."""
     target, old = _target(path)
     _sweep(target)
     try:
@@ -144,17 +90,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that :func:`atomic_path` could not write, without touching what is there.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    InputError
-        If `path` is a folder, a device, a pipe or write-protected, or its folder is missing or not open to writing.
-    """
+    """Refuse a path that :func:`atomic_path` could not write, without touching what is there."""
     target, old = _target(path)
     try:
         _create(target, old).unlink()
@@ -163,18 +99,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:
-    """Refuse what would be read for ever, or not at all: devices, pipes, and files that are closed to this user.
-
-    Parameters
-    ----------
-    path : str or path
-        If nothing is there, whoever opens it says so.
-
-    Raises
-    ------
-    InputError
-        Naming what is there instead.
-    """
+    """Refuse what would be read for ever, or not at all: devices, pipes, and files that are closed to this user."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -294,21 +219,7 @@ _KINDS = {
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read it; a pipe is refused without waiting for its other end, a device without opening it.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    binary file
-
-    Raises
-    ------
-    OSError
-        Also for what is not a regular file.
-    """
+    """Open a regular file to read it; a pipe is refused without waiting, a device without opening it."""
     _refuse_special(os.stat(path))
     flags = os.O_RDONLY
     for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):  # each where the system has it

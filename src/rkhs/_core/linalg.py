@@ -37,21 +37,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor ``F`` of a positive semi-definite matrix, ``F F^T = K`` up to a reported residual.
+    """A factor ``F`` of a positive semi-definite matrix, ``F F^T = K`` up to a reported residual."""
 
-    Parameters
-    ----------
-    matrix : Tensor of shape (n, r)
-        The factor ``F``.
-    pivots : Tensor of shape (r,), integers
-        Rows whose block ``F[pivots]`` is lower triangular; new rows need kernel values with these points only.
-    residual : float
-        Trace of ``K - F F^T`` over the trace of ``K``.
-    """
-
-    matrix: Tensor
-    pivots: Tensor
-    residual: float
+    matrix: Tensor  # (n, r): the factor ``F``
+    pivots: Tensor  # (r,)
+    residual: float  # trace of ``K - F F^T`` over the trace of ``K``
 
     @property
     def dim(self) -> int:
@@ -92,16 +82,10 @@ class Factor:
 
 @dataclass(frozen=True)
 class Outer:
-    """The matrix ``left @ right^T`` kept as its two factors.
+    """The matrix ``left @ right^T`` kept as its two factors."""
 
-    Parameters
-    ----------
-    left, right : Tensor of shape (n, q)
-        The factors. Pass the same tensor twice for a symmetric matrix: one product is then saved.
-    """
-
-    left: Tensor
-    right: Tensor
+    left: Tensor  # (n, q): the factors
+    right: Tensor  # (n, q)
 
     def dense(self) -> Tensor:
         """The matrix itself, shape (n, n)."""
@@ -133,27 +117,6 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
     """Lower Cholesky factor of a positive definite matrix, with a reported jitter when it is needed.
 
     Tries ``A + j I`` with ``j = jitter``, then ``j = eps n mean(diag A) 10^k`` for ``k = 0..3``.
-
-    Parameters
-    ----------
-    A : Tensor of shape (n, n)
-        Symmetric matrix; only its lower triangle is read. It is not changed.
-    name : str
-        What the matrix is, for messages.
-    jitter : float, default=0
-        Amount added to the diagonal at the first attempt.
-
-    Returns
-    -------
-    L : Tensor of shape (n, n)
-        Lower triangular, ``L L^T = A + j I``.
-    j : float
-        What was added.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not positive definite even with the largest jitter.
     """
     unit = torch.finfo(A.dtype).eps * A.shape[0] * float(A.diagonal().mean().abs())
     for j in (jitter, *(jitter + unit * 10.0**k for k in range(4))):
@@ -177,25 +140,7 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
 
 
 def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
-    """Solve ``A X = B`` for a positive definite ``A``, whose memory is used up: no second n x n matrix on the CPU.
-
-    Parameters
-    ----------
-    A : Tensor of shape (n, n)
-        Symmetric positive definite; destroyed.
-    B : Tensor of shape (n, q)
-    name : str
-        What the matrix is, for messages.
-
-    Returns
-    -------
-    Tensor of shape (n, q)
-
-    Raises
-    ------
-    InputError
-        As :func:`cholesky`, which also takes over with a reported jitter where the matrix is not positive definite.
-    """
+    """Solve ``A X = B`` for a positive definite ``A``, whose memory is used up: no second n x n matrix on the CPU."""
     if A.device.type == "cpu" and A.is_contiguous():
         diagonal = A.diagonal().clone()
         view = A.numpy().T  # in Fortran order and symmetric: LAPACK factors it where it lies, in one triangle
@@ -212,33 +157,12 @@ def solve_positive(A: Tensor, B: Tensor, *, name: str) -> Tensor:
 
 
 def rank_tolerance(n: int, dtype: torch.dtype) -> float:
-    """What counts as zero on the diagonal of a Gram matrix of ``n`` items whose entries are rounded to ``dtype``.
-
-    Coordinates of a new item are its kernel values divided by the roots of what is kept, rounding errors included: in
-    float32 they would be noise long before a Cholesky factorisation in float64 notices.
-    """
+    """What counts as zero on the diagonal of a Gram matrix of ``n`` items whose entries are rounded to ``dtype``."""
     return max(1e-12, n**0.5 * torch.finfo(dtype).eps)
 
 
 def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
-    """Factor a positive semi-definite matrix of any rank, ``K = F F^T``.
-
-    Plain Cholesky when the matrix is safely positive definite, otherwise Cholesky with complete pivoting, cut where the
-    remaining diagonal falls under ``tol`` times the largest: repeated points and kernels of finite rank need no jitter.
-    Always computed in float64 (a factor loses half of the digits of its matrix) and returned in the dtype of ``K``.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric positive semi-definite matrix.
-    tol : float, optional
-        Relative size of the diagonal at which the factor is cut; default :func:`rank_tolerance`.
-
-    Returns
-    -------
-    Factor
-        With ``r <= n`` columns; ``r = 0`` for the zero matrix.
-    """
+    """Factor a positive semi-definite matrix of any rank, ``K = F F^T``."""
     n = K.shape[0]
     tol = rank_tolerance(n, K.dtype) if tol is None else tol
     K64 = K.to(torch.float64)
@@ -260,10 +184,7 @@ def factorize(K: Tensor, *, tol: float | None = None) -> Factor:
 
 
 def fix_signs(U: Tensor) -> Tensor:
-    """Flip columns so that the entry of largest modulus in each is positive.
-
-    Among entries within rounding of the largest modulus the first one decides, so that the choice is stable.
-    """
+    """Flip columns so that the entry of largest modulus in each is positive."""
     if U.numel() == 0:
         return U
     modulus = U.abs()
@@ -274,11 +195,7 @@ def fix_signs(U: Tensor) -> Tensor:
 
 
 def column_means(X: Tensor) -> Tensor:
-    """The mean of every column, for differences from it.
-
-    Numbers near the largest of their type do not overflow, and a constant column among them has exactly its value: what
-    rounding leaves of it would be squared to infinity.
-    """
+    """The mean of every column, for differences from it."""
     means = X.mean(dim=0)
     if not X.numel() or float(means.abs().max()) < torch.finfo(X.dtype).max ** 0.5:  # false for NaN too
         return means
@@ -292,20 +209,7 @@ def weighted_mean(X: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def center_gram(K: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Gram matrix of the centred features, ``C K C`` with ``C = I - 1 w^T``.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric Gram matrix. It is not changed.
-    weights : Tensor of shape (n,), optional
-        Weights that sum to one; default ``1/n``.
-
-    Returns
-    -------
-    Tensor of shape (n, n)
-        Symmetric.
-    """
+    """Gram matrix of the centred features, ``C K C`` with ``C = I - 1 w^T``."""
     means = K.mean(dim=1) if weights is None else K @ weights
     total = means.mean() if weights is None else means @ weights
     return (K - means[:, None]).sub_(means[None, :]).add_(total)

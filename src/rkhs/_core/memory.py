@@ -19,20 +19,11 @@ _SMALL = 2**24  # bytes below which what there is, half a millisecond, is not as
 
 @dataclass(frozen=True)
 class Estimate:
-    """The largest amount of memory that a fit holds at one time, beside its input.
+    """The largest amount of memory that a fit holds at one time, beside its input."""
 
-    Parameters
-    ----------
-    what : str
-        Which fit, for messages: ``"KernelPCA on n=1000 rows with storage='dense'"``.
-    n_bytes : int
-    parts : str
-        What it is made of, in words.
-    """
-
-    what: str
+    what: str  # which fit, for messages: ``"KernelPCA on n=1000 rows with storage='dense'"``
     n_bytes: int
-    parts: str
+    parts: str  # what it is made of, in words
 
 
 def readable(n_bytes: float) -> str:
@@ -52,21 +43,7 @@ def available_bytes() -> int:
 
 
 def check_memory(estimate: Estimate, advice: str | Callable[[], str], *, available: int | None = None) -> None:
-    """Refuse a fit that asks for more than 60 % of the memory there is.
-
-    Parameters
-    ----------
-    estimate : Estimate
-    advice : str or callable
-        What to do instead, a sentence, or what makes it where it is needed.
-    available : int, optional
-        Default: :func:`available_bytes`.
-
-    Raises
-    ------
-    InputError
-        Naming the fit, what it needs, what there is and what to do.
-    """
+    """Refuse a fit that asks for more than 60 % of the memory there is."""
     if available is None and estimate.n_bytes < _SMALL:
         return
     there = available_bytes() if available is None else available

@@ -19,19 +19,7 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
 def own(value: Any) -> Any:
-    """Copy arrays, and what holds arrays, so that nothing the user changes later changes the copy.
-
-    Parameters
-    ----------
-    value : object
-        An array, tensor, sparse matrix, frame or torch module; a list, tuple or dict of such, at any depth; a kernel,
-        loss or other object that is described by its parameters.
-
-    Returns
-    -------
-    object
-        Of the same type. Objects of other kinds, such as functions and graphs, are not ours to copy and stay.
-    """
+    """Copy arrays, and what holds arrays, so that nothing the user changes later changes the copy."""
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, Tensor):
@@ -72,18 +60,7 @@ def _own_container(value: Any) -> Any:
 
 
 def unshared(tensor: Tensor, source: Any) -> Tensor:
-    """The tensor, or its copy if it may share memory with what it was read from.
-
-    Parameters
-    ----------
-    tensor : Tensor
-    source : array, tensor, frame or nested list
-        As the user gave it.
-
-    Returns
-    -------
-    Tensor
-    """
+    """The tensor, or its copy if it may share memory with what it was read from."""
     if tensor.device.type != "cpu" or isinstance(source, (list, tuple)):
         return tensor
     if isinstance(source, Tensor):

@@ -141,22 +141,7 @@ def _attributes(cls: type) -> tuple[set[str], set[str]]:
 
 
 def check_step(cls: type, params: dict[str, Any], state: dict[str, Any]) -> None:
-    """Refuse a step of a file that no fit can have made, and add what later versions of scikit-learn need.
-
-    Parameters
-    ----------
-    cls : type
-        A class of the table.
-    params : dict
-        Its parameters.
-    state : dict
-        Its fitted attributes; none: the step is not fitted, as the originals in a ColumnTransformer are.
-
-    Raises
-    ------
-    ModelFileError
-        If an attribute is missing, unknown, or means something unsafe.
-    """
+    """Refuse a step of a file that no fit can have made, and add what later versions of scikit-learn need."""
     name, (needed, allowed) = cls.__name__, _attributes(cls)
     strange = sorted((state.keys() - needed - allowed) | (params.keys() & {*_MACHINE, "kw_args"}))
     if strange:
@@ -233,25 +218,7 @@ def version_warning(wrote: Any) -> str | None:
 
 
 def encode_special(value: Any, encode: Callable[[Any], Any], where: str = "") -> Any:
-    """Describe what steps of scikit-learn have and estimators of this library do not; None for anything else.
-
-    Parameters
-    ----------
-    value : object
-    encode : callable
-        Describes what lies inside.
-    where : str, default=""
-        What ``value`` is, for the message of an error.
-
-    Returns
-    -------
-    dict or None
-
-    Raises
-    ------
-    InputError
-        For functions and types that a file does not hold.
-    """
+    """Describe what steps of scikit-learn have and estimators of this library do not; None for anything else."""
     if isinstance(value, slice):
         return {"$slice": [encode(part) for part in (value.start, value.stop, value.step)]}
     if isinstance(value, UserList):  # columns of the remainder
@@ -285,18 +252,7 @@ def encode_special(value: Any, encode: Callable[[Any], Any], where: str = "") ->
 
 
 def decode_special(value: dict[str, Any], decode: Callable[[Any], Any]) -> Any:
-    """Build what :func:`encode_special` described; None if it did not.
-
-    Parameters
-    ----------
-    value : dict
-    decode : callable
-        Builds what lies inside.
-
-    Returns
-    -------
-    object or None
-    """
+    """Build what :func:`encode_special` described; None if it did not."""
     if "$slice" in value:
         start, stop, step = (decode(part) for part in value["$slice"])
         return slice(start, stop, step)

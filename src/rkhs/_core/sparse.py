@@ -18,27 +18,7 @@ _WIDEST = 2**31 - 1
 
 
 def compressed(X: scipy.sparse.spmatrix | scipy.sparse.sparray, name: str = "X") -> scipy.sparse.csr_array:
-    """A sparse matrix of any format as compressed rows in memory of their own.
-
-    Places ascend, entries that stand twice are added up, and zeros that were written down are left out.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of scipy of shape (n, d)
-    name : str, default="X"
-        The argument, for messages.
-
-    Returns
-    -------
-    csr_array of shape (n, d)
-        Of float32 if ``X`` is, else of float64.
-
-    Raises
-    ------
-    InputError
-        For other than two axes, an axis of length zero, entries that are not finite real numbers, and places that do
-        not lie in the matrix.
-    """
+    """A sparse matrix of any format as compressed rows in memory of their own."""
     if X.ndim != 2 or 0 in X.shape:
         raise InputError(f"{name} must have rows and columns, at least one of each; got a sparse array {X.shape}")
     if X.dtype.kind not in "biuf":

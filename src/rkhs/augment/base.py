@@ -31,18 +31,7 @@ class Augmentation(Configurable):
 
     @abstractmethod
     def __call__(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return changed copies of the rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            It is not changed.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of shape (n, d)
-        """
+        """Return changed copies of the rows."""
 
 
 class Compose(Augmentation):

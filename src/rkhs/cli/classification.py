@@ -28,17 +28,7 @@ _MOST_CLASSES = 50
 
 
 def names_classes(args: argparse.Namespace) -> bool:
-    """Whether ``--predict`` names one column of a table, and that column holds texts.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Of ``rkhs fit``.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether ``--predict`` names one column of a table, and that column holds texts."""
     from rkhs.cli.target_column import read_target
     from rkhs.data.text import number_in
 
@@ -51,23 +41,7 @@ def names_classes(args: argparse.Namespace) -> bool:
 
 
 def fit_classifier(args: argparse.Namespace) -> int:
-    """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments of ``rkhs fit``.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be used, or the output could not be written.
-    """
+    """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both."""
     import numpy as np
 
     from rkhs.cli.fit import build_estimator
@@ -115,19 +89,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
 
 
 def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassifier | None:
-    """The learner of a model that predicts classes, fitted again to its codes; None for other models.
-
-    Parameters
-    ----------
-    model : estimator
-        With ``codes_``.
-    notes : dict
-        Of its file.
-
-    Returns
-    -------
-    SmoothClassifier or None
-    """
+    """The learner of a model that predicts classes, fitted again to its codes; None for other models."""
     import numpy as np
 
     from rkhs.evaluation import SmoothClassifier

@@ -21,12 +21,7 @@ _OF_ANY_NUMBERS = ("laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"
 
 
 def add_scale_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the option."""
     parser.add_argument(
         "--scale-columns",
         choices=("yes", "no", "auto"),
@@ -37,25 +32,7 @@ def add_scale_option(parser: argparse.ArgumentParser) -> None:
 
 
 def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
-    """The parameter ``columns`` that the arguments and the data ask for.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    data : Dataset
-    kernel : str or Kernel
-        Of the estimator.
-
-    Returns
-    -------
-    dict
-        Empty where columns stay as they are.
-
-    Raises
-    ------
-    InputError
-        For ``--scale-columns yes`` without rows of numbers in memory, and of a table with texts or gaps.
-    """
+    """The parameter ``columns`` that the arguments and the data ask for."""
     from rkhs._core.errors import InputError
     from rkhs.data.columns import wants_scaling
 
@@ -108,17 +85,7 @@ def _sees_units(kernel: Any) -> bool:
 
 
 def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
-    """What is to know of the columns of a table: their scales, and those that say nothing of an item.
-
-    Parameters
-    ----------
-    estimator : estimator
-    data : Dataset
-
-    Returns
-    -------
-    list of str
-    """
+    """What is to know of the columns of a table: their scales, and those that say nothing of an item."""
     from rkhs.data.columns import TENFOLD, rounded, share_a_unit, spreads
 
     if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
@@ -165,16 +132,7 @@ def _molecule_notes(data: Dataset) -> list[str]:
 
 
 def column_notes(data: Dataset) -> list[str]:
-    """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    list of str
-    """
+    """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
     from rkhs.data.columns import column_remarks, curve_remarks, row_copies, share_a_unit
 
     if data.kind == "molecules" and data.smiles is not None:

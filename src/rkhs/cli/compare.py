@@ -35,12 +35,7 @@ whose target is empty help to make the codes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     parser.add_argument("input", help="table, molecules, series, other items, or a Gram matrix (--gram)")
@@ -75,22 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, print a table and the sentence.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the file or the target cannot be used.
-    """
+    """Compare, print a table and the sentence."""
     from rkhs.evaluation import compare_codes
 
     data, y = _read(args)

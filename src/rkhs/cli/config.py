@@ -15,12 +15,7 @@ _NOT_KEYS = ("help", "config", "print-config", "traceback")
 
 
 def add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the options."""
     group = parser.add_argument_group("configuration")
     group.add_argument(
         "--config", metavar="FILE.toml", help="read flags from a file; flags on the command line win over it"
@@ -31,27 +26,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
 def config_words(
     parser: argparse.ArgumentParser, command: str, words: Sequence[str], commands: Collection[str]
 ) -> list[str]:
-    """The flags of the file of ``--config``, to stand before those of the command line.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Of the command.
-    command : str
-    words : sequence of str
-        The command line.
-    commands : collection of str
-        All commands: a section of the file is one of them.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or holds a key that is no flag of the command.
-    """
+    """The flags of the file of ``--config``, to stand before those of the command line."""
     asks = argparse.ArgumentParser(prog=parser.prog, add_help=False)
     asks.add_argument("--config")
     path = asks.parse_known_args(list(words))[0].config
@@ -117,20 +92,7 @@ def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[
 
 
 def as_toml(parser: argparse.ArgumentParser, command: str, args: argparse.Namespace) -> str:
-    """The flags that are not at their defaults, as a section of a TOML file.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Of the command.
-    command : str
-    args : argparse.Namespace
-        What was parsed.
-
-    Returns
-    -------
-    str
-    """
+    """The flags that are not at their defaults, as a section of a TOML file."""
     lines = [f"[{command}]"]
     for key, action in _actions(parser).items():
         value = getattr(args, action.dest, action.default)

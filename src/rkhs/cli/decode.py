@@ -26,13 +26,7 @@ Names = Sequence[str] | dict[int, str] | None  # by number of the candidate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     add_model_options(parser)
     parser.add_argument("codes", metavar="CODES", help="a .csv, .parquet or .npy file, as rkhs transform writes")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; rankings are .csv")
@@ -65,23 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, decode, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If model, codes or candidates cannot be used.
-    """
+    """Read, decode, write."""
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
     from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError

@@ -14,13 +14,7 @@ __all__ = ["add_engine_options", "checkpoint_of", "engine_settings", "find_rows"
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Receives them in a group of their own.
-    """
+    """Declare the options."""
     group = parser.add_argument_group("computing")
     group.add_argument("--engine", choices=("serial", "threads", "dask"), help="what computes the blocks of rows")
     group.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask cluster, such as tcp://host:8786")
@@ -28,21 +22,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of an estimator that the options mean.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        For a scheduler without ``--engine dask``, and ``--jobs`` that is no number of threads.
-    """
+    """Return the parameters of an estimator that the options mean."""
     from rkhs._core.errors import InputError
     from rkhs.engines import Dask, Threads, count_threads
 
@@ -57,19 +37,7 @@ def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
-    """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    path : str
-    data : Dataset
-        What was read from the file.
-
-    Returns
-    -------
-    Rows or ndarray
-    """
+    """Return where workers read the rows of a file themselves, if it is one of plain numbers; else the rows."""
     from rkhs.engines import ParquetRows, as_rows
 
     if data.kind != "vectors" or not isinstance(path, str) or args.columns is not None:
@@ -84,21 +52,7 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
 
 
 def open_stream(args: argparse.Namespace) -> Dataset:
-    """Rows that are read block by block; nothing of them is in memory.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        For flags that choose columns or another kind of items.
-    """
+    """Rows that are read block by block; nothing of them is in memory."""
     from rkhs._core.errors import InputError
     from rkhs.data import Dataset
     from rkhs.engines import as_rows
@@ -111,16 +65,7 @@ def open_stream(args: argparse.Namespace) -> Dataset:
 
 
 def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
-    """The checkpoint that ``--checkpoint`` names.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    Checkpoint or None
-    """
+    """The checkpoint that ``--checkpoint`` names."""
     from rkhs.engines import Checkpoint
 
     return None if args.checkpoint is None else Checkpoint(args.checkpoint)

@@ -21,13 +21,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     model = add_model_options(parser)
     rows = parser.add_argument(
         "input", metavar="INPUT", help="rows that the model was not fitted on, so that the errors are honest"
@@ -60,23 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print a table.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If a model or the input cannot be used.
-    """
+    """Measure and print a table."""
     import numpy as np
 
     from rkhs._core.errors import InputError

@@ -11,13 +11,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     add_model_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as model.onnx")
     parser.add_argument(
@@ -33,23 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, translate, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the model has no translation.
-    """
+    """Read, translate, write."""
     outputs = Outputs(("MODEL", args.model))
     from rkhs.export import to_onnx
 

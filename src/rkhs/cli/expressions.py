@@ -65,24 +65,7 @@ def _parse(text: str, what: str) -> ast.expr:
 
 
 def parse_kernel(text: str) -> Any:
-    """Return the kernel that a text describes.
-
-    Parameters
-    ----------
-    text : str
-        ``auto`` or ``precomputed``, the name of a kernel, ``name(parameter=value, ...)``, or sums, products and
-        positive multiples of such.
-
-    Returns
-    -------
-    Kernel or str
-        "auto" and "precomputed" stay as they are.
-
-    Raises
-    ------
-    InputError
-        If it is anything else; the message names what is known.
-    """
+    """Return the kernel that a text describes."""
     from rkhs.kernels import Kernel
 
     if text.strip() in ("auto", "precomputed"):
@@ -94,23 +77,7 @@ def parse_kernel(text: str) -> Any:
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """Split ``param=value`` of ``--set``.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    name : str
-    value : object
-        See :func:`parse_value`.
-
-    Raises
-    ------
-    InputError
-        If there is no ``=`` or no name before it.
-    """
+    """Split ``param=value`` of ``--set``."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip().isidentifier():
         raise InputError(f"--set must read param=value; got {text!r}; for example --set max_iter=1000")
@@ -118,23 +85,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 
 def parse_value(text: str, what: str) -> Any:
-    """Return a Python literal, an object such as ``matern(nu=1.5)`` or ``huber(0.1)``, or else the text itself.
-
-    Parameters
-    ----------
-    text : str
-    what : str
-        The option, for messages.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    InputError
-        If the text reads like an object and is not one that is known.
-    """
+    """Return a Python literal, an object such as ``matern(nu=1.5)`` or ``huber(0.1)``, or else the text itself."""
     if len(text) > _MAX_LENGTH:
         raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
     try:

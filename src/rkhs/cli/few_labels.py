@@ -34,14 +34,7 @@ class _WithoutModel(argparse.Action):
 
 
 def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[argparse.Action, ...]) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    positionals : tuple of argparse.Action
-        Arguments that are not needed together with ``--few-labels``.
-    """
+    """Declare the options."""
     group = parser.add_argument_group("few labels", "instead of MODEL INPUT: compare models fitted without labels")
     group.add_argument(
         "--few-labels",
@@ -70,23 +63,7 @@ def add_few_label_options(parser: argparse.ArgumentParser, positionals: tuple[ar
 
 
 def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
-    """Compare and return the rows of the printed table.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    list of dict
-        Texts and numbers by the name of their column.
-
-    Raises
-    ------
-    InputError
-        If the table or its labels cannot be used.
-    """
+    """Compare and return the rows of the printed table."""
     import numpy as np
 
     from rkhs._core.checks import check_count
@@ -126,19 +103,7 @@ def run_few_labels(args: argparse.Namespace) -> list[dict[str, str | float]]:
 
 
 def next_step(args: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
-    """Say which codes and learner were right most often, and how to take them.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-    rows : list of dict
-        Of :func:`run_few_labels`.
-
-    Returns
-    -------
-    str
-    """
+    """Say which codes and learner were right most often, and how to take them."""
     best = max(rows[:-1], key=lambda row: row["accuracy"])
     said = f"Right most often: {_LEARNERS[best['learner']]} on {_named(best)}, {_score(best)}"
     if len(rows) > 3:

@@ -69,13 +69,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder; see below")
@@ -110,14 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True) -> None:
-    """Declare the options that say what is fitted, and to what kind of table.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    components : bool, default=True
-        Whether the number of components is one of them.
-    """
+    """Declare the options that say what is fitted, and to what kind of table."""
     parser.add_argument("--estimator", metavar="NAME", help="estimator to fit (default KernelAutoencoder)")
     parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel on the inputs; rkhs fit --help lists them")
     if components:
@@ -150,13 +137,7 @@ def add_fit_options(parser: argparse.ArgumentParser, *, components: bool = True)
 
 
 def add_predict_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of regression.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Receives them in a group of their own.
-    """
+    """Declare the options of regression."""
     group = parser.add_argument_group("prediction of numbers or of a class")
     group.add_argument(
         "--predict",
@@ -173,23 +154,7 @@ def add_predict_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit, and write the model.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be used, or an output could not be written: before the fit wherever that can be known.
-    """
+    """Fit, and write the model."""
     plan_robust(args)
     if args.predict is not None:
         return fit_predictor(args)
@@ -227,14 +192,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
-    """Print the kernel that the kind of items brought, if the user chose none.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    estimator : estimator
-    data : Dataset
-    """
+    """Print the kernel that the kind of items brought, if the user chose none."""
     chosen = args.kernel is not None or any(text.partition("=")[0].strip() == "kernel" for text in args.set)
     if not chosen and data.kind not in ("vectors", "gram", "table", "curves"):
         print(f"kernel: {estimator.kernel!r} (default for {data.kind}; choose with --kernel)", flush=True)
@@ -296,27 +254,7 @@ def _write(
 def build_estimator(
     args: argparse.Namespace, data: Dataset, cls: type | None = None, defaults: dict[str, Any] | None = None
 ) -> Any:
-    """Make the estimator that the arguments describe, with defaults that fit the data.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    data : Dataset
-    cls : type, default=None
-        None: that of ``--estimator``.
-    defaults : dict, default=None
-        Parameters that the arguments may change.
-
-    Returns
-    -------
-    estimator
-        Not fitted.
-
-    Raises
-    ------
-    InputError
-        For unknown names of estimators, kernels and parameters.
-    """
+    """Make the estimator that the arguments describe, with defaults that fit the data."""
     from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
 

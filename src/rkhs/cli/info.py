@@ -20,13 +20,7 @@ _ENDS = ("$numbers", "$texts", "$arrays", "$table", "$rows", "$strings", "$rando
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     add_model_options(parser)
     parser.add_argument(
         "--diagnosis",
@@ -37,23 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is known of a model.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is refused or damaged.
-    """
+    """Print what is known of a model."""
     from rkhs._core.containers import FORMAT, LARGEST, check_limits, file_sha256, read_container
     from rkhs._core.errors import ModelFileError
 

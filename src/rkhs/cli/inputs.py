@@ -32,27 +32,12 @@ _OF_MIXED = {"columns", "drop_columns", "index_column", "header", "delimiter", "
 
 
 def column(text: str) -> str | int:
-    """Turn what was typed for a column into its position, if it is a number, or its name.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str or int
-    """
+    """Turn what was typed for a column into its position, if it is a number, or its name."""
     return int(text) if text.isdecimal() else text
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that say how to read a file.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Receives them in a group of their own.
-    """
+    """Declare the options that say how to read a file."""
     group = parser.add_argument_group("reading the input")
     add_kind_options(group)
     group.add_argument("--columns", metavar="A,B,...", help="columns to use, by name or by position from 0")
@@ -72,27 +57,12 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_drop_option(parser: Any) -> None:
-    """Declare the option of commands that fit models; others find the columns of the fit by themselves.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser or argument group
-    """
+    """Declare the option of commands that fit models; others find the columns of the fit by themselves."""
     parser.add_argument("--drop-columns", metavar="A,B,...", help="columns to leave out, by name or by position from 0")
 
 
 def named_columns(text: str | list[str | int] | None) -> list[str | int]:
-    """The columns that were typed, with commas between them.
-
-    Parameters
-    ----------
-    text : str, list or None
-        A list is given back.
-
-    Returns
-    -------
-    list of str or int
-    """
+    """The columns that were typed, with commas between them."""
     if text is None or isinstance(text, list):
         return text or []
     return [column(part.strip()) for part in text.split(",")]
@@ -136,16 +106,7 @@ def _text_encoding(name: str) -> str:
 
 
 def real(text: str) -> float:
-    """Turn what was typed for a number into a finite one.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    float
-    """
+    """Turn what was typed for a number into a finite one."""
     import math
 
     value = float(text)
@@ -155,22 +116,7 @@ def real(text: str) -> float:
 
 
 def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:
-    """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    model : estimator
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        For a model that reads items.
-    """
+    """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
     from rkhs._core.errors import InputError
 
     if args.diag is None:
@@ -181,24 +127,7 @@ def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, 
 
 
 def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"] = False) -> Dataset:
-    """Read a file as the options say, without the rows of ``--leave-out``.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With the options of :func:`add_input_options`.
-    path : str
-    gram : bool or "cross", default=False
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read that way.
-    """
+    """Read a file as the options say, without the rows of ``--leave-out``."""
     data = _read_all(args, path, gram=gram)
     out = getattr(args, "leave_out", None)
     return data if out is None or out == APART else without_rows(data, out)
@@ -308,18 +237,7 @@ def _report_skipped(data: Dataset) -> Dataset:
 
 
 def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
-    """Say what must be remembered of the training file, so that other files are read in the same way.
-
-    Parameters
-    ----------
-    data : Dataset
-    args : argparse.Namespace
-
-    Returns
-    -------
-    dict
-        For ``rkhs.save(..., notes=...)``.
-    """
+    """Say what must be remembered of the training file, so that other files are read in the same way."""
     notes: dict[str, Any] = {
         "kind": data.kind,
         "source": data.source,
@@ -332,28 +250,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]) -> Dataset:
-    """Read a file the way the training file of a model was read.
-
-    Columns are matched by their names where both files have names; SMILES are read from the same column.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With the options of :func:`add_input_options`; what they say goes first.
-    path : str
-    model : estimator
-    notes : dict
-        Of the model file.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If the file does not fit the model.
-    """
+    """Read a file the way the training file of a model was read."""
     from rkhs._core.errors import InputError
 
     known = notes.get("input", {})
@@ -409,26 +306,7 @@ def _like_the_fit(args: argparse.Namespace, data: Dataset, expected: Any, places
 def chunks_for_model(
     args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
-    """Read a file as :func:`read_for_model` does, some rows at a time.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    path : str
-    model : estimator
-    notes : dict
-    rows : int
-        Of a chunk.
-
-    Yields
-    ------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If the file does not fit the model.
-    """
+    """Read a file as :func:`read_for_model` does, some rows at a time."""
     from rkhs._core.errors import InputError
     from rkhs.data import read_chunks
 
@@ -532,17 +410,7 @@ def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) 
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Scikit-learn refuses data by plain ValueErrors: make them the user's, not unexpected ones.
-
-    Yields
-    ------
-    None
-
-    Raises
-    ------
-    InputError
-        In place of ValueError and TypeError.
-    """
+    """Scikit-learn refuses data by plain ValueErrors: make them the user's, not unexpected ones."""
     from rkhs._core.errors import InputError, RkhsError
 
     try:

@@ -30,12 +30,7 @@ _KINDS = ("curves", "graphs", "sequences", "series", "texts", "vectors")
 
 
 def add_kind_options(group: Any) -> None:
-    """Declare the options that say what the items of a file are.
-
-    Parameters
-    ----------
-    group : argument group
-    """
+    """Declare the options that say what the items of a file are."""
     group.add_argument(
         "--kind",
         choices=_KINDS,
@@ -52,33 +47,13 @@ def add_kind_options(group: Any) -> None:
 
 
 def print_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Options of the reader that say how SMILES become fingerprints.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    dict
-        Those that were given.
-    """
+    """Options of the reader that say how SMILES become fingerprints."""
     named = {"fingerprint": args.fingerprint, "radius": args.radius, "n_bits": args.bits}
     return {name: value for name, value in named.items() if value is not None}
 
 
 def default_kernel(data: Dataset) -> Kernel | str | None:
-    """Kernel for a kind of items.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    Kernel, str or None
-        None: that of the estimator.
-    """
+    """Kernel for a kind of items."""
     from rkhs import kernels
 
     if data.kind == "series" or data.kind == "graphs":
@@ -94,22 +69,7 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
 
 
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
-    """Compare the kernels of the kind by the classes that the file holds.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    data : Dataset
-
-    Returns
-    -------
-    KernelChoice
-
-    Raises
-    ------
-    InputError
-        For other kinds, files without classes, and together with ``--kernel``.
-    """
+    """Compare the kernels of the kind by the classes that the file holds."""
     from rkhs._core.errors import InputError
     from rkhs.kernels import kernels_for
     from rkhs.selection import choose_kernel
@@ -130,21 +90,7 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
 
 
 def find_estimator(name: str) -> type:
-    """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    type
-
-    Raises
-    ------
-    InputError
-        For another name, listing what there is.
-    """
+    """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca."""
     from rkhs import estimators
     from rkhs._core.errors import InputError
 
@@ -160,19 +106,7 @@ def find_estimator(name: str) -> type:
 
 
 def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> None:
-    """Look for parameters that an estimator does not have.
-
-    Parameters
-    ----------
-    cls : type
-    given, known : iterable of str
-        Names of parameters.
-
-    Raises
-    ------
-    InputError
-        For the first that is not known, with the nearest one or the flag that was meant.
-    """
+    """Look for parameters that an estimator does not have."""
     from rkhs._core.errors import InputError
 
     names = sorted(known)
@@ -186,17 +120,7 @@ def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> Non
 
 
 def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
-    """What a model file must say of a kind, so that other files are read in the same way.
-
-    Parameters
-    ----------
-    data : Dataset
-    args : argparse.Namespace
-
-    Returns
-    -------
-    dict
-    """
+    """What a model file must say of a kind, so that other files are read in the same way."""
     notes: dict[str, Any] = {}
     if data.kind == "table":
         texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
@@ -216,25 +140,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
-    """The fingerprint options of the training file; others are refused.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    recipe : object
-        The fingerprint of the notes.
-    path : str
-
-    Returns
-    -------
-    dict
-        ``fingerprint``, ``radius`` and ``bits`` for the arguments.
-
-    Raises
-    ------
-    InputError
-        If the notes are not understood, or the arguments say something else.
-    """
+    """The fingerprint options of the training file; others are refused."""
     from rkhs._core.errors import InputError
 
     known = ("morgan", "path", "maccs", "counts")

@@ -67,13 +67,7 @@ def _add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
 
 
 def command_parsers() -> dict[str, CommandParser]:
-    """The parsers of all commands, with their arguments.
-
-    Returns
-    -------
-    dict
-        By the name of the command.
-    """
+    """The parsers of all commands, with their arguments."""
     made = _parser(None)[1]
     for name, parser in made.items():
         _add_arguments(name, parser)
@@ -90,24 +84,7 @@ def _parse(words: list[str], chosen: str | None) -> tuple[argparse.Namespace, ar
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status.
-
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        The arguments after the program's name; None takes those of the process.
-
-    Returns
-    -------
-    int
-        0 when the command succeeded, 2 for arguments and data that cannot be used, 1 for an error of the library, 130
-        after Ctrl-C, 143 after SIGTERM (129 after SIGHUP); the reason stands in one line on standard error.
-
-    Raises
-    ------
-    SystemExit
-        For ``--help``, ``--version``, and arguments that do not parse (status 2).
-    """
+    """Run one command and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
     with forgiving_streams() as out, ended_by_signals(), warnings.catch_warnings():

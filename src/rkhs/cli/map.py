@@ -28,13 +28,7 @@ _MOST_CLASSES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("input", metavar="INPUT", help="a file or folder, as rkhs fit reads them")
@@ -52,23 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit two components and draw them.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be used, or the output could not be written.
-    """
+    """Fit two components and draw them."""
     Outputs(("INPUT", args.input)).add("-o", args.output, PICTURES)
     values = None
     if args.color is None:

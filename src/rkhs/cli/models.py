@@ -12,17 +12,7 @@ __all__ = ["add_model_options", "read_model_file"]
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
-    """Declare the model file, and what it must be to be read.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-
-    Returns
-    -------
-    argparse.Action
-        The argument MODEL.
-    """
+    """Declare the model file, and what it must be to be read."""
     group = parser.add_argument_group("reading the model")
     group.add_argument("--sha256", metavar="DIGITS", help="refuse MODEL unless its bytes have this SHA-256")
     group.add_argument(
@@ -35,26 +25,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
 
 
 def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelFile:
-    """Read the model that the arguments name.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With the options of :func:`add_model_options`.
-    path : str, optional
-        A model beside it; its SHA-256 is not asked for.
-
-    Returns
-    -------
-    ModelFile
-
-    Raises
-    ------
-    ModelFileError
-        If it is refused or damaged.
-    InputError
-        If it holds a pipeline of scikit-learn, whose input only Python can make.
-    """
+    """Read the model that the arguments name."""
     from rkhs._core.errors import InputError
     from rkhs.persistence import read_model
 

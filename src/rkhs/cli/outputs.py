@@ -26,21 +26,7 @@ _DATA = (*TABLES, *_IN_FOLDERS, ".tsv", ".npz", ".smi", ".fasta", ".fa", ".ts", 
 
 
 class Outputs:
-    """The files that a command will write, each checked when it is named.
-
-    Refused are: what is no regular file, a folder that is missing or closed to writing, an extension of another format,
-    a format whose extra is not installed, and a file that the command reads, or writes twice, under whatever name.
-
-    Parameters
-    ----------
-    *inputs : (str, str or None)
-        What the command reads: the name by which the user knows it, and the path.
-
-    Raises
-    ------
-    InputError
-        If there is no file or folder of the name of an input. Torch would take seconds to be imported before that.
-    """
+    """The files that a command will write, each checked when it is named."""
 
     def __init__(self, *inputs: tuple[str, str | None]) -> None:
         self._inputs = [(name, path) for name, path in inputs if path is not None]
@@ -56,23 +42,7 @@ class Outputs:
         self._bytes: dict[str, int] = {}
 
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
-        """Plan a file; None is no file.
-
-        Parameters
-        ----------
-        flag : str
-            For messages.
-        path : str or None
-        extensions : tuple of str, default=()
-            Those that are known; none: any.
-
-        Raises
-        ------
-        InputError
-            If it could not be written, or would destroy something.
-        MissingExtraError
-            If its format needs an extra.
-        """
+        """Plan a file; None is no file."""
         from rkhs._core.checks import naming
         from rkhs._core.errors import InputError
         from rkhs._core.files import check_writable
@@ -128,19 +98,7 @@ class Outputs:
             check_writable(place / "part.parquet")
 
     def need(self, flag: str, n_bytes: int) -> None:
-        """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused.
-
-        Parameters
-        ----------
-        flag : str
-            Of a planned file; another is ignored.
-        n_bytes : int
-
-        Raises
-        ------
-        InputError
-            If there is not the room.
-        """
+        """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
         from rkhs._core.errors import InputError
         from rkhs._core.memory import readable
 
@@ -218,22 +176,7 @@ def _import_writer(path: str) -> None:
 
 @contextmanager
 def after_writing(*said: str) -> Iterator[None]:
-    """Say what is there already, should a later output fail.
-
-    Parameters
-    ----------
-    *said : str
-        Such as ``"the model is written: m.rkhs"``.
-
-    Yields
-    ------
-    None
-
-    Raises
-    ------
-    InputError
-        In place of what went wrong, with what was said.
-    """
+    """Say what is there already, should a later output fail."""
     from rkhs._core.errors import InputError, RkhsError
 
     try:
@@ -243,19 +186,7 @@ def after_writing(*said: str) -> Iterator[None]:
 
 
 def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:
-    """Write a model with what must be remembered of its file: columns have names, by which Python checks frames.
-
-    Parameters
-    ----------
-    path : str
-    estimator : estimator
-        Fitted; it is not changed.
-    data : Dataset
-        The training rows.
-    args : argparse.Namespace
-    **notes
-        Kept beside.
-    """
+    """Write a model with what must be remembered of its file: columns have names, by which Python checks frames."""
     import numpy as np
 
     import rkhs

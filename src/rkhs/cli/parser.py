@@ -11,40 +11,14 @@ __all__ = ["CommandParser", "all_flags", "nearest"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Say the known name that is nearest to another.
-
-    Parameters
-    ----------
-    name : str
-    known : iterable of str
-
-    Returns
-    -------
-    str
-        ``"; did you mean 'fit'?"``, or nothing where no name is near.
-
-    Examples
-    --------
-    >>> from rkhs.cli.parser import nearest
-    >>> nearest("--n_component", ["--kernel", "--n-components"])
-    "; did you mean '--n-components'?"
-    """
+    """Say the known name that is nearest to another."""
     plain = {each.lower().replace("_", "-"): each for each in known}
     near = difflib.get_close_matches(name.lower().replace("_", "-"), plain, 1)
     return f"; did you mean {plain[near[0]]!r}?" if near else ""
 
 
 def all_flags(parser: argparse.ArgumentParser) -> list[str]:
-    """The flags of a parser.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-
-    Returns
-    -------
-    list of str
-    """
+    """The flags of a parser."""
     return [flag for action in parser._actions for flag in action.option_strings]
 
 

@@ -32,13 +32,7 @@ For a class the output holds the class of each row and the probabilities of all 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     add_model_options(parser)
@@ -55,23 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, predict, write or print.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If model or input cannot be used.
-    """
+    """Read, predict, write or print."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     from rkhs.data import write_codes
 

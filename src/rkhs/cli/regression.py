@@ -41,23 +41,7 @@ class _Suspicious:
 
 
 def fit_predictor(args: argparse.Namespace) -> int:
-    """Fit what ``--predict`` asks for: classes if it names a column of texts, else numbers.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments of ``rkhs fit``.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be used, or the output could not be written.
-    """
+    """Fit what ``--predict`` asks for: classes if it names a column of texts, else numbers."""
     from rkhs.cli.classification import fit_classifier, names_classes
 
     Outputs(("INPUT", args.input), ("--targets", args.targets))  # a missing file is said before it is looked into

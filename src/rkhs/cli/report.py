@@ -49,12 +49,7 @@ _OF_FITS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
     file = add_model_options(parser)
@@ -85,23 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit or load, and write the page.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If a file, the model or the target cannot be used, or the page could not be written: before the fit wherever
-        that can be known.
-    """
+    """Fit or load, and write the page."""
     outputs = Outputs(("FILE", args.model), ("DATA", args.input))
     from rkhs._core.checks import check_count
     from rkhs.reports import make_report

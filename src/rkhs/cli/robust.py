@@ -34,15 +34,7 @@ _SIDES = (("stand apart above", 1), ("stand apart below", -1))
 
 
 def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) -> None:
-    """Declare the options.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Receives them in a group of their own.
-    scores : bool, default=True
-        Whether scores can be written.
-    """
+    """Declare the options."""
     group = parser.add_argument_group("rows that are wrong")
     group.add_argument("--robust", action="store_true", help="find rows that look wrong, and fit without them")
     if scores:
@@ -58,18 +50,7 @@ def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) 
 
 
 def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
-    """Look at the file of scores and at flags that contradict.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    outputs : Outputs
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or goes with other flags.
-    """
+    """Look at the file of scores and at flags that contradict."""
     from rkhs._core.errors import InputError
 
     if args.robust:
@@ -80,17 +61,7 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
 
 
 def plan_robust(args: argparse.Namespace) -> None:
-    """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-
-    Raises
-    ------
-    InputError
-        If there are any.
-    """
+    """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
     from rkhs._core.errors import InputError
 
     alone = [name for name in ("scores", "trim") if getattr(args, name, None) is not None and not args.robust]
@@ -106,26 +77,7 @@ def plan_robust(args: argparse.Namespace) -> None:
 
 
 def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, RobustFit]:
-    """Fit in rounds; every row gets codes, also those that the fit left out.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    estimator : KernelAutoencoder
-        Not fitted.
-    data : Dataset
-
-    Returns
-    -------
-    model : KernelAutoencoder
-    codes : ndarray of shape (n, p)
-    found : RobustFit
-
-    Raises
-    ------
-    InputError
-        For an estimator that cannot be fitted robustly.
-    """
+    """Fit in rounds; every row gets codes, also those that the fit left out."""
     from rkhs import KernelAutoencoder, fit_robust
     from rkhs._core.errors import InputError
 
@@ -144,25 +96,7 @@ def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dat
 def fit_regressor_robustly(
     args: argparse.Namespace, regressor: OperatorKernelRegressorCV, data: Dataset, y: np.ndarray
 ) -> RobustFit[OperatorKernelRegressorCV]:
-    """Fit a regressor in rounds.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    regressor : OperatorKernelRegressorCV
-        Not fitted.
-    data : Dataset
-    y : ndarray of shape (n,) or (n, q)
-
-    Returns
-    -------
-    RobustFit
-
-    Raises
-    ------
-    InputError
-        For losses that are compared, and for curves whose times are not equally spaced.
-    """
+    """Fit a regressor in rounds."""
     from rkhs import fit_robust
     from rkhs._core.errors import InputError
 
@@ -180,17 +114,7 @@ def _trim(args: argparse.Namespace) -> float:
 
 
 def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
-    """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does.
-
-    Parameters
-    ----------
-    found : RobustFit
-    data : Dataset
-
-    Returns
-    -------
-    list of str
-    """
+    """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
     import numpy as np
 
     score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
@@ -242,17 +166,7 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
 
 
 def robust_facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
-    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs evaluate`` reads it.
-
-    Parameters
-    ----------
-    found : RobustFit
-    data : Dataset
-
-    Returns
-    -------
-    dict
-    """
+    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs evaluate`` reads it."""
     names, sides, (least, largest) = row_labels(data), found.stands_apart, _error_limits(found)
     apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
     return apart | {"least error of a good row": least, "largest error of a good row": largest}
@@ -264,19 +178,7 @@ def _error_limits(found: RobustFit) -> tuple[float, float]:
 
 
 def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> str:
-    """Which new rows stand apart from those of the fit.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n,)
-    known : dict
-        As :func:`robust_facts` gave it.
-    data : Dataset
-
-    Returns
-    -------
-    str
-    """
+    """Which new rows stand apart from those of the fit."""
     import numpy as np
 
     names, parts = row_labels(data), []
@@ -293,14 +195,7 @@ def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> 
 
 
 def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
-    """One score a row, in the order of the file.
-
-    Parameters
-    ----------
-    path : str
-    found : RobustFit
-    data : Dataset
-    """
+    """One score a row, in the order of the file."""
     from rkhs.data import write_codes
 
     titles = None if path.lower().endswith(".npy") else ["outlier_score"]

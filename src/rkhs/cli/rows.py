@@ -28,50 +28,18 @@ _TITLE = "row_from_1"
 
 
 def row_labels(data: Dataset) -> list[str]:
-    """What a row is called in sentences.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    list of str
-        Names, else SMILES, else ``row 1``, ``row 2``, ...
-    """
+    """What a row is called in sentences."""
     names = data.row_names or data.smiles
     return [f"row {number}" for number in data.row_numbers] if names is None else list(names)
 
 
 def named_rows(data: Dataset) -> str:
-    """What to put behind a list of rows: from which number they count, where they have no names.
-
-    Parameters
-    ----------
-    data : Dataset
-
-    Returns
-    -------
-    str
-    """
+    """What to put behind a list of rows: from which number they count, where they have no names."""
     return "" if data.row_names or data.smiles else f" ({_COUNTED})"
 
 
 def beside(data: Dataset, path: str, *, numbered: bool = True) -> dict[str, Any]:
-    """The column of names or numbers of rows in a file of scores or errors; a .npy file has none.
-
-    Parameters
-    ----------
-    data : Dataset
-    path : str
-    numbered : bool, default=True
-        Whether rows without names get numbers.
-
-    Returns
-    -------
-    dict
-        Arguments of ``write_codes``.
-    """
+    """The column of names or numbers of rows in a file of scores or errors; a .npy file has none."""
     if path.lower().endswith(".npy"):
         return {}
     if data.row_names is not None:
@@ -82,12 +50,7 @@ def beside(data: Dataset, path: str, *, numbered: bool = True) -> dict[str, Any]
 
 
 def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that leaves rows out of a fit.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the option that leaves rows out of a fit."""
     parser.add_argument(
         "--leave-out",
         metavar="ROW,...",
@@ -97,23 +60,7 @@ def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:
-    """A file without some of its rows, which are skipped as rows that cannot be read are.
-
-    Parameters
-    ----------
-    data : Dataset
-    text : str
-        Names, or numbers from 1 where the rows have no names, with commas between them.
-
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        For a row that is not there, or where fewer than two rows are left.
-    """
+    """A file without some of its rows, which are skipped as rows that cannot be read are."""
     import numpy as np
 
     from rkhs._core.errors import InputError, shown
@@ -136,17 +83,7 @@ def without_rows(data: Dataset, text: str) -> Dataset:
 
 
 def keep_rows(data: Dataset, kept: np.ndarray) -> Dataset:
-    """Some rows of a file, with their numbers.
-
-    Parameters
-    ----------
-    data : Dataset
-    kept : ndarray of bool, shape (n,)
-
-    Returns
-    -------
-    Dataset
-    """
+    """Some rows of a file, with their numbers."""
     from rkhs.data import SkippedRow
     from rkhs.data.dataset import LEFT_OUT
 

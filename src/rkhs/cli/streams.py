@@ -15,13 +15,7 @@ __all__ = ["Stream", "Terminated", "ended_by_signals", "forgiving_streams"]
 
 
 class Stream:
-    """A text stream whose writes never fail: a reader that left, or a full disk, is no reason to lose a fit.
-
-    Parameters
-    ----------
-    stream : text file or None
-        None, as Python has it where the descriptor was closed, takes everything and keeps nothing.
-    """
+    """A text stream whose writes never fail: a reader that left, or a full disk, is no reason to lose a fit."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -63,13 +57,7 @@ class Stream:
 
 @contextmanager
 def forgiving_streams() -> Iterator[Stream]:
-    """Within the block writing to standard output and error cannot fail.
-
-    Yields
-    ------
-    Stream
-        Standard output.
-    """
+    """Within the block writing to standard output and error cannot fail."""
     out, err = Stream(sys.stdout), Stream(sys.stderr)
     with redirect_stdout(out), redirect_stderr(err):
         try:
@@ -80,13 +68,7 @@ def forgiving_streams() -> Iterator[Stream]:
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal asked the program to end: whoever cleans up after Ctrl-C does so now.
-
-    Parameters
-    ----------
-    number : int
-        Of the signal.
-    """
+    """A signal asked the program to end: whoever cleans up after Ctrl-C does so now."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"ended by {signal.Signals(number).name}")
@@ -95,14 +77,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them.
-
-    A second signal ends the program at once. Threads that are not the main one cannot do this and run the block as is.
-
-    Yields
-    ------
-    None
-    """
+    """Within the block SIGTERM and SIGHUP raise :class:`Terminated`, unless someone else has taken them."""
     with ExitStack() as stack:
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGTERM", "SIGHUP"):  # nohup ignores SIGHUP, and Windows has none

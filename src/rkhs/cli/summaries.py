@@ -12,24 +12,14 @@ __all__ = ["add_json_option", "print_json", "print_table"]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    """
+    """Declare the option."""
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object, for programs, and nothing else on standard output"
     )
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
-    """Print one JSON object: numbers as they are, what is not finite as null, other objects as text.
-
-    Parameters
-    ----------
-    facts : mapping
-    """
+    """Print one JSON object: numbers as they are, what is not finite as null, other objects as text."""
     print(json.dumps(_plain(facts), indent=2, allow_nan=False))
 
 
@@ -46,13 +36,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows of texts with aligned columns under their names.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        All with the keys of the first.
-    """
+    """Print rows of texts with aligned columns under their names."""
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
     print("  ".join(key.ljust(width) for key, width in widths.items()).rstrip())
     for row in rows:

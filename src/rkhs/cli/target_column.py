@@ -18,28 +18,7 @@ __all__ = ["read_target", "target_values"]
 
 
 def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> tuple[list[str], argparse.Namespace]:
-    """The cells of a column that is not fitted, and the arguments that read the others.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With the options of :func:`rkhs.cli.inputs.add_input_options`, ``gram`` and what `flag` says.
-    path : str
-    flag : str, default="--target"
-        That names the column.
-
-    Returns
-    -------
-    texts : list of str
-        One a row; a gap is a text such as "" or "NA".
-    args : argparse.Namespace
-        With the column among ``drop_columns``, if the user chose no columns.
-
-    Raises
-    ------
-    InputError
-        For a file without columns, and a column that is not there.
-    """
+    """The cells of a column that is not fitted, and the arguments that read the others."""
     from rkhs._core.errors import InputError
     from rkhs.data.readers import read_column
 
@@ -61,17 +40,7 @@ def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> 
 
 
 def target_values(texts: Sequence[str], skipped: Sequence[SkippedRow]) -> np.ndarray:
-    """Numbers with NaN for gaps if all that is known is a number, else texts; without the rows that were left out.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    skipped : sequence of SkippedRow
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Numbers with NaN for gaps if all that is known is a number, else texts; without the rows that were left out."""
     import numpy as np
 
     from rkhs.data.text import MISSING, number_in

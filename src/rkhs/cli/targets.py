@@ -23,30 +23,7 @@ _READING = ("index_column", "delimiter", "encoding", "key")  # options that also
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
-    """Read the items and the columns of ``--predict``, which are taken out of a table of numbers.
-
-    Rows in which none of these columns is known are left out.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With ``input``, ``predict``, ``targets`` and the options of reading.
-
-    Returns
-    -------
-    data : Dataset
-    Y : ndarray of shape (n, q)
-        NaN where a cell is empty.
-    names : list of str
-        Of the q columns.
-    unknown : int
-        Number of rows that were left out.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, no column of numbers, or also one of ``--columns``.
-    """
+    """Read the items and the columns of ``--predict``, which are taken out of a table of numbers."""
     import numpy as np
 
     from rkhs._core.errors import InputError
@@ -172,22 +149,7 @@ def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], n
 
 
 def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
-    """Columns without names that the table of a fit had beside those of the model.
-
-    Files like that table can then be read by a model that needs fewer columns.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        Of ``rkhs fit --predict``.
-    data : Dataset
-        As :func:`read_with_numbers` gave it.
-
-    Returns
-    -------
-    list of int
-        From 0, names of rows not counted; none if the columns have names or were chosen.
-    """
+    """Columns without names that the table of a fit had beside those of the model."""
     if data.kind != "vectors" or data.column_names is not None or args.targets is not None or args.columns is not None:
         return []
     index = 0 if args.index_column is None else args.index_column
@@ -198,32 +160,7 @@ def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
 def read_with_values(
     args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False, empty: str | None = "(empty)"
 ) -> tuple[Dataset, np.ndarray]:
-    """Read the items and one column of classes or numbers, which is no part of the items.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        With ``input`` and the options of reading.
-    name : str or int
-        The column.
-    flag : str
-        That names it, for messages.
-    gaps : bool, default=False
-        Whether cells may be empty.
-    empty : str or None, default="(empty)"
-        What stands for them among texts.
-
-    Returns
-    -------
-    data : Dataset
-    values : ndarray of shape (n,)
-        See :func:`as_values`.
-
-    Raises
-    ------
-    InputError
-        If the file has no such column, or a cell is empty.
-    """
+    """Read the items and one column of classes or numbers, which is no part of the items."""
     from rkhs._core.errors import InputError
 
     if args.gram:
@@ -240,27 +177,7 @@ def read_with_values(
 
 
 def as_values(cells: Sequence[str], what: str, *, gaps: bool = False, empty: str | None = "(empty)") -> np.ndarray:
-    """Numbers where all cells are numbers, else texts.
-
-    Parameters
-    ----------
-    cells : sequence of str
-    what : str
-        What they are, for messages.
-    gaps : bool, default=False
-        Whether cells may be empty: NaN among numbers.
-    empty : str or None, default="(empty)"
-        What stands for empty cells among texts; with None the array holds objects.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    InputError
-        For a gap where there may be none.
-    """
+    """Numbers where all cells are numbers, else texts."""
     import numpy as np
 
     from rkhs._core.errors import InputError

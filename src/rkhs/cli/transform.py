@@ -20,13 +20,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command.
-    """
+    """Declare the arguments."""
     add_model_options(parser)
     parser.add_argument(
         "input",
@@ -49,23 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, encode, write.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments.
-
-    Returns
-    -------
-    int
-        0.
-
-    Raises
-    ------
-    InputError
-        If model or input cannot be used.
-    """
+    """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     from rkhs._core.errors import InputError
     from rkhs.data import write_codes

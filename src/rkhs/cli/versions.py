@@ -11,29 +11,12 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments: there are none.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        The parser of this command; it is left as it is.
-    """
+    """Declare the arguments: there are none."""
     del parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one ``name version`` line for Python, rkhs and each of its dependencies; a missing extra is named.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The parsed arguments; none is used.
-
-    Returns
-    -------
-    int
-        0, always.
-    """
+    """Print one ``name version`` line for Python, rkhs and each of its dependencies; a missing extra is named."""
     del args
     print(f"python {platform.python_version()} on {platform.platform()}")
     print(f"rkhs {metadata.version('rkhs')}")

@@ -74,23 +74,7 @@ _PATTERN = re.compile(
 
 
 def in_flags(text: str) -> str:
-    """Reword what a message says of Python arguments; what it quotes stays as it is.
-
-    Parameters
-    ----------
-    text : str
-        A message of the library.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from rkhs.cli.wording import in_flags
-    >>> in_flags("got 'header=True'; pass header=False, or name the columns with columns=[...]")
-    "got 'header=True'; pass --header no, or name the columns with --columns A,B,..."
-    """
+    """Reword what a message says of Python arguments; what it quotes stays as it is."""
     return _PATTERN.sub(_reword, text)
 
 
@@ -122,40 +106,14 @@ def _parameters() -> frozenset[str]:
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
-    """Names with commas between them; of many the first two, the last, and how many there are.
-
-    Parameters
-    ----------
-    names : sequence of str
-    most : int, default=6
-        That are all written.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from rkhs.cli.wording import few
-    >>> few([f"column{j}" for j in range(75)])
-    'column0, column1, ..., column74 (75 columns)'
-    """
+    """Names with commas between them; of many the first two, the last, and how many there are."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{names[0]}, {names[1]}, ..., {names[-1]} ({len(names)} columns)"
 
 
 def one_line(text: str) -> str:
-    """A message as one printable line of bounded length.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """A message as one printable line of bounded length."""
     words = " ".join(text.split())
     if len(words) > _LONGEST:
         words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"

@@ -155,20 +155,7 @@ def _cayley_step(H: Tensor, D: Tensor) -> Tensor:
 
 
 def cayley(H: Tensor, U: Tensor, V: Tensor, step: float) -> Tensor:
-    """Cayley transform ``(I + step/2 U V^T)^{-1} (I - step/2 U V^T) H`` for a skew ``U V^T`` of low rank.
-
-    Parameters
-    ----------
-    H : Tensor of shape (n, p)
-    U, V : Tensor of shape (n, r)
-        Factors of a skew-symmetric matrix.
-    step : float
-
-    Returns
-    -------
-    Tensor of shape (n, p)
-        ``H - step U (I + step/2 V^T U)^{-1} V^T H``, by a system of size r.
-    """
+    """Cayley transform ``(I + step/2 U V^T)^{-1} (I - step/2 U V^T) H`` for a skew ``U V^T`` of low rank."""
     small: Any = V.mT @ U * (0.5 * step)
     small.diagonal().add_(1.0)
     return torch.addmm(H, U, torch.linalg.solve(small, V.mT @ H), alpha=-step)

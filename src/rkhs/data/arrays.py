@@ -19,20 +19,7 @@ __all__ = ["check_arrays", "load_npy", "read_npy", "read_npz"]
 
 
 def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
-    """Compare what the headers of a npy or npz file declare with the file and with the memory, before it is read.
-
-    Parameters
-    ----------
-    path : Path
-        If it cannot be read at all, whoever reads it says so.
-    names : sequence of str, default=None
-        Arrays of a npz file that will be read; None: all.
-
-    Raises
-    ------
-    InputError
-        If an array is declared larger than the file, or all together do not fit into memory.
-    """
+    """Compare what the headers of a npy or npz file declare with the file and with the memory, before it is read."""
     total, short = 0, None
     try:
         with path.open("rb") as handle, old_headers():
@@ -70,21 +57,7 @@ def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
 
 
 def load_npy(path: Path) -> np.ndarray:
-    """The array of an npy file, of any shape.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or holds Python objects or several arrays.
-    """
+    """The array of an npy file, of any shape."""
     check_arrays(path)
     try:
         # Opened here, because NumPy leaves its own handle open on some damaged files.
@@ -98,54 +71,14 @@ def load_npy(path: Path) -> np.ndarray:
 
 
 def read_npy(path: Path, *, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None) -> Table:
-    """Read the array of an npy file.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of int, or None
-        Positions of the columns to keep; None keeps all.
-    drop_columns : sequence of int, or None
-        Positions of the columns to leave out.
-
-    Returns
-    -------
-    Table
-        ``(n, d)`` float64, or float32 if the file holds float32.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or is not a finite, real, two-dimensional array.
-    """
+    """Read the array of an npy file."""
     return _table(load_npy(path), str(path), columns, drop_columns)
 
 
 def read_npz(
     path: Path, *, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None
 ) -> Table:
-    """Read one array of an npz file.
-
-    Parameters
-    ----------
-    path : Path
-    key : str or None
-        Name of the array; None if the file holds only one.
-    columns : sequence of int, or None
-        Positions of the columns to keep; None keeps all.
-    drop_columns : sequence of int, or None
-        Positions of the columns to leave out.
-
-    Returns
-    -------
-    Table
-        ``(n, d)`` float64, or float32 if the file holds float32.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, the array is not there or not named among several, or is not a finite, real table.
-    """
+    """Read one array of an npz file."""
     try:
         with path.open("rb") as handle, old_headers():
             archive = np.load(handle, allow_pickle=False)

@@ -124,10 +124,7 @@ def _smiles_cells(opened: TextFile, count: int, settings: _Options) -> Iterator[
 
 
 def _molecules(parts: Iterator[SmilesRows], source: str, settings: _Options) -> Iterator[Dataset]:
-    """Fingerprints of each chunk; rows that are named in messages are counted from the start of the file.
-
-    Where nothing of a chunk can be read and that is to be skipped, what was skipped goes to another chunk.
-    """
+    """Fingerprints of each chunk; rows that are named in messages are counted from the start of the file."""
     done, ready = 0, None
     waiting: tuple[SkippedRow, ...] = ()
     for smiles, names in parts:

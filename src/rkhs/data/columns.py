@@ -61,19 +61,11 @@ _CLASS_NAME = re.compile(
 
 @dataclass(frozen=True)
 class Spreads:
-    """The widest and the narrowest column, by their standard deviations.
+    """The widest and the narrowest column, by their standard deviations."""
 
-    Parameters
-    ----------
-    widest, narrowest : int
-        Positions of the columns; constant ones do not count.
-    most, least : float
-        Their standard deviations.
-    """
-
-    widest: int
+    widest: int  # positions of the columns; constant ones do not count
     narrowest: int
-    most: float
+    most: float  # their standard deviations
     least: float
 
     @property
@@ -83,17 +75,7 @@ class Spreads:
 
 
 def spreads(X: np.ndarray) -> Spreads | None:
-    """The widest and the narrowest column; None if fewer than two columns vary.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        NaN where a cell is empty.
-
-    Returns
-    -------
-    Spreads or None
-    """
+    """The widest and the narrowest column; None if fewer than two columns vary."""
     known = np.isfinite(X)
     varies = [j for j in range(X.shape[1]) if known[:, j].any() and np.ptp(X[known[:, j], j]) > 0.0]
     if len(varies) < 2:
@@ -104,36 +86,13 @@ def spreads(X: np.ndarray) -> Spreads | None:
 
 
 def wants_scaling(X: np.ndarray) -> bool:
-    """Whether the columns of a table are to be standardised: they differ in spread more than tenfold, and in unit.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the columns of a table are to be standardised: they differ in spread more than tenfold, and in unit."""
     found = spreads(X)
     return found is not None and found.ratio > TENFOLD and not share_a_unit(X)
 
 
 def share_a_unit(X: np.ndarray) -> bool:
-    """Whether columns look like values of one thing: pixels, points of curves or spectra, steps of series, bits.
-
-    Without the five percent of rows that are farthest out, and without constant columns: neighbours in the order of the
-    columns are alike, and the spreads are within tenfold or change slowly; or most columns have the same bounds. Values
-    far outside a column's other values count as its largest usual one: spikes of a measurement are no other unit.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Finite.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether columns look like values of one thing: pixels, points of curves or spectra, steps of series, bits."""
     X = _without_far_rows(X[:, np.ptp(X, axis=0) > 0.0])
     X = X[:, np.ptp(X, axis=0) > 0.0]
     d = X.shape[1]
@@ -184,20 +143,7 @@ class Remark(NamedTuple):
 
 
 def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
-    """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty.
-
-    Also which texts hardly repeat, which numbers may stand for empty cells, and which single values lie far out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Numbers, NaN where a cell is empty; or objects: numbers, texts, and None where a cell is empty.
-    names : sequence of d str
-
-    Returns
-    -------
-    list of Remark
-    """
+    """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
     titles = np.array(names, dtype=object)
     cells = [[cell for cell in column if not is_gap(cell)] for column in X.T] if X.dtype == object else []
     texts = {j: values for j, values in enumerate(cells) if any(isinstance(cell, str) for cell in values)}
@@ -241,18 +187,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
-    """Say which columns beside the values of curves, spectra or images are none of them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Whose columns :func:`share_a_unit`.
-    names : sequence of d str
-
-    Returns
-    -------
-    list of Remark
-    """
+    """Say which columns beside the values of curves, spectra or images are none of them."""
     known = [j for j in range(X.shape[1]) if _is_identifier(X[:, j], names[j])]
     said = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
     for j in range(X.shape[1]):
@@ -267,17 +202,7 @@ def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
 
 
 def row_copies(X: np.ndarray) -> str:
-    """A sentence about rows that are copies of earlier ones, if they are at least one in twenty; else nothing.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Numbers or objects.
-
-    Returns
-    -------
-    str
-    """
+    """A sentence about rows that are copies of earlier ones, if they are at least one in twenty; else nothing."""
     cells = X.tolist() if X.dtype == object else (row.tobytes() for row in np.ascontiguousarray(X))
     copies = len(X) - len({tuple(row) if isinstance(row, list) else row for row in cells})
     if 20 * copies < len(X) or not copies:
@@ -326,16 +251,7 @@ def _long_format(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
 
 
 def as_numbers(cells: np.ndarray) -> np.ndarray:
-    """Numbers of a table of objects, shape (n, d); NaN for texts and gaps.
-
-    Parameters
-    ----------
-    cells : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-    """
+    """Numbers of a table of objects, shape (n, d); NaN for texts and gaps."""
     return np.array([[_number(cell) for cell in row] for row in cells]).reshape(cells.shape)
 
 
@@ -349,16 +265,7 @@ def is_gap(cell: Any) -> bool:
 
 
 def are_dates(texts: Iterable[str]) -> bool:
-    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024.
-
-    Parameters
-    ----------
-    texts : iterable of str
-
-    Returns
-    -------
-    bool
-    """
+    """Whether all texts are days, with or without a time: 2024-01-31, 31.01.2024, 1/31/2024."""
     found = [_DAY.match(text.strip()) for text in texts]
     return bool(found) and all(match is not None for match in found)
 

@@ -144,29 +144,7 @@ def column_label(names: Sequence[str] | None, position: int) -> str:
 
 
 def locate(wanted: object, names: Sequence[str] | None, width: int, argument: str) -> int:
-    """Position of the column that a name or an integer asks for.
-
-    Parameters
-    ----------
-    wanted : str or int
-        A column name, or a position counted from 0.
-    names : sequence of str or None
-        The names there are.
-    width : int
-        Number of columns.
-    argument : str
-        The argument `wanted` came in, for the message.
-
-    Returns
-    -------
-    int
-        The position, counted from 0.
-
-    Raises
-    ------
-    InputError
-        If there is no such column.
-    """
+    """Position of the column that a name or an integer asks for."""
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if 0 <= wanted < width:
             return int(wanted)
@@ -190,29 +168,7 @@ def locate(wanted: object, names: Sequence[str] | None, width: int, argument: st
 def locate_all(
     wanted: Sequence[object] | None, names: Sequence[str] | None, width: int, argument: str = "columns"
 ) -> list[int] | None:
-    """Positions of the columns that ``columns=`` asks for, or None if it asks for all.
-
-    Parameters
-    ----------
-    wanted : sequence of str or int, or None
-        Column names or positions counted from 0.
-    names : sequence of str or None
-        The names there are.
-    width : int
-        Number of columns.
-    argument : str, default="columns"
-        The argument `wanted` came in, for messages.
-
-    Returns
-    -------
-    list of int or None
-        Positions in the order asked for.
-
-    Raises
-    ------
-    InputError
-        If the list is a single string, empty, repeats a column or asks for one that is not there.
-    """
+    """Positions of the columns that ``columns=`` asks for, or None if it asks for all."""
     if wanted is None:
         return None
     if isinstance(wanted, (str, bytes)):
@@ -244,25 +200,7 @@ def check_unique_names(names: Sequence[str], source: str) -> None:
 
 
 def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
-    """Turn a stored array into a C-ordered float array in the machine's byte order.
-
-    Parameters
-    ----------
-    array : ndarray
-        Booleans, integers or floats. float32 stays float32; everything else becomes float64.
-    source : str
-        Where it came from, for the message.
-
-    Returns
-    -------
-    ndarray
-        The same numbers.
-
-    Raises
-    ------
-    InputError
-        If the array is complex, text, dates, structured, or holds integers that float64 cannot represent.
-    """
+    """Turn a stored array into a C-ordered float array in the machine's byte order."""
     kind = array.dtype.kind
     if kind == "c":
         raise InputError(
@@ -285,20 +223,7 @@ def as_numbers(array: np.ndarray, source: str) -> np.ndarray:
 
 
 def check_finite(table: Table, source: str) -> None:
-    """Refuse missing and infinite values, naming the first row and column that has one.
-
-    Parameters
-    ----------
-    table : Table
-        The numbers and their names.
-    source : str
-        Where they came from, for the message.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
+    """Refuse missing and infinite values, naming the first row and column that has one."""
     bad = ~np.isfinite(table.values)
     if not bad.any():
         return
@@ -323,27 +248,7 @@ def check_size(values: np.ndarray, source: str) -> None:
 
 
 def gram_names(table: Table, gram: Any, source: str) -> Table:
-    """Check the shape of a Gram matrix and give its rows the names of its columns if they have none.
-
-    Parameters
-    ----------
-    table : Table
-        The matrix and the names found beside it.
-    gram : True or "cross"
-        "cross" is a matrix between new rows and known columns: it need not be square and its names are independent.
-    source : str
-        Where it came from, for the message.
-
-    Returns
-    -------
-    Table
-        The matrix with its names.
-
-    Raises
-    ------
-    InputError
-        If a Gram matrix is not square, or its rows and columns have different names.
-    """
+    """Check the shape of a Gram matrix and give its rows the names of its columns if they have none."""
     if gram == "cross":
         return table
     n_rows, n_columns = table.values.shape

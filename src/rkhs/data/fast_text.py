@@ -48,28 +48,7 @@ def columns_of_large_file(
     delimiter: str,
     encoding: str,
 ) -> Columns | None:
-    """All columns below the header: some as texts, the others as numbers.
-
-    Parameters
-    ----------
-    path : Path
-    texts : collection of int
-        Positions of the columns of texts.
-    gaps : collection of str
-        Words that stand for an empty cell among numbers, in small letters; none if every cell must be a number.
-    header : bool
-        Whether the first line holds names.
-    width : int
-        Number of columns.
-    delimiter : str
-    encoding : str
-
-    Returns
-    -------
-    Columns or None
-        None if pandas is missing, the file is small or of an odd form, or a column of numbers holds anything but
-        finite numbers and gaps.
-    """
+    """All columns below the header: some as texts, the others as numbers."""
     size = path.stat().st_size
     least = _LEAST_IMPORTED if "pandas" in sys.modules else _LEAST
     if not least <= size <= _MOST or delimiter not in _DELIMITERS or find_spec("pandas") is None:

@@ -42,18 +42,7 @@ class Fingerprints:
 
 
 def refusal(skipped: Sequence[SkippedRow], total: int) -> str:
-    """Name rows that cannot be read.
-
-    Parameters
-    ----------
-    skipped : sequence of SkippedRow
-    total : int
-        How many rows there were.
-
-    Returns
-    -------
-    str
-    """
+    """Name rows that cannot be read."""
     examples = listed([f"row {bad.row} ({shown(bad.text)}: {bad.reason})" for bad in skipped])
     some = 'correct them, or pass on_error="skip" to leave them out'
     advice = some if len(skipped) < total else "check that this is the SMILES column"

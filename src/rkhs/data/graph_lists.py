@@ -15,25 +15,7 @@ GRAPH_EXTENSIONS = (".graphml", ".edgelist", ".edges")
 
 
 def read_graph_file(file: Path) -> list[tuple[str, Any]]:
-    """Read the graphs of one file.
-
-    Parameters
-    ----------
-    file : Path
-        Its name ends in one of `GRAPH_EXTENSIONS`.
-
-    Returns
-    -------
-    list of (str, graph)
-        Name and graph: pairs ``(edges, number of nodes)``, or networkx graphs with their attributes.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or empty.
-    MissingExtraError
-        If GraphML needs networkx, which is not installed.
-    """
+    """Read the graphs of one file."""
     if file.suffix.lower() == ".graphml":
         graphs = _graphml(file)
         return [(file.stem if len(graphs) == 1 else f"{file.stem}:{i}", graph) for i, graph in enumerate(graphs)]

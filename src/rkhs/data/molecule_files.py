@@ -18,26 +18,7 @@ __all__ = ["molecule_dataset", "molecule_remarks", "read_smi", "smi_rows", "twin
 
 
 def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] | None]:
-    """Read a smi file: on each line a SMILES and, after white space, an optional name.
-
-    Parameters
-    ----------
-    path : Path
-        Blank lines and lines that start with ``#`` are left out.
-    encoding : str
-
-    Returns
-    -------
-    smiles : list of str
-        n SMILES, not yet checked.
-    names : tuple of str or None
-        n names, or None if not every line has one.
-
-    Raises
-    ------
-    InputError
-        If the file holds no SMILES or is not text.
-    """
+    """Read a smi file: on each line a SMILES and, after white space, an optional name."""
     rows = list(smi_rows(path, encoding))
     if not rows:
         raise InputError(f"{path}: expected one SMILES a line; got an empty file; check that it was written to the end")
@@ -46,22 +27,7 @@ def read_smi(path: Path, *, encoding: str) -> tuple[list[str], tuple[str, ...] |
 
 
 def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
-    """SMILES and name, perhaps empty, of each line of a smi file that has one, as they are read.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-
-    Yields
-    ------
-    tuple of (str, str)
-
-    Raises
-    ------
-    InputError
-        If the file is not text.
-    """
+    """SMILES and name, perhaps empty, of each line of a smi file that has one, as they are read."""
     try:
         with path.open(encoding=text_encoding(encoding)) as handle:
             for line in handle:
@@ -88,35 +54,7 @@ def molecule_dataset(
     recipe: dict[str, Any],
     may_be_empty: bool = False,
 ) -> Dataset:
-    """Turn SMILES into a data set of fingerprints.
-
-    Parameters
-    ----------
-    smiles : sequence of str
-        n SMILES.
-    row_names : tuple of str or None
-        n names.
-    source : str
-        Where they come from.
-    on_error : {"raise", "skip"}
-        What to do with a SMILES that cannot be read.
-    recipe : dict
-        ``fingerprint`` ("counts" is "morgan" with counts), ``radius`` and ``n_bits``.
-    may_be_empty : bool, default=False
-        Whether "skip" may leave out every row, as in a part of a file.
-
-    Returns
-    -------
-    Dataset
-        Of kind "molecules", with `smiles` and, for "skip", the rows `skipped`.
-
-    Raises
-    ------
-    InputError
-        If a SMILES cannot be read and `on_error` is "raise", or none can be read and there must be one.
-    MissingExtraError
-        If RDKit is not installed.
-    """
+    """Turn SMILES into a data set of fingerprints."""
     try:
         counts = recipe["fingerprint"] == "counts"
         options = recipe | ({"fingerprint": "morgan"} if counts else {})
@@ -138,18 +76,7 @@ def molecule_dataset(
 
 
 def molecule_remarks(smiles: Sequence[str], skipped: Sequence[SkippedRow]) -> list[str]:
-    """Say how many SMILES have several parts, and how many were left out.
-
-    Parameters
-    ----------
-    smiles : sequence of str
-    skipped : sequence of SkippedRow
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
+    """Say how many SMILES have several parts, and how many were left out."""
     said, parts = [], [text for text in smiles if "." in text]
     if parts:
         said.append(

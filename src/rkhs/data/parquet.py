@@ -25,13 +25,7 @@ __all__ = ["import_pandas", "parquet_cells", "parquet_titles", "read_parquet_num
 
 
 def import_pandas() -> Any:
-    """Return the module pandas, after making sure that it can read and write parquet.
-
-    Raises
-    ------
-    MissingExtraError
-        If pandas or pyarrow is not installed.
-    """
+    """Return the module pandas, after making sure that it can read and write parquet."""
     try:
         import pandas
     except ImportError as error:
@@ -50,30 +44,7 @@ def read_parquet_numbers(
     index_column: str | int | None,
     drop_columns: Sequence[object] | None = None,
 ) -> Table:
-    """Read the numeric columns of a parquet file.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str or int, or None
-        The columns to read; None reads all.
-    index_column : str, int or None
-        The column of row names; None takes the stored index, or a first column of text, all of it different.
-    drop_columns : sequence of str or int, or None
-        Columns to leave out, whatever they hold.
-
-    Returns
-    -------
-    Table
-        ``(n, d)`` float64 (float32 if every column is float32) with the names found.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, a column is not numeric, or a cell is missing or infinite.
-    MissingExtraError
-        If pandas or pyarrow is not installed.
-    """
+    """Read the numeric columns of a parquet file."""
     pandas = import_pandas()
     frame, names, row_names = _frame(pandas, path)
     positions = locate_all(columns, names, len(names))
@@ -106,31 +77,7 @@ def read_parquet_numbers(
 def read_parquet_text(
     path: Path, *, column: str | int, index_column: str | int | None, argument: str
 ) -> tuple[list[Any], tuple[str, ...] | None]:
-    """Read one column of a parquet file as text, and the row names.
-
-    Parameters
-    ----------
-    path : Path
-    column : str or int
-        The column to read.
-    index_column : str, int or None
-        The column of row names; None takes the stored index, or a first column of text, all of it different.
-    argument : str
-        The argument `column` came in, for the message.
-
-    Returns
-    -------
-    texts : list
-        n cells; a missing one is empty.
-    row_names : tuple of str or None
-
-    Raises
-    ------
-    InputError
-        If the file is damaged or there is no such column.
-    MissingExtraError
-        If pandas or pyarrow is not installed.
-    """
+    """Read one column of a parquet file as text, and the row names."""
     pandas = import_pandas()
     frame, names, row_names = _frame(pandas, path)
     position = locate(column, names, len(names), argument)
@@ -144,24 +91,7 @@ def read_parquet_text(
 
 
 def parquet_cells(path: Path) -> tuple[TextFile, tuple[str, ...] | None]:
-    """A parquet file as a table of cells in words, an empty one where a value is missing, and its stored row names.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    file : TextFile
-    row_names : tuple of str or None
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    MissingExtraError
-        If pandas or pyarrow is not installed.
-    """
+    """A parquet file as a table of cells in words, an empty one where a value is missing, and its stored row names."""
     pandas = import_pandas()
     frame, names, row_names = _frame(pandas, path)
     columns = [
@@ -176,16 +106,7 @@ def parquet_cells(path: Path) -> tuple[TextFile, tuple[str, ...] | None]:
 
 
 def parquet_titles(path: Path) -> list[str]:
-    """Names of the columns of a parquet file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    list of str
-    """
+    """Names of the columns of a parquet file."""
     import_pandas()
     from pyarrow.parquet import read_schema
 

@@ -258,30 +258,7 @@ def _delimiter(options: _Options, file: Path) -> str:
 def read_column(
     path: str | os.PathLike[str], column: str | int, *, argument: str = "column", **options: Any
 ) -> tuple[list[str], tuple[str, ...] | None]:
-    """Read one column of a table as texts.
-
-    Parameters
-    ----------
-    path : str or path
-        A ``.csv``, ``.tsv`` or ``.parquet`` file.
-    column : str or int
-        Name, or position counted from 0.
-    argument : str, default="column"
-        What `column` is called in messages.
-    **options
-        ``index_column``, ``header``, ``delimiter`` and ``encoding`` of :func:`read_table`.
-
-    Returns
-    -------
-    texts : list of str
-        n cells; a missing one is empty or a word such as NA.
-    row_names : tuple of str or None
-
-    Raises
-    ------
-    InputError
-        If the file is missing or has no such column.
-    """
+    """Read one column of a table as texts."""
     file, extension = _check_path(path)
     texts, names = read_texts(file, extension, column, _Options(**options), argument)
     return [str(text) for text in texts], names
@@ -298,18 +275,7 @@ def read_texts(
 
 
 def column_titles(path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str = "utf-8") -> list[str]:
-    """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none.
-
-    Parameters
-    ----------
-    path : str or path
-    delimiter : str, default=None
-    encoding : str, default="utf-8"
-
-    Returns
-    -------
-    list of str
-    """
+    """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none."""
     file = as_path(path)
     extension = file.suffix.lower()
     if not file.is_file() or extension not in (".csv", ".tsv", ".parquet"):

@@ -83,10 +83,7 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
 
 
 def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
-    """Texts as a data set; headers of FASTA name rows by their first words if these differ.
-
-    Without a kind, texts of several words are of kind "texts", others "sequences".
-    """
+    """Texts as a data set; headers of FASTA name rows by their first words if these differ."""
     words = tuple(name.split()[0] if name.split() else "" for name in found.names or ())
     fasta = found.source.lower().endswith((".fasta", ".fa"))
     names = (words if all(words) and len(set(words)) == len(words) else None) if fasta else found.names

@@ -45,29 +45,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TextFile:
-    """An open table, read from its first data row on.
+    """An open table, read from its first data row on."""
 
-    Parameters
-    ----------
-    source : str
-        The path.
-    names : tuple of str or None
-        The column names; None without a header.
-    width : int
-        Number of columns.
-    rows : iterator of Row
-        The data rows still to be read.
-    has_row_names : bool or None, default=None
-        Whether the first column holds row names, where rows read before have shown it; None: these rows decide.
-    whole : callable, default=None
-        Gives all columns at once, those at given positions as texts, the others as numbers with given words for gaps;
-        None if that cannot be done.
-    """
-
-    source: str
-    names: tuple[str, ...] | None
-    width: int
-    rows: Iterator[Row]
+    source: str  # the path
+    names: tuple[str, ...] | None  # the column names; None without a header
+    width: int  # number of columns
+    rows: Iterator[Row]  # the data rows still to be read
     has_row_names: bool | None = None
     whole: Callable[[Collection[int], Collection[str]], Columns | None] | None = None
 
@@ -120,18 +103,12 @@ def are_smiles(cells: Sequence[str]) -> bool:
 
 
 def escape_formula(text: str) -> str:
-    """A text as a csv cell that no spreadsheet runs: a quote before what begins like a formula, numbers excepted.
-
-    Source: OWASP, CSV injection. :func:`unescape_formula` takes one such quote away, so that names come back.
-    """
+    """A text as a csv cell that no spreadsheet runs: a quote before what begins like a formula, numbers excepted."""
     return f"'{text}" if _begins_formula(text) else text
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted where that is needed.
-
-    Python's writer leaves a carriage return without quotation marks, and readers then end the row there.
-    """
+    """A row of a csv file: numbers to the last bit, texts that no spreadsheet runs, quoted where that is needed."""
     texts = [escape_formula(cell) if isinstance(cell, str) else repr(cell) for cell in cells]
     quoted = ['"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text for text in texts]
     return ",".join(quoted) + "\n"
@@ -148,21 +125,7 @@ def _begins_formula(text: str) -> bool:
 
 
 def found_delimiter(path: Path, usual: str, encoding: str) -> str:
-    """The character between the cells: the usual one of the suffix, or another that splits the first lines alike.
-
-    Another one is taken only where the usual one splits none of these lines, or not into the same number of cells, and
-    where one alone splits all of them, the first too, into the same number.
-
-    Parameters
-    ----------
-    path : Path
-    usual : str
-    encoding : str
-
-    Returns
-    -------
-    str
-    """
+    """The character between the cells: the usual one of the suffix, or another that splits the first lines alike."""
     try:
         with open(path, encoding=text_encoding(encoding), newline="") as handle:
             head = handle.read(_LOOKED_AT)
@@ -186,27 +149,7 @@ def _widths(lines: list[str], mark: str) -> set[int]:
 
 
 def open_text(path: Path, *, delimiter: str, header: bool | None, encoding: str) -> TextFile:
-    """Open a delimited file and decide whether its first row holds column names.
-
-    Parameters
-    ----------
-    path : Path
-    delimiter : str
-        One character.
-    header : bool or None
-        None decides by rule: names if all cells are text, data if all are numbers, and refuses when it is neither or
-        when the numbers are equally spaced (a grid of wavelengths or 0, 1, 2... can be names).
-    encoding : str
-
-    Returns
-    -------
-    TextFile
-
-    Raises
-    ------
-    InputError
-        If the file is empty, has no data rows, or its first row is ambiguous.
-    """
+    """Open a delimited file and decide whether its first row holds column names."""
     source = str(path)
     lines = _lines(path, delimiter, encoding)
     first = next(lines, None)
@@ -238,29 +181,7 @@ def read_numbers(
     index_column: str | int | None,
     drop_columns: Sequence[object] | None = None,
 ) -> Table:
-    """Read the numeric columns of an open table.
-
-    Parameters
-    ----------
-    file : TextFile
-    columns : sequence of str or int, or None
-        The columns to read; None reads all.
-    index_column : str, int or None
-        The column of row names. None takes the first column if its header is empty, or if it holds only text, all
-        different.
-    drop_columns : sequence of str or int, or None
-        Columns to leave out, whatever they hold.
-
-    Returns
-    -------
-    Table
-        ``(n, d)`` float64 with the names found.
-
-    Raises
-    ------
-    InputError
-        If a cell is missing, infinite or not a number, naming its row and column.
-    """
+    """Read the numeric columns of an open table."""
     wanted = locate_all(columns, file.names, file.width)
     dropped = locate_all(drop_columns, file.names, file.width, "drop_columns") or []
     index = _index_position(file, wanted if wanted is not None else dropped, index_column)
@@ -318,29 +239,7 @@ def _at_once(
 def read_text_columns(
     file: TextFile, *, column: str | int, index_column: str | int | None, argument: str
 ) -> tuple[list[str], tuple[str, ...] | None]:
-    """Read one column as text, and the row names.
-
-    Parameters
-    ----------
-    file : TextFile
-    column : str or int
-        The column to read.
-    index_column : str, int or None
-        As in :func:`read_numbers`.
-    argument : str
-        The argument `column` came in, for the message.
-
-    Returns
-    -------
-    texts : list of str
-        n cells without the white space around them.
-    row_names : tuple of str or None
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or a row has the wrong number of cells.
-    """
+    """Read one column as text, and the row names."""
     position = locate(column, file.names, file.width, argument)
     index = _index_position(file, [position], index_column)
     texts, names = [], _Cells()
@@ -414,10 +313,7 @@ def _first_row_is_names(cells: list[str], source: str) -> bool:
 
 
 def _is_grid(values: Sequence[float | None]) -> bool:
-    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid.
-
-    Of ten and more, such as wavelengths, the steps may be rounded, and the grid may fall.
-    """
+    """Whether numbers could be the names of columns: 0, 1, 2... or any other equally spaced, increasing grid."""
     grid = np.array([math.nan if value is None else value for value in values])
     if len(grid) < 3:
         return bool(np.array_equal(grid, np.arange(len(grid))))

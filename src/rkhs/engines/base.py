@@ -28,22 +28,12 @@ _LARGEST_GROUP = 32  # consecutive blocks summed by one task: bounds the work lo
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Consecutive blocks that one worker computes; it can be computed again anywhere, from what it holds.
-
-    Parameters
-    ----------
-    function : BlockFunction
-    blocks : tuple of Block
-    rows : Rows or None
-        The rows of these blocks only, or where to read them.
-    reduce : bool
-        Return the nodes of the tree of sums, or the list of results.
-    """
+    """Consecutive blocks that one worker computes; it can be computed again anywhere, from what it holds."""
 
     function: BlockFunction
     blocks: tuple[Block, ...]
-    rows: Rows | None
-    reduce: bool
+    rows: Rows | None  # the rows of these blocks only, or where to read them
+    reduce: bool  # return the nodes of the tree of sums, or the list of results
 
     def __str__(self) -> str:
         first, last = self.blocks[0], self.blocks[-1]

@@ -29,27 +29,7 @@ def _has_shape(X: Any) -> bool:
 
 
 def spool(batches: Iterable[Any], name: str = "X") -> FileRows:
-    """Write batches to a temporary file, once; it is deleted with the rows that are returned.
-
-    Fits read their rows several times, in several places, and know their number first: what yields batches is copied
-    to the disk, ``8 n d`` bytes, and never held in memory.
-
-    Parameters
-    ----------
-    batches : iterable of array (b, d), or of tuples that begin with one
-        Such as a generator or a ``torch.utils.data.DataLoader``.
-    name : str, default="X"
-        The argument, for messages.
-
-    Returns
-    -------
-    FileRows
-
-    Raises
-    ------
-    InputError
-        For batches that are no matrices, or of different widths, and for none at all.
-    """
+    """Write batches to a temporary file, once; it is deleted with the rows that are returned."""
     folder = tempfile.mkdtemp(prefix="rkhs-")
     try:
         path, n, columns = os.path.join(folder, "rows"), 0, 0

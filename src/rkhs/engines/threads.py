@@ -53,13 +53,7 @@ def count_threads(n_jobs: Any = None) -> int:
 
 
 class _Setting:
-    """The thread counts of this process, changed by the first limit and put back by it.
-
-    The counts belong to the process whoever sets them; without one guard, limits that overlap in two threads would
-    take each other's values for the user's. OpenMP, and with it torch, keeps one count for each thread, and OpenBLAS
-    0.3.31 ignores a count set from another thread than the one before: so the thread that changed a count restores it.
-    The MKL inside of torch has one count for the process, which torch alone sets and does not give back.
-    """
+    """The thread counts of this process, changed by the first limit and put back by it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -151,11 +145,7 @@ def thread_limit(n_jobs: Any) -> Iterator[int]:
 
 @contextmanager
 def subnormals_flushed() -> Iterator[None]:
-    """Let this thread round numbers below the normal range (1e-38 in float32, 1e-308 in float64) to zero.
-
-    Kernel values of far points, and products of them, fall there, and processors take a hundred times as long for
-    them: 20 % of a pass over landmarks in float32.
-    """
+    """Let this thread round numbers below the normal range (1e-38 in float32, 1e-308 in float64) to zero."""
     import torch
 
     before = float(torch.tensor(1e-310, dtype=torch.float64) * 0.5) == 0.0

@@ -61,10 +61,7 @@ __all__ = ["KernelEstimator"]
 
 
 class KernelEstimator(BaseEstimator):
-    """Base of the estimators: one kernel on the inputs, and the data in the form that it reads.
-
-    A subclass has the parameters ``kernel``, ``psd``, ``device`` and ``dtype``.
-    """
+    """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
 
     kernel: Any
     psd: str
@@ -92,22 +89,7 @@ class KernelEstimator(BaseEstimator):
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; ``solver__batch_size`` is that of the object ``solver``.
-
-        Parameters
-        ----------
-        **params : object
-            By their names.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            For a parameter of an object where there is only its name.
-        """
+        """Change parameters; ``solver__batch_size`` is that of the object ``solver``."""
         check_nested(params, {**self.get_params(deep=False), **params})
         return super().set_params(**params)
 
@@ -151,10 +133,7 @@ class KernelEstimator(BaseEstimator):
     def _read_training(
         self, X: Any, kernel: Kernel | OperatorKernel, *, at_least: int = 2, storage: Storage | str | None = None
     ) -> Any:
-        """Check training data and bring them to the form that the kernel reads, in memory of their own.
-
-        ``storage`` is that of the fit; None: the parameter.
-        """
+        """Check training data and bring them to the form that the kernel reads, in memory of their own."""
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
         grid = self._grid_scaling(X, kernel) if getattr(self, "columns", "raw") == "integral" else None
@@ -308,10 +287,7 @@ class KernelEstimator(BaseEstimator):
         return new_matrix(X, self.kernel_.domain, self.fingerprint_, getattr(self, "view_weights_", None), name)
 
     def _in_tiles(self, X: Any, function: Callable[[Any], Tensor]) -> np.ndarray:
-        """Results for rows of any origin, tile by tile, in the dtype of the training data.
-
-        ``function`` goes from items in the form that the kernel reads to a tensor of as many rows.
-        """
+        """Results for rows of any origin, tile by tile, in the dtype of the training data."""
         check_is_fitted(self)
         step = tile_rows(self.map_.width)
         if self.kernel_.domain == "vectors" and is_stream(X) and self.filling_ is None:
@@ -380,10 +356,7 @@ class KernelEstimator(BaseEstimator):
         drop: bool = True,
         storage: Storage | str | None = None,
     ) -> Training:
-        """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file.
-
-        Finite features leave a file where it is; ``storage`` as in :meth:`_read_training`.
-        """
+        """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file."""
         if storage is not None and not isinstance(storage, str) and kernel.domain == "vectors" and is_stream(X):
             items: Any = self._read_stream(X)
             n, drop = int(items.shape[0]), False

@@ -26,22 +26,10 @@ __all__ = ["BestCandidates", "Ranking", "decode_chunks", "rank", "rank_by_codes"
 
 
 class Ranking(NamedTuple):
-    """Candidates in the order of their distance to what the codes decode to.
+    """Candidates in the order of their distance to what the codes decode to."""
 
-    Parameters
-    ----------
-    indices : ndarray of shape (m, k)
-        Row numbers of the candidates, nearest first.
-    distances : ndarray of shape (m, k)
-        Squared distances in the output space, ascending.
-
-    References
-    ----------
-    Laforgue et al. (2019), appendix B.7.
-    """
-
-    indices: np.ndarray
-    distances: np.ndarray
+    indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first
+    distances: np.ndarray  # (m, k): squared distances in the output space, ascending
 
 
 def rank(D: Tensor, n_best: int | None) -> Ranking:
@@ -54,23 +42,7 @@ def rank(D: Tensor, n_best: int | None) -> Ranking:
 
 
 def ranks_by_codes(by: str, diag: ArrayLike | None, *, encodes: bool, features: bool) -> bool:
-    """Whether candidates are ranked by their codes, as ``by`` asks or ``"auto"`` finds.
-
-    Parameters
-    ----------
-    by : {"auto", "codes", "features"}
-    diag : float, array or None
-        Of their features.
-    encodes : bool
-        Whether the candidates are items that the model can encode.
-    features : bool
-        Whether the model decodes to features, to which its training items are nearest.
-
-    Raises
-    ------
-    InputError
-        For codes of what the model does not encode, and for a diagonal beside codes.
-    """
+    """Whether candidates are ranked by their codes, as ``by`` asks or ``"auto"`` finds."""
     check_choice(by, "by", ("auto", "codes", "features"))
     if by == "auto":
         return features and encodes and diag is None
@@ -91,19 +63,7 @@ def rank_by_codes(
     n_best: int | None,
     encode: Callable[[Items], Tensor],
 ) -> Ranking:
-    """Order candidates by the squared distances of their codes to given ones.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    codes : array of shape (m, p)
-    candidates : items or None
-        None: the training items.
-    n_best : int or None
-    encode : callable
-        From items in the form that the kernel reads to codes as users see them.
-    """
+    """Order candidates by the squared distances of their codes to given ones."""
     check_is_fitted(model)
     Z = model._read_matrix(codes, "codes", model.codes_.shape[1], "(m, {q}), as transform returns")
     if candidates is None:
@@ -135,17 +95,7 @@ class Decoding(Protocol):
 
 
 class BestCandidates:
-    """The best candidates of every code among the chunks seen so far.
-
-    Parameters
-    ----------
-    n_best : int
-        How many to keep.
-
-    References
-    ----------
-    Laforgue et al. (2019), appendix B.7, for the distances.
-    """
+    """The best candidates of every code among the chunks seen so far."""
 
     def __init__(self, n_best: int) -> None:
         self.n_best = check_count(n_best, "n_best")
@@ -153,26 +103,7 @@ class BestCandidates:
         self.ranking: Ranking | None = None
 
     def add(self, model: Decoding, codes: ArrayLike, chunk: Items, **options: Any) -> np.ndarray:
-        """Rank a chunk and keep the best; ties go to the earlier candidate.
-
-        Parameters
-        ----------
-        model : estimator with ``decode``
-        codes : array of shape (m, p)
-        chunk : items, as ``model.decode`` takes them
-        **options
-            More arguments of ``model.decode``.
-
-        Returns
-        -------
-        ndarray of int
-            Numbers of the candidates that are now among the best of any code, counted over all chunks.
-
-        Raises
-        ------
-        InputError
-            For candidates that the model cannot read.
-        """
+        """Rank a chunk and keep the best; ties go to the earlier candidate."""
         check_methods(model, "model", ("decode",))
         found = model.decode(codes, chunk, n_best=self.n_best, **options)
         indices, distances = found.indices + self.seen, found.distances
@@ -190,48 +121,7 @@ class BestCandidates:
 def decode_chunks(
     model: Decoding, codes: ArrayLike, chunks: Iterable[Items], *, n_best: int = 10, **options: Any
 ) -> Ranking:
-    """Rank candidates that arrive in chunks, such as a library too large for memory.
-
-    Parameters
-    ----------
-    model : estimator with ``decode``
-        KernelAutoencoder, KernelPCA, DeepRKM.
-    codes : array of shape (m, p)
-    chunks : iterable
-        Each as ``model.decode`` takes candidates; :func:`rkhs.data.read_chunks` reads files so.
-    n_best : int, default=10
-    **options
-        More arguments of ``model.decode``.
-
-    Returns
-    -------
-    Ranking
-        As ``model.decode`` on all candidates at once; ``indices`` count over all chunks.
-
-    Raises
-    ------
-    InputError
-        If there is no chunk, and for candidates that the model cannot read.
-
-    Notes
-    -----
-    Memory: one chunk, its kernel values with the training items, and the best so far.
-
-    References
-    ----------
-    Laforgue et al. (2019), appendix B.7.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rkhs import KernelPCA
-    >>> from rkhs.estimators import decode_chunks
-    >>> X = np.random.default_rng(0).normal(size=(20, 2))
-    >>> model = KernelPCA(2).fit(X)
-    >>> library = (X[start : start + 6] for start in range(0, 20, 6))
-    >>> decode_chunks(model, model.codes_[[7]], library, n_best=1).indices
-    array([[7]])
-    """
+    """Rank candidates that arrive in chunks, such as a library too large for memory."""
     best = BestCandidates(n_best)
     for chunk in chunks:
         best.add(model, codes, chunk, **options)

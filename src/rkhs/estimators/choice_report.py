@@ -50,10 +50,7 @@ RADIAL, GROWING = "radial", "arc-cosine"
 def report_choice(
     choice: Compared, output: OutputSpace, decoder: Decoder, coordinates: Tensor, weights: Tensor | None, reg: float
 ) -> tuple[Compared, float | None]:
-    """The comparison with errors as shares of the variance, and the share that training items lose of theirs.
-
-    ``choice`` has the mean error of held-out items in their own units; ``reg`` is that of the last layer.
-    """
+    """The comparison with errors as shares of the variance, and the share that training items lose of theirs."""
     if choice.held_out is None or choice.errors is None:
         return replace(choice, held_out=None, kinds=None), None
     w = coordinates.new_full((len(coordinates),), 1.0 / len(coordinates)) if weights is None else weights
@@ -72,10 +69,7 @@ def report_choice(
 def open_ends(
     errors: np.ndarray | None, spread: float, name: str = "reg", ends: tuple[str, str] = ("strongest", "weakest")
 ) -> dict[str, str]:
-    """Which end of a path a choice lies at if the error was still falling there, by the name of the parameter.
-
-    ``spread`` is the variance beside which an error counts as small.
-    """
+    """Which end of a path a choice lies at if the error was still falling there, by the name of the parameter."""
     if errors is None or not np.isfinite(errors).any():
         return {}
     end = open_end(errors, least=_LEAST * spread)
@@ -116,10 +110,7 @@ def heavy_tailed(X: Tensor) -> bool:
 
 
 def told_apart(growing: np.ndarray, radial: np.ndarray, run: Run) -> dict[str, float]:
-    """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows.
-
-    Growing ones must be better by 15 %, and by one standard error of the mean difference.
-    """
+    """Mean errors of the kinds of kernel, the chosen first; arrays have the errors of the same rows."""
     with np.errstate(invalid="ignore"):  # infinite where there was no fit
         d = growing - radial
         gain = max(_CLEARLY * d.std() / len(d) ** 0.5, _LEAST_GAIN * radial.mean())

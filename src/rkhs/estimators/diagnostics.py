@@ -31,62 +31,21 @@ _STARTS, _MOST = 5, 500
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance.
+    """What is known of a fitted model; None where it has no such number. Errors are shares of the variance."""
 
-    Parameters
-    ----------
-    training_error : float or None
-        Error of the training items with their own codes.
-    leave_one_out_error : float or None
-        Error if each training item is coded and rebuilt by the model without it, with the codes of the others
-        unchanged. It estimates the held-out error, with refined codes if the model refines.
-    held_out_error, plain_error : float or None
-        Errors of the items ``X``: with refined codes if the model refines, and without. Without ``X``,
-        ``held_out_error`` is what ``reg="auto"`` measured, and None for a model that chose nothing.
-    effective_rank : float
-        ``(sum_j v_j)^2 / sum_j v_j^2`` for the variances ``v`` of the principal axes of the codes: how many components
-        count.
-    degrees_of_freedom : float or None
-        Trace of the map from targets to reconstructions; at n the decoder interpolates.
-    in_sample_defect : float or None
-        ``||f(X) - Z|| / ||Z||``: how far coding the training items again misses their codes.
-    saturated : float or None
-        Share of the training items on which a robust loss is linear.
-    near_duplicates : float or None
-        Share of the training items with a twin among the others.
-    typical_similarity : float or None
-        Median of ``k(x, x') / sqrt(k(x, x) k(x', x'))`` over pairs: near one or zero the bandwidth is off.
-    lower_start : float or None
-        By which share of the objective another start ends lower; zero if none of those that were tried does by more
-        than 5 %. None: none was tried.
-    converged : bool or None
-    warnings : tuple of str
-        Sentences that name a problem of the model. Usually empty.
-
-    Raises
-    ------
-    InputError
-        From :func:`diagnose`, for items that the model cannot read.
-
-    References
-    ----------
-    Wahba (1990), Spline models for observational data, section 4.2, for leave-one-out; Roy and Vetterli (2007), for
-    effective ranks.
-    """
-
-    training_error: float | None
+    training_error: float | None  # error of the training items with their own codes
     leave_one_out_error: float | None
-    held_out_error: float | None
+    held_out_error: float | None  # errors of the items ``X``: with refined codes if the model refines, and without
     plain_error: float | None
     effective_rank: float
-    degrees_of_freedom: float | None
+    degrees_of_freedom: float | None  # trace of the map from targets to reconstructions; at n the decoder interpolates
     in_sample_defect: float | None
-    saturated: float | None
-    near_duplicates: float | None
+    saturated: float | None  # share of the training items on which a robust loss is linear
+    near_duplicates: float | None  # share of the training items with a twin among the others
     typical_similarity: float | None
     lower_start: float | None
     converged: bool | None
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # sentences that name a problem of the model
 
 
 def diagnose(

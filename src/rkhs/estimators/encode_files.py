@@ -36,41 +36,7 @@ def encode_to_parquet(
     engine: EngineLike = "serial",
     block_size: int = 16384,
 ) -> int:
-    """Encode rows with a fitted model, block by block, into the parquet files of a folder.
-
-    Files are named in the order of the rows and hold one column a component, ``component0`` and so on. A file is
-    complete or absent. If a run was interrupted, call it again: it goes on with the first block that is missing.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted, with a ``transform``.
-    X : array (n, d), or where to find one
-        See :func:`rkhs.engines.as_rows`: memory maps, names of ``.npy`` and parquet files, Dask collections.
-    folder : str or path
-        Made if it is not there.
-    engine : {"serial", "threads", "dask"} or Engine, default="serial"
-        Who encodes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`; a name is such an object with
-        its defaults.
-    block_size : int, default=16384
-        Rows of a file.
-
-    Returns
-    -------
-    int
-        Number of rows.
-
-    Raises
-    ------
-    InputError
-        If the folder holds codes of another model, other rows or another block size.
-    ClusterError
-        If the cluster cannot compute a block.
-
-    Notes
-    -----
-    Memory: a few blocks, and their kernel values with the model's supports.
-    """
+    """Encode rows with a fitted model, block by block, into the parquet files of a folder."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -143,25 +109,7 @@ def transform_file(
     progress: bool = False,
     layer: int | None = None,
 ) -> tuple[int, int]:
-    """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted; reads vectors.
-    source : path of a .npy or parquet file or folder, memory map, or Rows
-    path : str or path
-        Ends in ``.npy``; it is complete or the old one stays.
-    progress : bool, default=False
-        Show rows done and time left on standard error.
-    layer : int, optional
-        Of a deep autoencoder.
-
-    Returns
-    -------
-    tuple of int
-        Shape of the codes.
-    """
+    """Encode rows of a file, or of any size, into a ``.npy`` file, a tile at a time."""
     if not os.fspath(path).lower().endswith(".npy"):
         raise InputError(f"codes are streamed to .npy files; got {os.fspath(path)!r}. Name a .npy file")
     check_is_fitted(model)

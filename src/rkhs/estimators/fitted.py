@@ -23,24 +23,7 @@ T = TypeVar("T")
 
 
 class Fitted(Generic[T]):
-    """An attribute of an estimator that is read from its ``model_``: there after fit, and never assigned.
-
-    Parameters
-    ----------
-    path : str
-        Attribute of the model, such as ``"encoder.coefficients"``.
-    optional : bool, default=False
-        None where a part of the model is missing; otherwise the attribute is then not there.
-
-    Raises
-    ------
-    AttributeError
-        Before fit, as for any attribute that is not there; when it is assigned.
-
-    References
-    ----------
-    ``docs/design.md``, the way of the data.
-    """
+    """An attribute of an estimator that is read from its ``model_``: there after fit, and never assigned."""
 
     def __init__(self, path: str, *, optional: bool = False) -> None:
         self.path, self.optional = path.split("."), optional
@@ -76,12 +59,7 @@ class Fitted(Generic[T]):
 
 
 class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What every transformer has that holds a model of one kernel on items.
-
-    References
-    ----------
-    ``docs/design.md``, the way of the data.
-    """
+    """What every transformer has that holds a model of one kernel on items."""
 
     kernel_ = Fitted[Kernel]("kernel")
     map_ = Fitted[FeatureMap]("map")
@@ -94,38 +72,10 @@ class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 class FittedComponents(FittedKernel):
-    """What models of components say of items: how far these are from what components keep of them.
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998); Tonin, Patrinos and Suykens (2021), section 4.2.
-    """
+    """What models of components say of items: how far these are from what components keep of them."""
 
     def reconstruction_error(self, X: Any, *, space: str = "auto", diag: ArrayLike | None = None) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        space : {"auto", "input", "feature"}, default="auto"
-            ``"input"``: ``||x - inverse_transform(transform(x))||^2``, vectors only. ``"feature"``: squared distance of
-            ``phi(x)`` from its projection on the components (of layer 1); features of different kernels have no common
-            scale. ``"auto"``: input for vectors, feature for everything else (also for rows of a sparse matrix).
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; default: the diagonal of the training Gram matrix if it is
-            constant, otherwise errors are off by a constant for each item, with a warning.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-
-        Raises
-        ------
-        NotFittedError
-            Before fit.
-        InputError
-            For ``space="input"`` without vectors, and a ``diag`` that does not fit.
-        """
+        """Squared reconstruction error of each item."""
         check_choice(space, "space", ("auto", "input", "feature"))
         items = self._read_new(X)
         vectors, gram = self.kernel_.domain == "vectors", self.kernel_.domain == "gram"

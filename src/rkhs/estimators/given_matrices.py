@@ -62,26 +62,7 @@ def read_items(kernel: Kernel | OperatorKernel, X: Any, name: str = "X") -> Any:
 
 
 def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int = 1) -> scipy.sparse.csr_array:
-    """Rows of a sparse matrix, or of an array, checked as those of an array are, in memory of their own.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : sparse matrix or array of shape (n, d)
-    reset : bool
-        Whether to remember the columns (in fit), or to compare them.
-    at_least : int, default=1
-        Number of rows.
-
-    Returns
-    -------
-    csr_array of shape (n, d)
-
-    Raises
-    ------
-    InputError
-        See :func:`~rkhs._core.sparse.compressed`; scikit-learn's errors for numbers of rows and columns.
-    """
+    """Rows of a sparse matrix, or of an array, checked as those of an array are, in memory of their own."""
     if not is_sparse(X):
         return scipy.sparse.csr_array(read_rows(estimator, X, reset=reset, ensure_min_samples=at_least))
     made = compressed(X)
@@ -90,22 +71,7 @@ def read_sparse(estimator: BaseEstimator, X: Any, *, reset: bool, at_least: int 
 
 
 def training_matrix(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, dict[str, Any] | None, np.ndarray | None]:
-    """Training data as a matrix, and how they became one.
-
-    Parameters
-    ----------
-    X : array, list of Gram matrices, or list of SMILES or RDKit molecules
-    kernel : Kernel or OperatorKernel
-        On vectors or Gram matrices.
-
-    Returns
-    -------
-    X, or array of shape (n, n) or (n, n_bits)
-    fingerprint : dict or None
-        How molecules were read.
-    multipliers : ndarray of shape (v,) or None
-        Of several Gram matrices.
-    """
+    """Training data as a matrix, and how they became one."""
     if kernel.domain == "gram":
         matrix, multipliers = _join_training_views(X, kernel)
         return matrix, None, multipliers
@@ -131,19 +97,7 @@ def read_table(X: Any) -> FilledTable:
 def new_matrix(
     X: Any, domain: str, fingerprint: dict[str, Any] | None, multipliers: np.ndarray | None, name: str = "X"
 ) -> Any:
-    """New data as the matrix that the training data became.
-
-    Parameters
-    ----------
-    X : as in fit
-    domain : str
-        What the kernel reads.
-    fingerprint : dict or None
-    multipliers : ndarray of shape (v,) or None
-        As :func:`training_matrix` returned them.
-    name : str
-        The argument, for messages.
-    """
+    """New data as the matrix that the training data became."""
     if domain == "gram":
         return _join_new_views(X, multipliers, name)
     molecules = _molecules(X)

@@ -23,14 +23,7 @@ __all__ = ["PreimageMixin"]
 
 
 class PreimageMixin(KernelEstimator):
-    """Gives models of vectors the method ``preimages``.
-
-    A subclass has ``inverse_transform`` (vectors, or weights on the training features) and ``output_``.
-
-    References
-    ----------
-    Mika et al. (1999); Byrd et al. (1995) for the optimiser.
-    """
+    """Gives models of vectors the method ``preimages``."""
 
     def preimages(
         self,
@@ -46,29 +39,6 @@ class PreimageMixin(KernelEstimator):
         Minimises ``||phi(x) - sum_i b_i phi(x_i)||^2`` over the box from the best training vectors by L-BFGS-B: counts
         and spectra by ``bounds=(0, None)``, images by ``bounds=(0, 1)``. Where the model decodes to vectors, the
         nearest vector in the box.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-        bounds : tuple of two (float, array of shape (d,) or None), default=None
-            Lower and upper bounds of every column; None: no bound.
-        n_starts : int, default=3
-            Training vectors to start from; the best result wins.
-        max_iter : int, default=200
-            Of each start.
-        tol : float, default=1e-9
-            Relative decrease under which a start ends.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-            Never farther in feature space than the training vector nearest to the decoded feature, put into the box.
-
-        Raises
-        ------
-        InputError
-            For models of objects, Gram matrices or filled tables, kernels without gradient, and bounds that are not in
-            order.
         """
         Z = self._read_codes(codes)
         if self.filling_ is not None:

@@ -66,50 +66,15 @@ class _Rounds(Protocol):
 class RobustFit(Generic[M]):
     r"""A model of the items that belong together, and how far each item is from it.
 
-    Parameters
-    ----------
-    model : KernelAutoencoder or regressor
-        Fitted to the inliers alone, which may be all items.
-    inliers : ndarray of shape (n,), bool
-        Items in the fit: those with a score of at most one. All items are in the fit if the others are at most one in
-        twenty and change the errors of the inliers by less than 5 %; of a regressor, however many they are. With
-        ``leave_out="apart"``: those that did not
-        stand apart.
-    outlier_score : ndarray of shape (n,)
-        Root of the error of each item by a model without it, divided by the largest root that an inlier may have.
-        Outliers have scores above 1.
-    threshold : float
-        That largest root, in the units of the data.
-    n_rounds : int
-    settled : bool
-        Whether the last two rounds had the same inliers.
-
-    Raises
-    ------
-    InputError
-        From :func:`fit_robust`.
-
-    Notes
-    -----
-    Rows that *stand apart* are rows to look at: their scores are far from the others', above or below, whatever was
-    left out. With :math:`l` the logarithms of the scores and :math:`m` their median, the limits are
-
     .. math:: m \pm 3 \cdot 1.4826 \, \operatorname{median} |l_i - m|,
-
-    with the median over the :math:`l_i` on that side of :math:`m`; the upper limit is at most a score of 1. Below lie
-    rows that are rebuilt far better than others: weak or flat ones, and copies. Fewer than 20 rows have no such limits.
-
-    References
-    ----------
-    Rousseeuw and Van Driessen (1999), "A fast algorithm for the minimum covariance determinant estimator": the rounds.
     """
 
-    model: M
-    inliers: np.ndarray
-    outlier_score: np.ndarray
-    threshold: float
+    model: M  # fitted to the inliers alone, which may be all items
+    inliers: np.ndarray  # (n,): items in the fit: those with a score of at most one
+    outlier_score: np.ndarray  # (n,)
+    threshold: float  # that largest root, in the units of the data
     n_rounds: int
-    settled: bool
+    settled: bool  # whether the last two rounds had the same inliers
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -131,19 +96,7 @@ class RobustFit(Generic[M]):
         )
 
     def score_items(self, X: Any, y: Any = None, *, diag: ArrayLike | None = None) -> np.ndarray:
-        """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers.
-
-        Parameters
-        ----------
-        X : items, as for ``transform`` or ``predict`` of the model
-        y : targets of a regressor, default=None
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers."""
         if isinstance(self.model, KernelAutoencoder):
             return np.sqrt(_errors_of(self.model, X, diag)) / self.threshold
         if y is None:
@@ -152,20 +105,7 @@ class RobustFit(Generic[M]):
 
 
 def spread_limits(score: np.ndarray, k: float = _APART) -> tuple[float, float]:
-    """Scores below and above which one stands apart from the others; see :class:`RobustFit`.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n,)
-        Not negative.
-    k : float, default=3
-        Robust standard deviations of the logarithms, on each side of the median.
-
-    Returns
-    -------
-    low, high : float
-        0 and 1 if the spread is not known.
-    """
+    """Scores below and above which one stands apart from the others; see :class:`RobustFit`."""
     logs = np.log(np.maximum(score, 1e-300))
     middle = float(np.median(logs))
     low, high = (
@@ -319,11 +259,7 @@ def _check_model(model: BaseEstimator) -> None:
 
 
 def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances of the items to the middle, over those of the core's last; and the matrix, if X is one.
-
-    The middle of vectors is their median; of other items, whose features have no median, the mean of those whose median
-    distance to all items is least.
-    """
+    """Distances of the items to the middle, over those of the core's last; and the matrix, if X is one."""
     copy = _fresh(model)
     kernel = copy._kernel_for(X)
     items = copy._read_training(X, kernel)

@@ -21,17 +21,7 @@ _FOLDS = 5
 
 
 class RegressorRounds:
-    """Fits of a regressor to some of the rows.
-
-    The errors of rows in a fit are those of five fits to four fifths of them, with the settings that the fit chose.
-
-    Parameters
-    ----------
-    model : regressor
-        Not changed.
-    X : array or sparse matrix (n, d), or list of n objects
-    y : array of shape (n,) or (n, q), or list of n objects
-    """
+    """Fits of a regressor to some of the rows."""
 
     rare = 1.0  # rows stay wherever they do no harm, however many
 
@@ -79,24 +69,7 @@ class RegressorRounds:
 
 
 def pair_errors(model: BaseEstimator, X: Any, y: Any) -> np.ndarray:
-    """Squared errors of the predictions, in the space of the outputs; unknown targets (NaN) have none.
-
-    Parameters
-    ----------
-    model : regressor
-        Fitted.
-    X, y
-        As for fit.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Raises
-    ------
-    InputError
-        If the predictions have another shape than ``y``.
-    """
+    """Squared errors of the predictions, in the space of the outputs; unknown targets (NaN) have none."""
     if isinstance(model, InputOutputKernelRegressor):
         pairs = [_safe_indexing(y, [i]) for i in range(len(y))]
         return np.concatenate([-np.asarray(one) for one in model.scores(X, pairs, per_sample=True)]).clip(0.0)

@@ -58,45 +58,19 @@ P = TypeVar("P")
 
 @dataclass(eq=False)
 class Run:
-    """What one fit is computed with.
+    """What one fit is computed with."""
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for messages.
-    options : dict
-        ``dtype`` and ``device``, as torch takes them.
-    psd : {"clip", "raise"}
-        What becomes of Gram matrices with negative eigenvalues.
-    verbose : int
-    engine : Engine or None
-        None unless one was asked for.
-    journal : Journal or None
-        None without a checkpoint.
-    announced_bytes : int
-        Memory that the fit said it would take.
-    parameters : mapping
-        Of the estimator, by their names, for messages.
-    """
-
-    name: str
-    options: Options
-    psd: str
+    name: str  # of the estimator, for messages
+    options: Options  # ``dtype`` and ``device``, as torch takes them
+    psd: str  # what becomes of Gram matrices with negative eigenvalues
     verbose: int
-    engine: Engine | None = None
-    journal: Journal | None = None
-    announced_bytes: int = 0
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    engine: Engine | None = None  # none unless one was asked for
+    journal: Journal | None = None  # none without a checkpoint
+    announced_bytes: int = 0  # memory that the fit said it would take
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
 
     def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
-        """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is.
-
-        Parameters
-        ----------
-        estimate : Estimate
-        advice : str or callable
-            What to do instead, or what makes the sentence where it is needed.
-        """
+        """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is."""
         self.announced_bytes = int(estimate.n_bytes)
         check_memory(estimate, advice)
         if self.verbose:
@@ -119,22 +93,7 @@ class Run:
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse values of the wrong kind for parameters that several estimators have.
-
-    Flags are True or False; a parameter that is one value is no array, which compares entry by entry; ``dtype``,
-    ``device``, ``psd``, ``verbose``, ``random_state`` and ``checkpoint`` mean the same everywhere. What only one
-    estimator knows, and ranges, it checks itself.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Of an estimator, by their names.
-
-    Raises
-    ------
-    InputError
-        Naming the parameter.
-    """
+    """Refuse values of the wrong kind for parameters that several estimators have."""
     for name, value in parameters.items():
         if name in _FLAGS:
             check_flag(value, name)
@@ -157,10 +116,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float) -> None:
-    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched.
-
-    ``shape`` are rows and columns, of objects none.
-    """
+    """Refuse a fit that holds n x n matrices or codes which cannot fit, before anything of that size is touched."""
     storage, asked, n = parameters.get("storage", "dense"), parameters.get("n_components"), shape[0]
     if not (isinstance(storage, str) and storage == "dense"):
         return
@@ -176,34 +132,7 @@ def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int]
 
 @contextmanager
 def open_run(name: str, parameters: Mapping[str, Any], *data: Any) -> Iterator[Run]:
-    """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for.
-
-    A fit that ends well deletes its checkpoint, unless it is a ``Checkpoint``, which its owner deletes; one that is cut
-    off leaves it.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    parameters : mapping
-        Of the estimator: ``dtype``, ``device``, ``psd``, and where it has them ``verbose``, ``storage``, ``engine`` and
-        ``checkpoint``.
-    *data : Rows, Tensor, array, list or None
-        What the fit depends on besides the parameters.
-
-    Yields
-    ------
-    Run
-
-    Raises
-    ------
-    InputError
-        For an engine that does not exist.
-    ClusterError
-        If the cluster cannot be reached.
-    CheckpointError
-        If the checkpoint belongs to another fit, or cannot be written.
-    """
+    """Run a fit with the precision, engine, threads and checkpoint that an estimator's parameters ask for."""
     checkpoint = parameters.get("checkpoint")
     options = {"dtype": resolve_dtype(parameters["dtype"]), "device": resolve_device(parameters["device"])}
     run = Run(name, options, parameters["psd"], int(parameters.get("verbose", 0)), parameters=parameters)
@@ -255,16 +184,7 @@ def _version() -> str:
 
 
 def data_fingerprint(X: Any) -> str:
-    """Fingerprint of data: of all numbers in memory; of the shape and 1024 rows of a file.
-
-    Parameters
-    ----------
-    X : Rows, array, tensor, frame, list or None
-
-    Returns
-    -------
-    str
-    """
+    """Fingerprint of data: of all numbers in memory; of the shape and 1024 rows of a file."""
     if isinstance(X, (np.memmap, Rows)) or type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         rows = as_rows(X)
         n = rows.shape[0]
@@ -284,23 +204,7 @@ def data_fingerprint(X: Any) -> str:
 
 
 def recorded(problem: P, journal: Journal | None, stage: str = "evaluation") -> P:
-    """Return a problem whose evaluations are kept in a journal: a solver that runs again meets the same numbers.
-
-    A deterministic solver then takes the same steps, so a fit that was cut off goes on where it was, with the same
-    bits, whatever the solver keeps in its memory.
-
-    Parameters
-    ----------
-    problem : HasValueAndGrad
-    journal : Journal or None
-        None: the problem itself is returned.
-    stage : str, default="evaluation"
-        Keeps problems of one fit apart.
-
-    Returns
-    -------
-    HasValueAndGrad
-    """
+    """Return a problem whose evaluations are kept in a journal: a solver that runs again meets the same numbers."""
     if journal is None:
         return problem
     inner: Any = problem

@@ -31,20 +31,7 @@ __all__ = [
 
 
 def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Training) -> Space:
-    """The space of a storage on the training items.
-
-    Parameters
-    ----------
-    run : Run
-    storage : Storage, "dense" or "blocked"
-    kernel : Kernel
-        Not resolved.
-    training : Training
-
-    Returns
-    -------
-    Space
-    """
+    """The space of a storage on the training items."""
     if isinstance(storage, Storage):
         data = training.items
         source = open_source(run.options, storage, kernel, data, training.row_weights)
@@ -79,19 +66,7 @@ def announce_blocked(run: Run, kernel: Kernel, n: int) -> None:
 def announce_features(
     run: Run, storage: Storage, n: int, columns: int, outputs: int, codes: int, *, layers: int, held: int = 0
 ) -> None:
-    """Announce a fit in finite features.
-
-    Parameters
-    ----------
-    run : Run
-    storage : Storage
-    n, columns, outputs, codes : int
-        Rows; columns of inputs, of targets and of codes.
-    layers : int
-        1: features alone; 2: a decoder on landmarks too.
-    held : int, default=0
-        Largest number of bytes of features that are kept; more are computed again.
-    """
+    """Announce a fit in finite features."""
     size = 8 if run.options["dtype"] == torch.float64 else 4
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     anchors = min(n, storage.m) if layers == 2 else 0
@@ -120,10 +95,7 @@ def announce_rows(run: Run, storage: Storage, n: int, columns: int, outputs: int
 
 
 def announce_points(run: Run, storage: Storage | str, items: Sized, n: int, width: int | None) -> None:
-    """Announce codes of ``n`` points that pairs are made of, of which ``items`` are the first.
-
-    As features, four matrices of those that are there (``width``) or that may be drawn.
-    """
+    """Announce codes of ``n`` points that pairs are made of, of which ``items`` are the first."""
     if not isinstance(storage, Storage):
         return run.announce_dense(n, 3.0) if n > len(items) else None
     m = most_features(storage, items) if width is None else width

@@ -42,19 +42,7 @@ def is_stream(X: Any) -> bool:
 
 
 def transform_rows(rows: Items | Rows, function: Callable[[np.ndarray], np.ndarray], step: int) -> np.ndarray:
-    """Stack what a function returns for tiles of rows.
-
-    Parameters
-    ----------
-    rows : Rows or what :func:`~rkhs.engines.as_rows` takes
-    function : callable
-    step : int
-        Rows of a tile.
-
-    Returns
-    -------
-    ndarray of shape (n, ...)
-    """
+    """Stack what a function returns for tiles of rows."""
     source: Rows = as_rows(rows)
     out: np.ndarray | None = None
     for tile in tiles(source.shape[0], step):

@@ -19,35 +19,16 @@ __all__ = ["Training", "cut", "normal_weights", "read_noise"]
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Items of positive weight with their targets.
+    """Items of positive weight with their targets."""
 
-    Parameters
-    ----------
-    items : Tensor (n, d), Gram matrix (n, n), list of n objects, or Rows
-    goal : same kinds
-        The targets; the items themselves if they are their own.
-    own : bool
-        Whether they are.
-    weights : Tensor of shape (n,) or None
-        Sum to one; None: equal. Some are zero where the items are Rows.
-    total : float
-        Sum of the weights as they were given; without weights the number of items.
-    kept : ndarray of shape (n,) or None
-        Numbers of these items among those that were given; None: all.
-    n_given : int
-        How many were given.
-    gram, goal_gram : bool, default=False
-        Whether the items, the targets, are a Gram matrix.
-    """
-
-    items: Any
-    goal: Any
-    own: bool
-    weights: Tensor | None
-    total: float
-    kept: np.ndarray | None
-    n_given: int
-    gram: bool = False
+    items: Any  # (n, d)
+    goal: Any  # the targets; the items themselves if they are their own
+    own: bool  # whether they are
+    weights: Tensor | None  # (n,): sum to one; None: equal
+    total: float  # sum of the weights as they were given; without weights the number of items
+    kept: np.ndarray | None  # (n,): numbers of these items among those that were given; None: all
+    n_given: int  # how many were given
+    gram: bool = False  # whether the items, the targets, are a Gram matrix
     goal_gram: bool = False
 
     def __len__(self) -> int:
@@ -80,10 +61,7 @@ class Training:
         return w / w.sum()
 
     def noisy(self, noise: Augmentation, seed: int) -> Training:
-        """Noisy copies of the items, with the same targets; a copy depends on seed and number alone.
-
-        Esser et al. (2024), remark 2.
-        """
+        """Noisy copies of the items, with the same targets; a copy depends on seed and number alone."""
         array, copies = self.items.cpu().numpy(), int(noise.copies)
         stacked = np.concatenate([augmented(noise, array, seed, copy) for copy in range(copies)])
         weights = None if self.weights is None else self.weights.repeat(copies) / copies

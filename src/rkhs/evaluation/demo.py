@@ -46,18 +46,7 @@ class Split:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demonstration from the command line.
-
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        Arguments; None takes those of the process.
-
-    Returns
-    -------
-    int
-        0.
-    """
+    """Run the demonstration from the command line."""
     parser = argparse.ArgumentParser(prog="python -m rkhs.evaluation.demo", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--output", default="demo-output", metavar="FOLDER", help="default: %(default)s")
     parser.add_argument("--splits", type=int, default=3, metavar="N", help="random splits (default: %(default)s)")
@@ -68,25 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_demo(folder: Path, *, splits: int = 3, seed: int = 0, n_molecules: int | None = None) -> dict[str, Any]:
-    """Do the main job, print what comes out, and write the files.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to write; made if it is missing.
-    splits : int, default=3
-        Random splits into 80 % to fit and 20 % to measure.
-    seed : int, default=0
-        Of the first split; the others follow.
-    n_molecules : int, default=None
-        Use only the first ones; None uses all.
-
-    Returns
-    -------
-    dict
-        ``"shares"``: method and dimension to the share of variance rebuilt in each split; ``"ranks"``: ranks of the
-        true molecule; ``"files"``: what was written.
-    """
+    """Do the main job, print what comes out, and write the files."""
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     molecules = load_molecules()
@@ -230,17 +201,7 @@ def _draw(path: Path, plane: np.ndarray, split: Split, molecules: Molecules) -> 
 
 
 def aromatic_share(smiles: str) -> float:
-    """Share of the atoms of a SMILES, hydrogen left out, that are aromatic: those written in lower case.
-
-    Parameters
-    ----------
-    smiles : str
-
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
+    """Share of the atoms of a SMILES, hydrogen left out, that are aromatic: those written in lower case."""
     bare = re.sub(r"\[[^\]]*?([A-Z][a-z]?|[bcnops]|se)(?:@|H|\+|-|\d|:)*\]", r"<\1>", smiles)
     atoms = re.findall(r"<(\w+)>|(Br|Cl|[BCNOPSFI])|([bcnops])", bare)
     symbols = [symbol for symbol in ("".join(atom) for atom in atoms) if symbol != "H"]

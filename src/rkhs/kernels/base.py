@@ -39,19 +39,7 @@ def _in_range(kernel: Kernel) -> Iterator[None]:
 
 
 def not_finite(kernel: Kernel, values: Tensor, *, whole: bool = True) -> InputError:
-    """What is said of values of a kernel that are not finite, or whose sum is not; the worst item is named.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    values : Tensor of shape (n, m)
-    whole : bool, default=True
-        Whether the rows are all items in their order, so that their numbers mean something.
-
-    Returns
-    -------
-    InputError
-    """
+    """What is said of values of a kernel that are not finite, or whose sum is not; the worst item is named."""
     bad = (~torch.isfinite(values)).sum(1)
     where = f", most with item {int(bad.argmax())} (from 0)" if whole and bool(bad.any()) else ""
     return InputError(
@@ -104,25 +92,7 @@ class Kernel(Configurable):
     """Number of columns where the items are rows of a sparse matrix; None for all other items."""
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """Gram matrix ``k(x_i, y_j)``, shape (n, m).
-
-        Parameters
-        ----------
-        X : array, tensor or list of n items
-        Y : array, tensor or list of m items, optional
-            Default: ``X`` itself.
-
-        Returns
-        -------
-        ndarray or Tensor of shape (n, m)
-            A tensor if ``X`` is one, else an array. A kernel with data-dependent parameters is resolved first, on ``Y``
-            if it is given: scikit-learn passes the training points there, so both of its calls use one bandwidth.
-
-        Raises
-        ------
-        InputError
-            For data that the kernel cannot read, parameters out of range, or values that are not finite.
-        """
+        """Gram matrix ``k(x_i, y_j)``, shape (n, m)."""
         as_tensor = isinstance(X, Tensor)
         A = self.read(X)
         B = None if Y is None else self.read(Y)
@@ -242,10 +212,7 @@ class Kernel(Configurable):
         raise InputError(f"{type(self).__name__} has no gradient; use a Gaussian or Matern kernel")
 
     def _jacobian(self, X: Tensor, Y: Tensor, C: Tensor) -> Tensor:
-        """Derivatives of the rows of ``k(X, Y) C`` with respect to those of ``X``, shape (n, d, r).
-
-        Here by long differences, good to some ``eps^(1/3)``; overridden where the exact ones cost less.
-        """
+        """Derivatives of the rows of ``k(X, Y) C`` with respect to those of ``X``, shape (n, d, r)."""
         said = self._gram(X, Y) @ C
         size = float(Y.abs().max().clamp_min(1e-12)) * torch.finfo(X.dtype).eps ** (1 / 3)
         steps = size * torch.eye(X.shape[1], dtype=X.dtype, device=X.device)
@@ -384,25 +351,7 @@ class VectorKernel(Kernel):
 
 
 def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inputs)") -> Tensor:
-    """Turn a finite numeric matrix into a floating-point tensor; float32 stays float32, read-only memory is copied.
-
-    Parameters
-    ----------
-    X : array, tensor or nested list
-    reader : str
-        Who reads it, for messages.
-    what : str
-        What is expected, for messages.
-
-    Returns
-    -------
-    Tensor of shape (n, d)
-
-    Raises
-    ------
-    InputError
-        For another shape, entries that are not finite real numbers, sparse or masked data.
-    """
+    """Turn a finite numeric matrix into a floating-point tensor; float32 stays float32, read-only memory is copied."""
     if isinstance(X, Tensor):
         if X.dtype.is_complex:
             raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")

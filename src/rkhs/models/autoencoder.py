@@ -27,104 +27,41 @@ __all__ = ["AutoencoderModel", "Compared", "rebuilds_rows"]
 
 
 def rebuilds_rows(output_kernel: Kernel | None) -> bool:
-    """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are.
-
-    Parameters
-    ----------
-    output_kernel : Kernel or None
-    """
+    """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are."""
     return isinstance(output_kernel, SparseRows) and output_kernel.base == Linear()
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Regularisers that were compared for a model; all None where none were.
+    """Regularisers that were compared for a model; all None where none were."""
 
-    Parameters
-    ----------
-    candidates : ndarray of shape (k, L), optional
-    errors : ndarray of shape (k,), optional
-        Their errors on held-out items.
-    held_out : float, optional
-        Held-out error of the chosen one, as a share of the variance.
-    open_ends : dict, optional
-        Ends of the path at which the choice lies while the error was still falling.
-    kinds : dict, optional
-        Held-out errors of the kinds of kernel that were compared, as shares of the variance; the chosen one is first.
-
-    References
-    ----------
-    Stone (1974), "Cross-validatory choice and assessment of statistical predictions".
-    """
-
-    candidates: np.ndarray | None = None
-    errors: np.ndarray | None = None
-    held_out: float | None = None
+    candidates: np.ndarray | None = None  # (k, L)
+    errors: np.ndarray | None = None  # (k,): their errors on held-out items
+    held_out: float | None = None  # held-out error of the chosen one, as a share of the variance
     open_ends: dict[str, str] | None = None
     kinds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class AutoencoderModel:
-    """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets.
+    """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the items, resolved.
-    encoder : Expansion
-        ``f_1``, without its free linear part.
-    linear : LinearPart or None
-        That part.
-    layers : tuple of Layer
-        ``f_2, ..., f_L``.
-    rebuilt : Rebuilt
-        The targets.
-    reg : tuple of float
-        One a layer.
-    codes : ndarray of shape (n, p)
-        Of the training items at the narrowest layer, as users see them.
-    code_map : ndarray of shape (p, p) or None
-        ``codes`` are those of the layer times this matrix.
-    pricing : Pricing
-        Of changes of codes.
-    loss : Loss or None
-        With numbers for its parameters.
-    gap : float or None
-        Duality gap of the last layer; None where nothing bounds it.
-    support, saturated : ndarray of shape (n_support,) and (n_saturated,)
-        Training rows that the decoder uses; rows where the loss is linear.
-    row_weights : ndarray of shape (n,) or None
-        Of the training items; sum to one.
-    compared : Compared
-        Regularisers.
-    resting : ndarray of shape (p,), optional
-        Of components that carry nothing, the mean of the training codes: they are decoded there, and users see zero.
-        NaN for the others. None: all carry something.
-    items : KeptItems, optional
-        Training items that the last layer follows from, where the encoder keeps landmarks only.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 5 and appendix B.7.
-    """
-
-    kernel: Kernel
-    encoder: Expansion
-    linear: LinearPart | None
-    layers: tuple[Layer, ...]
-    rebuilt: Rebuilt
-    reg: tuple[float, ...]
-    codes: np.ndarray
-    code_map: np.ndarray | None
-    pricing: Pricing
-    loss: Loss | None = None
-    gap: float | None = 0.0
-    support: np.ndarray = field(default_factory=lambda: np.arange(0))
-    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))
-    row_weights: np.ndarray | None = None
-    compared: Compared = field(default_factory=Compared)
-    resting: np.ndarray | None = None
+    kernel: Kernel  # of the items, resolved
+    encoder: Expansion  # ``f_1``, without its free linear part
+    linear: LinearPart | None  # that part
+    layers: tuple[Layer, ...]  # ``f_2, ..., f_L``
+    rebuilt: Rebuilt  # the targets
+    reg: tuple[float, ...]  # one a layer
+    codes: np.ndarray  # (n, p): of the training items at the narrowest layer, as users see them
+    code_map: np.ndarray | None  # (p, p): ``codes`` are those of the layer times this matrix
+    pricing: Pricing  # of changes of codes
+    loss: Loss | None = None  # with numbers for its parameters
+    gap: float | None = 0.0  # duality gap of the last layer; None where nothing bounds it
+    support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
+    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
+    row_weights: np.ndarray | None = None  # (n,): of the training items; sum to one
+    compared: Compared = field(default_factory=Compared)  # regularisers
+    resting: np.ndarray | None = None  # (p,)
     items: KeptItems | None = None
 
     @property
@@ -182,11 +119,7 @@ class AutoencoderModel:
         refine: tuple[int, float] | None = None,
         rough: bool = False,
     ) -> list[Tensor]:
-        """Codes of every hidden layer from items and their raw features of shape (m, w).
-
-        ``onto`` is a constraint that codes are put on. ``refine`` are the steps and the tolerance with which codes are
-        improved, where :attr:`refinable`; None: they are not. ``rough`` is said by :func:`refined_codes`.
-        """
+        """Codes of every hidden layer from items and their raw features of shape (m, w)."""
         codes = self.encoder.of(raw)
         if self.linear is not None:
             codes += self.linear.of(self.rows(items, raw))

@@ -33,31 +33,7 @@ def code_map(
     power: float,
     weights: Tensor | None,
 ) -> Tensor | None:
-    """Invertible ``M`` of shape (p, p) that codes are multiplied by: ``G^(s/2)``, turned to principal axes.
-
-    Parameters
-    ----------
-    codes : Tensor of shape (n, p)
-        As the layers have them.
-    supports : Tensor of shape (a, p)
-        That the decoder is spread over.
-    kernel : Kernel
-    coefficients : Tensor of shape (a, r)
-    linear : Tensor of shape (p + 1, r), optional
-        Free linear part of the decoder, its offset last.
-    power : float
-        ``s``, from 0 to 1.
-    weights : Tensor of shape (n,), optional
-
-    Returns
-    -------
-    Tensor or None
-        None for ``s = 0`` and where all codes decode to the same.
-
-    References
-    ----------
-    Arvanitidis, Hansen and Hauberg (2018), "Latent space oddity", section 3: the pull-back metric, here its mean.
-    """
+    """Invertible ``M`` of shape (p, p) that codes are multiplied by: ``G^(s/2)``, turned to principal axes."""
     if power == 0.0 or coefficients.numel() == 0:
         return None
     chosen = torch.linspace(0, len(codes) - 1, min(_ITEMS, len(codes)), dtype=torch.float64).round().long()
@@ -84,29 +60,7 @@ def code_map(
 def resting_axes(
     codes: Tensor, weights: Tensor | None, error_of: Callable[[Tensor, Tensor], float], allowed: float
 ) -> Tensor | None:
-    """Components that carry nothing, found by what they cost.
-
-    Components are set to their mean, that of least cost first, as long as the error of the training items rises by no
-    more than ``allowed``; one stays at least. A small spread says nothing: the decoder may magnify it.
-
-    Parameters
-    ----------
-    codes : Tensor of shape (n, p)
-        Of the training items, as users see them.
-    weights : Tensor of shape (n,), optional
-    error_of : callable
-        Mean squared error of items with given row numbers at given codes.
-    allowed : float
-
-    Returns
-    -------
-    Tensor of shape (p,), or None
-        Their means, NaN for the others; None if there are no such components.
-
-    References
-    ----------
-    Our own; ``docs/design.md``, idea 13.
-    """
+    """Components that carry nothing, found by what they cost."""
     n, p = codes.shape
     rows = torch.linspace(0, n - 1, min(_MEASURED, n), dtype=torch.float64).round().long()
     Z, mean = codes[rows], codes.mean(0) if weights is None else weights @ codes

@@ -24,76 +24,30 @@ __all__ = ["ComponentsModel", "RobustFacts"]
 
 @dataclass(frozen=True, eq=False)
 class RobustFacts:
-    """What is known of components of another loss than the square.
+    """What is known of components of another loss than the square."""
 
-    Parameters
-    ----------
-    loss : Loss
-        With numbers for its parameters.
-    support : ndarray of shape (n_support,)
-        Rows with a non-zero dual variable.
-    stationarity : float
-        Zero at a stationary point.
-
-    References
-    ----------
-    Toland (1979); see :class:`~rkhs.problems.robust_pca.RobustPCA`.
-    """
-
-    loss: Loss
-    support: np.ndarray
-    stationarity: float
+    loss: Loss  # with numbers for its parameters
+    support: np.ndarray  # (n_support,): rows with a non-zero dual variable
+    stationarity: float  # zero at a stationary point
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentsModel:
-    """Principal components of features: ``z(x) = <phi(x) - mean, u>``.
+    """Principal components of features: ``z(x) = <phi(x) - mean, u>``."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    encoder : Expansion
-        From items to codes.
-    codes : ndarray of shape (n, p)
-        Of the training items.
-    variances, shares : ndarray of shape (p,)
-        Variances of the components, and their shares of the total.
-    n : int
-        Number of training items.
-    mean : ndarray of shape (w,) or None
-        The mean feature as weights on the kept items; None: features are not centred.
-    mean_norm : float
-        Its squared norm.
-    diagonal : ndarray of shape (n,) or None
-        ``k(x, x)`` of the training items, where new ones have none.
-    back : CodeRegression or None
-        From codes to vectors.
-    open_ends : dict or None
-        Where the regulariser of ``back`` lies at an end of those that were compared.
-    robust : RobustFacts or None
-        What is known of components of another loss than the square.
-    moments : tuple of ndarray of shapes (w,) and (w, w), and float, or None
-        Sums over rows that came in parts: raw features, their products, ``k(x, x)``.
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998); Mika et al. (1999).
-    """
-
-    kernel: Kernel
-    encoder: Expansion
-    codes: np.ndarray
-    variances: np.ndarray
-    shares: np.ndarray
-    n: int
-    mean: np.ndarray | None
-    mean_norm: float
-    diagonal: np.ndarray | None = None
-    back: CodeRegression | None = None
+    kernel: Kernel  # resolved
+    encoder: Expansion  # from items to codes
+    codes: np.ndarray  # (n, p): of the training items
+    variances: np.ndarray  # (p,): variances of the components, and their shares of the total
+    shares: np.ndarray  # (p,)
+    n: int  # number of training items
+    mean: np.ndarray | None  # (w,): the mean feature as weights on the kept items; None: features are not centred
+    mean_norm: float  # its squared norm
+    diagonal: np.ndarray | None = None  # (n,): ``k(x, x)`` of the training items, where new ones have none
+    back: CodeRegression | None = None  # from codes to vectors
     open_ends: dict[str, str] | None = None
-    robust: RobustFacts | None = None
-    moments: tuple[np.ndarray, np.ndarray, float] | None = None
+    robust: RobustFacts | None = None  # what is known of components of another loss than the square
+    moments: tuple[np.ndarray, np.ndarray, float] | None = None  # (w,)
 
     @property
     def map(self) -> FeatureMap:
@@ -120,10 +74,7 @@ class ComponentsModel:
         return W if self.mean is None else W + tensor_like(self.mean, W)
 
     def nearest_features(self, Z: Tensor, *, descend: bool) -> Tensor:
-        """Vectors with features near the projections with the given codes, shape (m, d).
-
-        The nearest of the kept items; ``descend`` goes on from there to the nearest vector of all.
-        """
+        """Vectors with features near the projections with the given codes, shape (m, d)."""
         problem = Preimage(self.kernel, self.map.support(Z), self.weights(Z))
         start = problem.X[problem.nearest()]
         return PreimageDescent().solve(problem, start) if descend else start
@@ -150,25 +101,7 @@ class ComponentsModel:
     def of(
         cls, kernel: Kernel, features: FeatureMap, found: Components, codes: np.ndarray, n: int, **rest: Any
     ) -> Self:
-        """The model of components that were found.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        features : FeatureMap
-            Of the space.
-        found : Components
-        codes : ndarray of shape (n, p)
-            Scores in the dtype of the training data.
-        n : int
-            Number of training items.
-        **rest
-            Other parts of the model, if there are such.
-
-        Returns
-        -------
-        ComponentsModel
-        """
+        """The model of components that were found."""
         return cls(
             kernel,
             Expansion(features, found.coefficients.cpu().numpy(), found.shift.cpu().numpy()),

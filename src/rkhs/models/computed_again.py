@@ -62,20 +62,11 @@ def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class GramOf:
-    """The Gram matrix of training targets, when it is called.
+    """The Gram matrix of training targets, when it is called."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    items : array (n, d) or list of n objects
-    like : ndarray
-        Has the dtype of the fit.
-    """
-
-    kernel: Kernel
-    items: Any
-    like: np.ndarray
+    kernel: Kernel  # resolved
+    items: Any  # (n, d)
+    like: np.ndarray  # has the dtype of the fit
 
     def __call__(self) -> Tensor:
         """Shape (n, n)."""
@@ -89,31 +80,14 @@ class GramOf:
 
 @dataclass(frozen=True, eq=False)
 class LastLayer:
-    """Coefficients (n, r) of the best last layer of the squared loss at fixed codes, when it is called.
+    """Coefficients (n, r) of the best last layer of the squared loss at fixed codes, when it is called."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        On codes, resolved.
-    codes : ndarray of shape (n, p)
-    output : RKHS
-        Of targets that can be computed again.
-    reg : float
-    free : bool
-        Whether the layer has a free linear part.
-    weights : ndarray of shape (n,), optional
-
-    References
-    ----------
-    :mod:`rkhs.problems.decoder`, :mod:`rkhs.problems.semiparametric`.
-    """
-
-    kernel: Kernel
-    codes: np.ndarray
-    output: RKHS
+    kernel: Kernel  # on codes, resolved
+    codes: np.ndarray  # (n, p)
+    output: RKHS  # of targets that can be computed again
     reg: float
-    free: bool
-    weights: np.ndarray | None = None
+    free: bool  # whether the layer has a free linear part
+    weights: np.ndarray | None = None  # (n,)
 
     def __call__(self) -> np.ndarray:
         """Shape (n, r)."""
@@ -127,25 +101,11 @@ class LastLayer:
 
 @dataclass(frozen=True, eq=False)
 class MachineOfFeatures:
-    """Coefficients (n, r) of the machine of the squared loss whose outputs are features, when it is called.
+    """Coefficients (n, r) of the machine of the squared loss whose outputs are features, when it is called."""
 
-    Parameters
-    ----------
-    kernel : OperatorKernel
-        Resolved, of one term.
-    items : array (n, d) or list of n objects
-    output : RKHS
-        Of outputs that can be computed again.
-    reg : float
-
-    References
-    ----------
-    :mod:`rkhs.problems.dual`.
-    """
-
-    kernel: OperatorKernel
-    items: Any
-    output: RKHS
+    kernel: OperatorKernel  # resolved, of one term
+    items: Any  # (n, d)
+    output: RKHS  # of outputs that can be computed again
     reg: float
 
     def __call__(self) -> np.ndarray:
@@ -158,40 +118,16 @@ class MachineOfFeatures:
 
 @dataclass(frozen=True, eq=False)
 class WayToVectors:
-    """Basis of training items as targets, and the best last layer of the squared loss that gives them from codes.
+    """Basis of training items as targets, and the best last layer of the squared loss that gives them from codes."""
 
-    Another machine may find other singular vectors. So basis and layer are computed together.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        On codes, resolved.
-    codes : ndarray of shape (n, p)
-    items : ndarray of shape (n, q)
-    output : Euclidean
-        Of these items.
-    reg : float
-    dtype : dtype
-        Of the fit.
-    free : bool, default=False
-        Whether the layer has a free linear part.
-    weights : ndarray of shape (n,), optional
-    by_columns : bool, default=False
-        Whether coefficients lie column by column in memory, which decides how products of matrices round.
-
-    References
-    ----------
-    :mod:`rkhs.problems.decoder`, :mod:`rkhs.problems.semiparametric`.
-    """
-
-    kernel: Kernel
-    codes: np.ndarray
-    items: np.ndarray
-    output: Euclidean
+    kernel: Kernel  # on codes, resolved
+    codes: np.ndarray  # (n, p)
+    items: np.ndarray  # (n, q)
+    output: Euclidean  # of these items
     reg: float
-    dtype: np.dtype
-    free: bool = False
-    weights: np.ndarray | None = None
+    dtype: np.dtype  # of the fit
+    free: bool = False  # whether the layer has a free linear part
+    weights: np.ndarray | None = None  # (n,)
     by_columns: bool = False
 
     @property
@@ -239,30 +175,13 @@ class WayToVectors:
 
 
 class InFile(NamedTuple):
-    """What a model file must hold of an autoencoder beside codes and coefficients of the encoder.
-
-    Parameters
-    ----------
-    map : FeatureMap
-    output : Euclidean or RKHS
-        Space of the targets.
-    coefficients : ndarray of shape (a, r) or None
-        Of the last layer; None: computed again.
-    directions : ndarray of shape (r, k) or None
-        Of the targets; None: all, or computed again with the layer.
-    items : KeptItems, optional
-        Training items, where the layer is computed again and the map does not keep them.
-
-    References
-    ----------
-    ``docs/user/model_files.md``.
-    """
+    """What a model file must hold of an autoencoder beside codes and coefficients of the encoder."""
 
     map: Any
-    output: Any
-    coefficients: np.ndarray | None
-    directions: np.ndarray | None = None
-    items: Any = None
+    output: Any  # space of the targets
+    coefficients: np.ndarray | None  # (a, r): of the last layer; None: computed again
+    directions: np.ndarray | None = None  # (r, k): of the targets; None: all, or computed again with the layer
+    items: Any = None  # training items, where the layer is computed again and the map does not keep them
 
 
 def what_a_file_holds(model: AutoencoderModel) -> InFile:

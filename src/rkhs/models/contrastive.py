@@ -19,58 +19,23 @@ __all__ = ["ContrastFacts", "ContrastiveModel"]
 
 @dataclass(frozen=True, eq=False)
 class ContrastFacts:
-    """What is known of codes that minimise a contrastive loss.
+    """What is known of codes that minimise a contrastive loss."""
 
-    Parameters
-    ----------
-    n_components : int
-        Components that are not zero.
-    representer_holds : bool
-        Whether every optimum lies in the span of the data.
-    eigenvalues : ndarray of shape (h,) or None
-        Of the closed form.
-    bounds : tuple of float, or None
-        Values of ``reg`` below which the spectral loss is unbounded, and from which on zero is its minimum.
-    reg : float or None
-        The regulariser that was used.
-
-    References
-    ----------
-    Esser, Fleissner and Ghoshdastidar (2024), theorems 1 to 4.
-    """
-
-    n_components: int
-    representer_holds: bool
-    eigenvalues: np.ndarray | None = None
+    n_components: int  # components that are not zero
+    representer_holds: bool  # whether every optimum lies in the span of the data
+    eigenvalues: np.ndarray | None = None  # (h,): of the closed form
     bounds: tuple[float, float] | None = None
-    reg: float | None = None
+    reg: float | None = None  # the regulariser that was used
 
 
 @dataclass(frozen=True, eq=False)
 class ContrastiveModel:
-    """Codes ``z(x) = W* phi(x)`` that pairs were fitted to.
+    """Codes ``z(x) = W* phi(x)`` that pairs were fitted to."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    encoder : Expansion
-        From items to codes, without a shift.
-    codes : ndarray of shape (n, p)
-        Of the training items.
-    norm : float
-        Hilbert-Schmidt norm of ``W``.
-    facts : ContrastFacts
-
-    References
-    ----------
-    Esser, Fleissner and Ghoshdastidar (2024), definitions 1 and 2.
-    """
-
-    kernel: Kernel
-    encoder: Expansion
-    codes: np.ndarray
-    norm: float
+    kernel: Kernel  # resolved
+    encoder: Expansion  # from items to codes, without a shift
+    codes: np.ndarray  # (n, p): of the training items
+    norm: float  # hilbert-Schmidt norm of ``W``
     facts: ContrastFacts
 
     @property
@@ -84,10 +49,7 @@ class ContrastiveModel:
 
     @classmethod
     def of(cls, held: HeldItems, coefficients: Tensor, fitted: Tensor, codes: np.ndarray, facts: ContrastFacts) -> Self:
-        """The model of coefficients on points or on their features, of which ``fitted`` are all values.
-
-        ``codes`` are those of the training items as users see them.
-        """
+        """The model of coefficients on points or on their features, of which ``fitted`` are all values."""
         inner = coefficients if held.factored else fitted
         norm = float((coefficients * inner).sum().clamp_min(0.0).sqrt())
         return cls(held.kernel, Expansion(held.map, held.map.whiten(coefficients).cpu().numpy()), codes, norm, facts)

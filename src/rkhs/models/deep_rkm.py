@@ -23,28 +23,12 @@ __all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
 
 @dataclass(frozen=True, eq=False)
 class CodeEncoder:
-    """From codes of a layer to those of the next: ``k(s z, s A) B + b`` with the scale ``s`` of the machine.
+    """From codes of a layer to those of the next: ``k(s z, s A) B + b`` with the scale ``s`` of the machine."""
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (a, p)
-        ``B``.
-    shift : ndarray of shape (p,)
-        ``b``.
-    support : ndarray of shape (a, q) or None
-        ``A``; None: raw features of ``map`` stand in place of kernel values.
-    map : FeatureMap or None
-        Of scaled codes.
-
-    References
-    ----------
-    Tonin, Patrinos and Suykens (2021), section 4.1.
-    """
-
-    coefficients: np.ndarray
-    shift: np.ndarray
-    support: np.ndarray | None
-    map: FeatureMap | None
+    coefficients: np.ndarray  # (a, p): ``B``
+    shift: np.ndarray  # (p,): ``b``
+    support: np.ndarray | None  # (a, q): ``A``; None: raw features of ``map`` stand in place of kernel values
+    map: FeatureMap | None  # of scaled codes
 
     def of(self, rows: Tensor) -> Tensor:
         """Codes (m, p) from rows of shape (m, a)."""
@@ -53,80 +37,32 @@ class CodeEncoder:
 
 @dataclass(frozen=True, eq=False)
 class DeepRKMQuality:
-    """How well the encoders of a machine do, one number a layer.
+    """How well the encoders of a machine do, one number a layer."""
 
-    Parameters
-    ----------
-    defects : ndarray of shape (L,)
-        How far codes of training items are off if they are encoded as new ones.
-    ridges, errors : ndarray of shape (L,)
-        Ridge of each encoder, and its leave-one-out error; NaN without a ridge.
-    infeasibility : float
-        ``||H^T H - I||``.
-
-    References
-    ----------
-    Tonin, Patrinos and Suykens (2021), equation 5.
-    """
-
-    defects: np.ndarray
-    ridges: np.ndarray
-    errors: np.ndarray
-    infeasibility: float
+    defects: np.ndarray  # (L,): how far codes of training items are off if they are encoded as new ones
+    ridges: np.ndarray  # (L,): ridge of each encoder, and its leave-one-out error; NaN without a ridge
+    errors: np.ndarray  # (L,)
+    infeasibility: float  # ``||H^T H - I||``
 
 
 @dataclass(frozen=True, eq=False)
 class DeepRKMModel:
-    """Layers of codes ``H_1, ..., H_L``, each of components of the features of the one below.
+    """Layers of codes ``H_1, ..., H_L``, each of components of the features of the one below."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the items, resolved.
-    encoder : Expansion
-        From items to codes of layer 1.
-    upper : tuple of CodeEncoder
-        Of the layers 2..L.
-    kernels : tuple of Kernel
-        Of codes, for the layers 2..L.
-    scale : float
-        What codes are multiplied by before a kernel reads them.
-    codes : ndarray of shape (n, S)
-        Of the training items, all layers side by side.
-    layer_codes : list of ndarray of shape (n, s_l)
-    moments : list of ndarray of shape (s_l, s_l)
-        ``H_l^T K_(l-1) H_l``.
-    values : list of ndarray of shape (s_l,)
-        Their diagonals.
-    means : list of ndarray of shape (n,) or None
-        Mean rows of the Gram matrices, for layer 1 in finite features of raw features; None: not centred.
-    directions, mean_weights : ndarray of shape (w, s_1) and (w,), or None
-        In finite features: components of layer 1 and the mean feature as weights on raw features.
-    items : array (n, d), list of n objects, or None
-        Training items to return to.
-    diagonal : ndarray of shape (n,) or None
-        ``k(x, x)`` of the training items.
-    quality : DeepRKMQuality
-
-    References
-    ----------
-    Tonin, Patrinos and Suykens (2021), equations 4, 5 and 7.
-    """
-
-    kernel: Kernel
-    encoder: Expansion
-    upper: tuple[CodeEncoder, ...]
-    kernels: tuple[Kernel, ...]
-    scale: float
-    codes: np.ndarray
-    layer_codes: list[np.ndarray]
-    moments: list[np.ndarray]
-    values: list[np.ndarray]
-    means: list[np.ndarray | None]
-    directions: np.ndarray | None
-    mean_weights: np.ndarray | None
-    items: Any
-    diagonal: np.ndarray | None
+    kernel: Kernel  # of the items, resolved
+    encoder: Expansion  # from items to codes of layer 1
+    upper: tuple[CodeEncoder, ...]  # of the layers 2..L
+    kernels: tuple[Kernel, ...]  # of codes, for the layers 2..L
+    scale: float  # what codes are multiplied by before a kernel reads them
+    codes: np.ndarray  # (n, S): of the training items, all layers side by side
+    layer_codes: list[np.ndarray]  # (n, s_l)
+    moments: list[np.ndarray]  # (s_l, s_l): ``H_l^T K_(l-1) H_l``
+    values: list[np.ndarray]  # (s_l,): their diagonals
+    means: list[np.ndarray | None]  # (n,)
+    directions: np.ndarray | None  # (w, s_1)
+    mean_weights: np.ndarray | None  # (w, s_1)
+    items: Any  # (n, d): training items to return to
+    diagonal: np.ndarray | None  # (n,): ``k(x, x)`` of the training items
     quality: DeepRKMQuality
 
     @property
@@ -181,10 +117,7 @@ class DeepRKMModel:
         return (diagonal - (kept * scores).sum(1)).clamp_min(0.0)
 
     def projected(self, index: int, rows: Tensor, kept: list[int], *, whitened: bool) -> Tensor:
-        """Weights (m, n) of the projections on some components of a layer of features with given kernel rows.
-
-        ``whitened`` divides by the moment of the components; otherwise they count by an extra eigenvalue.
-        """
+        """Weights (m, n) of the projections on some components of a layer of features with given kernel rows."""
         H, mean = self.components(index, rows)[:, kept], self.means[index]
         if mean is not None:
             rows = rows - tensor_like(mean, rows)
@@ -215,11 +148,7 @@ class DeepRKMModel:
         return preimages(problem, first) / self.scale
 
     def regressed(self, Z: Tensor, layer: int | None, kept: list[int] | None = None) -> Tensor:
-        """Vectors of codes of a layer, from 1, or of all: kernel ridge regression, the ridge by leave-one-out.
-
-        From codes as new items have them; in finite features on the items that are kept: the landmarks, or as many
-        training items as random features. ``kept`` are the components of the layer that ``Z`` holds.
-        """
+        """Vectors of codes of a layer, from 1, or of all: kernel ridge regression, the ridge by leave-one-out."""
         X = tensor_like(self.items, Z)
         codes = self.encode(self.map.raw(X).to(Z))
         train = torch.cat(codes, 1) if layer is None else codes[layer - 1]
@@ -231,10 +160,7 @@ class DeepRKMModel:
         return preimages(problem, problem.X[problem.nearest()] if start is None else start)
 
     def descend(self, layer: int, block: Tensor, codes: list[Tensor] | None) -> Tensor:
-        """Weights on the training items from codes of a layer, through the pre-images of every layer below.
-
-        ``codes`` are those of every layer to start from; None: the nearest of the training items.
-        """
+        """Weights on the training items from codes of a layer, through the pre-images of every layer below."""
         for below in range(layer - 1, 0, -1):
             weights = self.uncentred(below, block @ self.components(below, block).mT)
             block = self.nearest_codes(below, weights, None if codes is None else codes[below - 1])

@@ -21,25 +21,11 @@ __all__ = ["CodeRegression", "Expansion", "Layer", "LinearPart"]
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The function ``raw(x) B + b`` of the raw features of items; with all training items ``k(x, X) B + b``.
+    """The function ``raw(x) B + b`` of the raw features of items; with all training items ``k(x, X) B + b``."""
 
-    Parameters
-    ----------
-    map : FeatureMap
-        Of width w.
-    coefficients : ndarray of shape (w, p)
-        ``B``.
-    shift : ndarray of shape (p,), optional
-        ``b``.
-
-    References
-    ----------
-    The representer theorem: Scholkopf and Smola (2002), theorem 4.2.
-    """
-
-    map: FeatureMap
-    coefficients: np.ndarray
-    shift: np.ndarray | None = None
+    map: FeatureMap  # of width w
+    coefficients: np.ndarray  # (w, p): ``B``
+    shift: np.ndarray | None = None  # (p,): ``b``
 
     def of(self, raw: Tensor) -> Tensor:
         """Values at items with the given raw features of shape (m, w), shape (m, p)."""
@@ -65,31 +51,13 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class CodeRegression:
-    """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space.
+    """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        On codes, resolved.
-    anchors : ndarray of shape (a, p)
-        ``A``.
-    held : ndarray of shape (a, r), callable, or None
-        ``C``, or what computes it when it is asked for; None while a file is read.
-    output : Euclidean
-        Turns coordinates into targets.
-    reg : float
-        Regulariser that it was fitted with.
-
-    References
-    ----------
-    Bakir, Weston and Scholkopf (2004), "Learning to find pre-images".
-    """
-
-    kernel: Kernel
-    anchors: np.ndarray
-    held: np.ndarray | Callable[[], np.ndarray] | None
-    output: Euclidean
-    reg: float
+    kernel: Kernel  # on codes, resolved
+    anchors: np.ndarray  # (a, p): ``A``
+    held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
+    output: Euclidean  # turns coordinates into targets
+    reg: float  # regulariser that it was fitted with
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -105,28 +73,12 @@ class CodeRegression:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The function ``g(z) = k(z, A) C`` of codes; beside a free linear part ``k(z, A) C + [z, 1] L``.
+    """The function ``g(z) = k(z, A) C`` of codes; beside a free linear part ``k(z, A) C + [z, 1] L``."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        On codes, resolved.
-    anchors : ndarray of shape (a, p)
-        ``A``: the codes of the training items, or of some of them.
-    held : ndarray of shape (a, r), callable, or None
-        ``C``, or what computes it when it is asked for; None while a file is read.
-    held_linear : ndarray of shape (p + 1, r) or callable, optional
-        ``L``, the constant last, or what computes it.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 5.
-    """
-
-    kernel: Kernel
-    anchors: np.ndarray
-    held: np.ndarray | Callable[[], np.ndarray] | None
-    held_linear: np.ndarray | Callable[[], np.ndarray | None] | None = None
+    kernel: Kernel  # on codes, resolved
+    anchors: np.ndarray  # (a, p): ``A``: the codes of the training items, or of some of them
+    held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
+    held_linear: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (p + 1, r)
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -150,31 +102,13 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class LinearPart:
-    """The free linear part ``q(x) A`` of an encoder, with ``q = (rows - center) @ directions - offset``.
+    """The free linear part ``q(x) A`` of an encoder, with ``q = (rows - center) @ directions - offset``."""
 
-    Rows are vectors, or kernel values with the training items.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (d, k)
-        In units in which the slopes ``A`` have the price of the encoder.
-    offset : ndarray of shape (k,)
-    center : ndarray of shape (d,) or None
-    coefficients : ndarray of shape (k, p)
-        ``A``.
-    mixed : ndarray of shape (r, k) or None
-        ``F^-1 Q`` of the training items, for the power function; None where codes have another price.
-
-    References
-    ----------
-    ``docs/design.md``, free linear parts.
-    """
-
-    directions: np.ndarray
-    offset: np.ndarray
-    center: np.ndarray | None
-    coefficients: np.ndarray
-    mixed: np.ndarray | None = None
+    directions: np.ndarray  # (d, k): in units in which the slopes ``A`` have the price of the encoder
+    offset: np.ndarray  # (k,)
+    center: np.ndarray | None  # (d,)
+    coefficients: np.ndarray  # (k, p): ``A``
+    mixed: np.ndarray | None = None  # (r, k)
 
     @classmethod
     def along(cls, axes: PrincipalCoordinates, coefficients: Tensor, mixed: Tensor | None = None) -> Self:

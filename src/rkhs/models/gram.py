@@ -13,19 +13,9 @@ __all__ = ["GramModel"]
 
 @dataclass(frozen=True, eq=False)
 class GramModel:
-    """Kernel values with the training items.
+    """Kernel values with the training items."""
 
-    Parameters
-    ----------
-    map : WholeMap
-        Of all training items.
-
-    References
-    ----------
-    Scholkopf and Smola (2002), definition 2.3.
-    """
-
-    map: WholeMap
+    map: WholeMap  # of all training items
 
     @property
     def kernel(self) -> Kernel:

@@ -37,20 +37,11 @@ Model = TypeVar("Model", bound="AutoencoderModel")
 
 @dataclass(frozen=True, eq=False)
 class KeptItems:
-    """Training items, eight zeros and ones a byte where they are such.
+    """Training items, eight zeros and ones a byte where they are such."""
 
-    Parameters
-    ----------
-    held : ndarray of shape (n, d), or of uint8 and shape (n, ceil(d / 8))
-    columns : int or None
-        ``d`` where bits are packed; None: the items as they are.
-    dtype : dtype
-        Of the items.
-    """
-
-    held: np.ndarray
-    columns: int | None
-    dtype: np.dtype
+    held: np.ndarray  # (n, d)
+    columns: int | None  # ``d`` where bits are packed; None: the items as they are
+    dtype: np.dtype  # of the items
 
     @classmethod
     def of(cls, items: np.ndarray) -> KeptItems:
@@ -69,41 +60,17 @@ class KeptItems:
 
 @dataclass(frozen=True, eq=False)
 class LayerOnLandmarks:
-    """The last layer of the squared loss at fixed codes, and directions of the targets, by the steps of the fit.
+    """The last layer of the squared loss at fixed codes, and directions of the targets, by the steps of the fit."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        On codes, resolved.
-    codes : ndarray of shape (n, p)
-        In the order of the fit.
-    order : ndarray of shape (n,)
-        Numbers of the items in that order.
-    items : KeptItems
-    map : FeatureMap
-        Of the landmarks.
-    output : RKHS
-        Of targets in their span.
-    reg : float
-    components : int
-        Of the widest layer.
-    weights : ndarray of shape (n,), optional
-        Of the items in their own order.
-
-    References
-    ----------
-    :mod:`rkhs.problems.anchored_autoencoder`.
-    """
-
-    kernel: Kernel
-    codes: np.ndarray
-    order: np.ndarray
+    kernel: Kernel  # on codes, resolved
+    codes: np.ndarray  # (n, p): in the order of the fit
+    order: np.ndarray  # (n,): numbers of the items in that order
     items: KeptItems
-    map: FeatureMap
-    output: RKHS
+    map: FeatureMap  # of the landmarks
+    output: RKHS  # of targets in their span
     reg: float
-    components: int
-    weights: np.ndarray | None = None
+    components: int  # of the widest layer
+    weights: np.ndarray | None = None  # (n,): of the items in their own order
 
     @cached_property
     def _found(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -141,19 +108,7 @@ class LayerOnLandmarks:
 
 
 def with_kept_items(model: Model, items: Any) -> Model:
-    """A model that was just fitted, with its training items where its file needs them and they take little room.
-
-    Parameters
-    ----------
-    model : AutoencoderModel
-    items : Tensor (n, d) or list of n objects
-        What it was fitted to.
-
-    Returns
-    -------
-    AutoencoderModel
-        The same where the last layer has fewer anchors than items or no closed form, or items take more room than it.
-    """
+    """A model that was just fitted, with its training items where its file needs them and they take little room."""
     layer, n = model.last, len(items)
     spread = model.kernel.domain == "vectors" and model.rebuilt.own and isinstance(model.rebuilt.output, RKHS)
     if not spread or not isinstance(model.loss, Squared) or len(layer.anchors) != n:

@@ -37,29 +37,7 @@ def left_out_facts(
     refine: tuple[int, float] | None,
     at_most: int | None = None,
 ) -> tuple[dict[str, Any], Tensor | None]:
-    """What is known of a model and its training items.
-
-    Parameters
-    ----------
-    model : AutoencoderModel
-    options : dict
-        ``dtype`` and ``device`` to compute with.
-    gram : Tensor of shape (n, n), optional
-        Gram matrix of the training items; None: what the model knows of it.
-    plain : bool
-        Whether there are no operators.
-    refine : tuple of (int, float), or None
-        Steps and tolerance with which codes of new items are refined; None: they are not.
-    at_most : int, optional
-        Leave out at most so many items, evenly spaced; None: all of them.
-
-    Returns
-    -------
-    facts : dict
-        By the name of the diagnostic.
-    errors : Tensor of shape (n,) or (at_most,), or None
-        Squared leave-one-out errors of the items that were left out, in units of the scaled targets.
-    """
+    """What is known of a model and its training items."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z) if gram is None else gram
     squared = model.loss is None or isinstance(model.loss, Squared)

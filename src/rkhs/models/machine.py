@@ -25,35 +25,16 @@ __all__ = ["Certificates", "MachineModel", "path_values"]
 
 @dataclass(frozen=True, eq=False)
 class Certificates:
-    """What the dual says of a machine and its training items.
+    """What the dual says of a machine and its training items."""
 
-    Parameters
-    ----------
-    gap : float
-        Duality gap.
-    support, saturated : ndarray of shape (n_support,) and (n_saturated,)
-        Rows with a non-zero dual variable; rows where the loss is linear.
-    shares, residuals : ndarray of shape (n,), optional
-        The part of the gap of each row, and its distance from the optimality conditions.
-    training_loss : float, optional
-    kernel_bound : float, optional
-        Largest ``sum_t k_t(x, x) ||A_t||`` of the training items.
-    output_bound : float, optional
-        Largest norm of their targets.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorems 3, 4 and 8.
-    """
-
-    gap: float
-    support: np.ndarray
-    saturated: np.ndarray
-    shares: np.ndarray | None = None
-    residuals: np.ndarray | None = None
+    gap: float  # duality gap
+    support: np.ndarray  # (n_support,): rows with a non-zero dual variable; rows where the loss is linear
+    saturated: np.ndarray  # (n_support,)
+    shares: np.ndarray | None = None  # (n,)
+    residuals: np.ndarray | None = None  # (n,)
     training_loss: float | None = None
-    kernel_bound: float | None = None
-    output_bound: float | None = None
+    kernel_bound: float | None = None  # largest ``sum_t k_t(x, x) ||A_t||`` of the training items
+    output_bound: float | None = None  # largest norm of their targets
 
     def on_rows(self, kept: np.ndarray | None, n: int) -> Certificates:
         """Of all ``n`` rows that were given, of which those of ``kept`` were fitted (None: all)."""
@@ -72,42 +53,17 @@ def _spread(part: np.ndarray, kept: np.ndarray, n: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class MachineModel:
-    """The function ``h(x) = sum_t k_t(x, X) C A_t``, whose values are coordinates of outputs.
+    """The function ``h(x) = sum_t k_t(x, X) C A_t``, whose values are coordinates of outputs."""
 
-    Parameters
-    ----------
-    kernel : OperatorKernel
-        Resolved, with operators in these coordinates.
-    map : FeatureMap
-        What items are read through; with all training items every term reads them.
-    held : ndarray of shape (n, r), callable, or None
-        ``C``, or what computes it when it is asked for; None while a file is read.
-    output : OutputSpace
-        Of the targets.
-    certificates : Certificates
-    loss : Loss, optional
-        With numbers for its parameters.
-    one_output : bool, default=False
-        Whether targets were numbers, not rows.
-    gram_of_outputs : GramOf, optional
-        Of outputs that are features and are held by the estimator.
-    reg : float, optional
-        Of such a machine.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorem 3.
-    """
-
-    kernel: OperatorKernel
-    map: FeatureMap
-    held: np.ndarray | Callable[[], np.ndarray] | None
-    output: OutputSpace
+    kernel: OperatorKernel  # resolved, with operators in these coordinates
+    map: FeatureMap  # what items are read through; with all training items every term reads them
+    held: np.ndarray | Callable[[], np.ndarray] | None  # (n, r)
+    output: OutputSpace  # of the targets
     certificates: Certificates
-    loss: Loss | None = None
-    one_output: bool = False
-    gram_of_outputs: GramOf | None = None
-    reg: float | None = None
+    loss: Loss | None = None  # with numbers for its parameters
+    one_output: bool = False  # whether targets were numbers, not rows
+    gram_of_outputs: GramOf | None = None  # of outputs that are features and are held by the estimator
+    reg: float | None = None  # of such a machine
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -226,24 +182,7 @@ class MachineModel:
 
 
 def path_values(kernel: OperatorKernel, raw: list[Tensor], C: Tensor) -> Tensor:
-    """Coordinates (m, S, r) at items for the coefficients of S machines.
-
-    Parameters
-    ----------
-    kernel : OperatorKernel
-        Resolved, with operators in these coordinates.
-    raw : list of Tensor of shape (m, n)
-        Raw features of the items, one a term.
-    C : Tensor of shape (S, n, r)
-
-    Returns
-    -------
-    Tensor of shape (m, S, r)
-
-    References
-    ----------
-    Laforgue et al. (2020), theorem 3.
-    """
+    """Coordinates (m, S, r) at items for the coefficients of S machines."""
     S, n, r = C.shape
     side = C.permute(1, 0, 2).reshape(n, S * r)
     values = torch.zeros(len(raw[0]), S, r, dtype=C.dtype, device=C.device)

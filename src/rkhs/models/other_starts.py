@@ -25,26 +25,7 @@ _SEED = 987654  # few fits have started with it
 
 
 def lower_start(model: AutoencoderModel, options: Options, value: float, starts: int) -> float | None:
-    """By which share of the objective another start ends lower; zero if none does by more than a twentieth.
-
-    The targets follow from the decoder, so that no data are needed.
-
-    Parameters
-    ----------
-    model : AutoencoderModel
-        With one hidden layer, without constraint or operators.
-    options : dict
-        ``dtype`` and ``device`` to compute with.
-    value : float
-        Its objective.
-    starts : int
-        Random codes to start from; the first that ends lower is the last that is tried.
-
-    Returns
-    -------
-    float or None
-        None: the training items are not known any more, or it is not the squared loss.
-    """
+    """By which share of the objective another start ends lower; zero if none does by more than a twentieth."""
     Z = to_tensor(model.layers[0].anchors, **options)
     K = model.training_gram(Z)
     if K is None or not model.map.whole or not (model.loss is None or isinstance(model.loss, Squared)):

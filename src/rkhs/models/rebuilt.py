@@ -18,51 +18,21 @@ __all__ = ["Goal", "Rebuilt"]
 
 
 class Goal(NamedTuple):
-    """Targets of items, as a model reads them.
+    """Targets of items, as a model reads them."""
 
-    Parameters
-    ----------
-    rows : Tensor of shape (m, q)
-        Vectors; for features their kernel values with the training targets.
-    diagonal : Tensor of shape (m,) or None
-        For features ``k(t, t)``.
-
-    References
-    ----------
-    Laforgue et al. (2019), appendix B.7.
-    """
-
-    rows: Tensor
-    diagonal: Tensor | None = None
+    rows: Tensor  # (m, q): vectors; for features their kernel values with the training targets
+    diagonal: Tensor | None = None  # (m,): for features ``k(t, t)``
 
 
 @dataclass(frozen=True, eq=False)
 class Rebuilt:
-    """The targets of an autoencoder and the coordinates that its decoder gives of them.
+    """The targets of an autoencoder and the coordinates that its decoder gives of them."""
 
-    Parameters
-    ----------
-    output : Euclidean or RKHS
-        Of vectors, or of features.
-    kernel : Kernel or None
-        Whose features are rebuilt, resolved; None: vectors.
-    own : bool
-        Whether items are their own targets.
-    items : array (n, q) or list of n objects, optional
-        The training targets, for features of items other than those that the encoder keeps.
-    diagonal : ndarray of shape (n,), optional
-        ``k(t, t)`` of the training targets, where new ones have none.
-
-    References
-    ----------
-    Laforgue et al. (2019), section 2.5.
-    """
-
-    output: Euclidean | RKHS
-    kernel: Kernel | None
-    own: bool
-    items: Any = None
-    diagonal: np.ndarray | None = None
+    output: Euclidean | RKHS  # of vectors, or of features
+    kernel: Kernel | None  # whose features are rebuilt, resolved; None: vectors
+    own: bool  # whether items are their own targets
+    items: Any = None  # (n, q): the training targets, for features of items other than those that the encoder keeps
+    diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, where new ones have none
 
     @property
     def vectors(self) -> bool:

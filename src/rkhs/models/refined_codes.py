@@ -33,33 +33,13 @@ _TILE = 2048  # rows whose codes are refined at once where there are anchors
 
 @dataclass(frozen=True, eq=False)
 class Pricing:
-    """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``.
+    """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
-    Parameters
-    ----------
-    kind : {"power", "diagonal"}
-        Which ``s^2``: the power function, or ``k(x, x)``.
-    total : float
-        Number of training items, or the sum of their weights: what the price is weighed against.
-    triangle : ndarray of shape (r, r), optional
-        Cholesky factor of the Gram matrix of the items that span the training features; None: computed again.
-    pivots : ndarray of shape (r,), optional
-        Numbers of these items.
-    held_directions : ndarray of shape (q, k) or callable, optional
-        Directions of the targets that codes are found by, or what computes them; None: all.
-    onto : Sphere or Ball, optional
-        Where codes are put; None: they are free, or are put nowhere where they are not refined.
-
-    References
-    ----------
-    ``docs/design.md``, refined codes.
-    """
-
-    kind: Literal["power", "diagonal"]
-    total: float
-    triangle: np.ndarray | None = None
-    pivots: np.ndarray | None = None
-    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None
+    kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
+    total: float  # number of training items, or the sum of their weights: what the price is weighed against
+    triangle: np.ndarray | None = None  # (r, r)
+    pivots: np.ndarray | None = None  # (r,): numbers of these items
+    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
     onto: CodeSet | None = None
 
     @cached_property
@@ -71,10 +51,7 @@ class Pricing:
 def refined_codes(
     model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
-    """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w).
-
-    ``rough``: where there are anchors, in single precision, which is faster. A few rows then end in another minimum.
-    """
+    """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
     solver = RowNewton(*steps)
     if not model.map.whole:
         return _refined_on_anchors(model, items, raw, codes, solver, torch.float32 if rough else codes.dtype)

@@ -226,15 +226,7 @@ def spread_out(codes: np.ndarray, count: int) -> list[int]:
 
 
 def picture(item: Any) -> np.ndarray:
-    """An image as it is; a SMILES drawn by RDKit.
-
-    Raises
-    ------
-    InputError
-        For what is neither.
-    MissingExtraError
-        For a SMILES without RDKit.
-    """
+    """An image as it is; a SMILES drawn by RDKit."""
     if isinstance(item, str):
         try:
             from rdkit import Chem

@@ -58,22 +58,7 @@ class Display(ABC):
 
 
 def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
-    """Numbers at the ends of a scale of colours, so that few far numbers do not take all of it.
-
-    The scale ends at the smallest and the largest number, but not more than half of the distance between the 2 % and
-    the 98 % quantile beyond these quantiles.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        NaN where there is no number.
-
-    Returns
-    -------
-    low, high : float
-    beyond : {"neither", "min", "max", "both"}
-        The ends that numbers lie beyond, as matplotlib's ``extend`` has it.
-    """
+    """Numbers at the ends of a scale of colours, so that few far numbers do not take all of it."""
     known = values[np.isfinite(values)]
     if not len(known):
         return 0.0, 1.0, "neither"
@@ -110,13 +95,7 @@ def new_grid(rows: int, columns: int, size: float = 1.3) -> tuple[Figure, np.nda
 
 
 def matrix(X: Any, name: str) -> np.ndarray:
-    """A finite matrix of numbers.
-
-    Raises
-    ------
-    InputError
-        For another shape, no row, and what is not a finite number.
-    """
+    """A finite matrix of numbers."""
     try:
         array = np.asarray(as_numpy(X, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -129,13 +108,7 @@ def matrix(X: Any, name: str) -> np.ndarray:
 
 
 def vector(x: Any, name: str, n: int | None = None) -> np.ndarray:
-    """A vector of finite numbers, of ``n`` entries if that is given.
-
-    Raises
-    ------
-    InputError
-        For another shape, no entry, and what is not a finite number.
-    """
+    """A vector of finite numbers, of ``n`` entries if that is given."""
     try:
         array = np.asarray(as_numpy(x, name), dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -42,71 +42,29 @@ _RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 
 @dataclass(frozen=True, eq=False)
 class AnchoredLayer:
-    """A solved last layer.
+    """A solved last layer."""
 
-    Parameters
-    ----------
-    anchors : Tensor of shape (a, p)
-        Codes of the first rows.
-    coefficients : Tensor of shape (a, r)
-        ``C``.
-    linear : Tensor of shape (p + 1, r)
-        ``b``, the constant last.
-    value : float
-        Loss and penalties of the layer.
-    gram : Tensor of shape (a, a)
-        ``G``.
-    """
-
-    anchors: Tensor
-    coefficients: Tensor
-    linear: Tensor
-    value: float
-    gram: Tensor
+    anchors: Tensor  # (a, p): codes of the first rows
+    coefficients: Tensor  # (a, r): ``C``
+    linear: Tensor  # (p + 1, r): ``b``, the constant last
+    value: float  # loss and penalties of the layer
+    gram: Tensor  # (a, a): ``G``
 
 
 @dataclass(frozen=True, eq=False)
 class AnchoredDecoder:
-    """The last layer of many rows at given codes, spread over the codes of the first of them.
+    """The last layer of many rows at given codes, spread over the codes of the first of them."""
 
-    Parameters
-    ----------
-    target : Tensor of shape (n, r)
-    kernel : Kernel
-        Of the codes, differentiable.
-    anchors : int
-        How many of the first rows are anchors.
-    reg, slope, ridge : float
-        Penalties of the kernel part, of the slopes of the linear part, and of the coefficients themselves.
-    weights : Tensor of shape (n,), optional
-        Sum to one; None: equal.
-    engine : Engine, optional
-        Who computes the strips; None: one after another.
-    strip : int, default=2048
-        Rows of a strip.
-    offset : float, default=0
-        Constant that is added to the value.
-
-    Raises
-    ------
-    InputError
-        If the normal equations are not positive definite.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), equation 8, with the free part of Wahba (1990), chapter 1.
-    """
-
-    target: Tensor
-    kernel: Kernel
-    anchors: int
-    reg: float
+    target: Tensor  # (n, r)
+    kernel: Kernel  # of the codes, differentiable
+    anchors: int  # how many of the first rows are anchors
+    reg: float  # penalties of the kernel part, of the slopes of the linear part, and of the coefficients themselves
     slope: float
     ridge: float
-    weights: Tensor | None = None
-    engine: Engine | None = None
-    strip: int = STRIP
-    offset: float = 0.0
+    weights: Tensor | None = None  # (n,): sum to one; None: equal
+    engine: Engine | None = None  # who computes the strips; None: one after another
+    strip: int = STRIP  # rows of a strip
+    offset: float = 0.0  # constant that is added to the value
 
     @classmethod
     def of(
@@ -144,11 +102,7 @@ class AnchoredDecoder:
         return torch.cat(list(engine.map(_residual, self.blocks, None, _Pass(self, Z, layer))))
 
     def touching(self, loss: Loss, Z: Tensor, layer: AnchoredLayer, beside: Tensor) -> AnchoredDecoder:
-        """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``.
-
-        Its value at ``layer`` is the objective of ``loss``. ``beside`` of shape (n,) are squared norms of what the
-        targets have outside of the directions of ``target``. Hunter and Lange (2004), "A tutorial on MM algorithms".
-        """
+        """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``."""
         R = self.residuals(Z, layer)
         weights, centres = _majorizer(loss, R, beside)
         w = torch.full_like(weights, 1.0 / len(R)) if self.weights is None else self.weights
@@ -159,11 +113,7 @@ class AnchoredDecoder:
     def robust(
         self, loss: Loss, Z: Tensor, beside: Tensor, turns: int, *, tol: float = 1e-4
     ) -> tuple[AnchoredDecoder, AnchoredLayer]:
-        """The best layer under a loss that has a majorizer, and the squared losses whose layer it is.
-
-        From the layer of the squared loss: touching losses and their layer in turn, until the value, which only falls,
-        changes by less than ``tol`` of it.
-        """
+        """The best layer under a loss that has a majorizer, and the squared losses whose layer it is."""
         layer, last, touched = self.solve(Z), torch.inf, self
         for _ in range(turns):
             touched = self.touching(loss, Z, layer, beside)
@@ -253,29 +203,11 @@ def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class AnchoredAutoencoder:
-    """Reduced objective of an autoencoder of many rows; points are those of its encoder.
-
-    Parameters
-    ----------
-    encoder : RowEncoder
-    decoder : AnchoredDecoder
-        With the targets.
-    curvature : tuple, default=()
-        What a solver knows of a problem like this one, for L-BFGS to go on with.
-
-    Raises
-    ------
-    InputError
-        From :meth:`value`, if the normal equations of the decoder are not positive definite.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 8 and section 4.2, in the kernel of Snelson and Ghahramani (2006).
-    """
+    """Reduced objective of an autoencoder of many rows; points are those of its encoder."""
 
     encoder: RowEncoder
-    decoder: AnchoredDecoder
-    curvature: tuple[Any, ...] = ()
+    decoder: AnchoredDecoder  # with the targets
+    curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
 
     def value(self, point: Tensor) -> float:
         """Reduced objective; one pass."""

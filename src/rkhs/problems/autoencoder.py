@@ -31,11 +31,7 @@ _UNIT = 100.0
 
 
 class Coordinates(Protocol):
-    """A whitened first layer: ``V`` of shape (dim, p) gives the codes ``F V`` of shape (n, p) at the price ``||V||^2``.
-
-    The problem never sees the factor ``F``: whoever can multiply by it and its transpose is an encoder, whether the
-    factor is that of a Gram matrix, finite features of the items, or either of them beside linear columns.
-    """
+    """A whitened first layer: ``V`` (dim, p) gives the codes ``F V`` (n, p) at the price ``||V||^2``."""
 
     @property
     def dim(self) -> int:
@@ -61,52 +57,17 @@ class Coordinates(Protocol):
 
 @dataclass(frozen=True)
 class Autoencoder:
-    """Reduced objective of a kernel autoencoder of any depth.
-
-    Parameters
-    ----------
-    factor : Coordinates
-        Of the first layer: a :class:`~rkhs._core.linalg.Factor` ``F F^T = K_1``, or one with columns for a linear part.
-    target : Tensor of shape (n, q)
-        Coordinates of the targets.
-    kernels : tuple of Kernel
-        Kernels of the layers 2..L.
-    widths : tuple of int
-        Dimensions of the codes of the layers 1..L-1.
-    reg : tuple of float
-        Regularisers of the layers 1..L.
-    operators : tuple of Tensor or None
-        Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``.
-    last_layer : callable, default=optimal_decoder
-        Finds the best last layer at fixed codes: the closed form of the squared loss,
-        :func:`~rkhs.problems.semiparametric.semiparametric_decoder` for one with a free linear part, or a
-        :class:`~rkhs.problems.robust_decoder.RobustDecoder` for the loss ``l`` in place of ``1/2 ||.||^2``. The rest of
-        the problem never sees the loss.
-    solvers : tuple of str
-        Names of the solvers that fit, for messages.
-
-    Raises
-    ------
-    InputError
-        If a kernel of a layer 2..L has no gradient, or the system of the last layer is not positive definite.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 8, section 4.2 and appendix B; Laforgue et al. (2020), equation 11. The
-    elimination of the last layer is derived in ``docs/papers/kernel_autoencoders.md``.
-    """
+    """Reduced objective of a kernel autoencoder of any depth."""
 
     factor: Coordinates
-    target: Tensor
-    kernels: tuple[Kernel, ...]
-    widths: tuple[int, ...]
-    reg: tuple[float, ...]
+    target: Tensor  # (n, q): coordinates of the targets
+    kernels: tuple[Kernel, ...]  # kernels of the layers 2..L
+    widths: tuple[int, ...]  # dimensions of the codes of the layers 1..L-1
+    reg: tuple[float, ...]  # regularisers of the layers 1..L
     operators: tuple[Tensor | None, ...] = ()
-    weights: Tensor | None = None
+    weights: Tensor | None = None  # (n,): sample weights that sum to one; default ``1/n``
     last_layer: Callable[..., Decoder] = optimal_decoder
-    solvers: tuple[str, ...] = ("lbfgs", "adam")
+    solvers: tuple[str, ...] = ("lbfgs", "adam")  # names of the solvers that fit, for messages
     _roots: tuple[Tensor | None, ...] = field(init=False)
     _last: Kernel = field(init=False)
 

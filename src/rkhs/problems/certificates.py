@@ -20,47 +20,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Facts about every sample of every machine of a batch.
+    """Facts about every sample of every machine of a batch."""
 
-    Parameters
-    ----------
-    gaps : Tensor of shape (F, n, B)
-        ``l_i(h(x_i)) + l_i*(-alpha_i) + <alpha_i, h(x_i)>``, weights included; their weighted mean is the gap.
-    kkt : Tensor of shape (F, n, B)
-        ``||alpha_i - prox_{f*}(alpha_i + y_i - h(x_i))||`` with the conjugate of the loss: zero exactly at the optimum.
-    support : Tensor of shape (F, n, B), booleans
-        Samples with ``alpha_i != 0``.
-    saturated : Tensor of shape (F, n, B), booleans
-        Samples at the cap ``||alpha_i|| = kappa`` (Huber) or 1 (norms): the loss is linear there.
-
-    References
-    ----------
-    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
-    """
-
-    gaps: Tensor
-    kkt: Tensor
-    support: Tensor
-    saturated: Tensor
+    gaps: Tensor  # (F, n, B)
+    kkt: Tensor  # (F, n, B)
+    support: Tensor  # (F, n, B): samples with ``alpha_i != 0``
+    saturated: Tensor  # samples at the cap ``||alpha_i|| = kappa`` (Huber) or 1 (norms): the loss is linear there
 
 
 def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
-    """Certificates of a solution, sample by sample.
-
-    Parameters
-    ----------
-    problem : DualProblem
-    points : Tensor of shape (F, B, n, q)
-        As returned by a solver.
-
-    Returns
-    -------
-    SampleReport
-
-    References
-    ----------
-    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
-    """
+    """Certificates of a solution, sample by sample."""
     W = points.permute(0, 2, 3, 1).contiguous()
     _, gaps, _ = problem.certificates(W)
     tau = problem.tau
@@ -77,55 +46,12 @@ def sample_report(problem: DualProblem, points: Tensor) -> SampleReport:
 
 
 def covariance_operator(U: Tensor, weights: Tensor | None = None) -> Tensor:
-    """The operator learned from the outputs, their empirical covariance ``A = sum_i w_i y_i (x) y_i``.
-
-    It keeps the span of the outputs, so assumption 3 holds always, and weighs directions by how much the outputs vary.
-
-    Parameters
-    ----------
-    U : Tensor of shape (n, r)
-        Coordinates of the outputs.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``.
-
-    Returns
-    -------
-    Tensor of shape (r, r)
-        ``U^T diag(w) U``.
-
-    References
-    ----------
-    Laforgue et al. (2020), remark 1; ``docs/papers/duality_robust_losses.md``.
-    """
+    """The operator learned from the outputs, their empirical covariance ``A = sum_i w_i y_i (x) y_i``."""
     return U.mT @ U / len(U) if weights is None else (U * weights[:, None]).mT @ U
 
 
 def operator_from_gram(U: Tensor, K_A: Tensor, name: str = "operator") -> Tensor:
-    """An operator on outputs that are known through Gram matrices only, in coordinates.
-
-    Parameters
-    ----------
-    U : Tensor of shape (n, r)
-        Coordinates, ``U U^T = [<y_k, y_l>]``.
-    K_A : Tensor of shape (n, n)
-        ``<y_k, A y_l>``.
-    name : str
-        The argument, for messages.
-
-    Returns
-    -------
-    Tensor of shape (r, r)
-        ``U^+ K_A U^+T``.
-
-    Raises
-    ------
-    InputError
-        If no operator that keeps the span of the outputs (assumption 3) has these inner products.
-
-    References
-    ----------
-    Laforgue et al. (2020), assumption 3; ``docs/papers/duality_robust_losses.md``.
-    """
+    """An operator on outputs that are known through Gram matrices only, in coordinates."""
     inverse = torch.linalg.pinv(U)
     A = inverse @ K_A @ inverse.mT
     defect = float(torch.linalg.norm(U @ A @ U.mT - K_A))
@@ -135,30 +61,7 @@ def operator_from_gram(U: Tensor, K_A: Tensor, name: str = "operator") -> Tensor
 
 
 def restricted_operator(A: Tensor, basis: Tensor | None, name: str = "operator") -> Tensor:
-    """An operator on ``R^q`` in an orthonormal basis of the span of the training outputs.
-
-    Parameters
-    ----------
-    A : Tensor of shape (q, q)
-    basis : Tensor of shape (r, q) or None
-        Orthonormal rows; None: the coordinate axes, which every operator keeps.
-    name : str
-        The argument, for messages.
-
-    Returns
-    -------
-    Tensor of shape (r, r)
-        ``B A B^T``.
-
-    Raises
-    ------
-    InputError
-        If ``A`` leads out of the span (assumption 3 fails).
-
-    References
-    ----------
-    Laforgue et al. (2020), assumption 3.
-    """
+    """An operator on ``R^q`` in an orthonormal basis of the span of the training outputs."""
     if basis is None:
         return A
     image = A @ basis.mT

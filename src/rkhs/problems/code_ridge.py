@@ -28,32 +28,7 @@ def encoder_coefs(K: Tensor, H: Tensor, mode: str, scale: float, noise: float) -
 def ridge_coefs(
     K: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
 ) -> tuple[Tensor, float, float]:
-    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix.
-    T : Tensor of shape (n, q)
-        Targets, orthogonal to the constant if ``K`` is centred.
-    ridge : float or "loo"
-        Relative to the mean of the diagonal. A value that rounding makes indefinite is raised tenfold until it serves.
-    center : bool
-        ``K`` is centred, and the regression has an intercept.
-    noise : float, default=0.0
-        What rounding may have left in an eigenvalue of ``K``: no ridge is under a hundred times that, and a matrix
-        that is nothing else has zero coefficients.
-
-    Returns
-    -------
-    B : Tensor of shape (n, q)
-        ``(K + ridge I)^-1 T``.
-    chosen : float
-        The relative ridge.
-    error : float
-        Leave-one-out error as a share of ``||T||``: residuals ``B_i / P_ii`` with ``P = (K + ridge I)^-1``, less its
-        part along the constant when there is an intercept.
-    """
+    """Kernel ridge regression, its ridge by leave-one-out in closed form if asked for."""
     n, mean = K.shape[0], float(K.diagonal().mean())
     floor = 100.0 * max(n * torch.finfo(K.dtype).eps * mean, noise)
     if not n * mean > floor:
@@ -82,10 +57,7 @@ def ridge_coefs(
 
 
 def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
-    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank.
-
-    Eigenvalues under ``noise`` count as zero.
-    """
+    """Least-squares solution of ``M X = B`` for a small positive semi-definite matrix of any rank."""
     values, vectors = torch.linalg.eigh((M + M.mT) / 2)
     good = values > max(1e-12 * float(values[-1]), noise, 1e-300)
     inverse = torch.where(good, 1.0 / torch.where(good, values, torch.ones_like(values)), torch.zeros_like(values))
@@ -95,30 +67,7 @@ def solve_psd(M: Tensor, B: Tensor, noise: float = 0.0) -> Tensor:
 def ridge_features(
     F: Tensor, T: Tensor, ridge: float | str, center: bool, noise: float = 0.0
 ) -> tuple[Tensor, float, float]:
-    """Ridge regression on features: what :func:`~rkhs.problems.code_ridge.ridge_coefs` gives for ``K = F F^T``.
-
-    Parameters
-    ----------
-    F : Tensor of shape (n, r)
-        Centred if ``center``.
-    T : Tensor of shape (n, q)
-        Targets, orthogonal to the constant if ``center``.
-    ridge : float or "loo"
-        Relative to the mean of the squared norms of the features.
-    center : bool
-        The regression has an intercept.
-    noise : float, default=0.0
-        As in :func:`~rkhs.problems.code_ridge.ridge_coefs`.
-
-    Returns
-    -------
-    w : Tensor of shape (r, q)
-        ``(F^T F + ridge I)^-1 F^T T``.
-    chosen : float
-        The relative ridge.
-    error : float
-        Leave-one-out error as a share of ``||T||``: residuals over one minus the leverages.
-    """
+    """Ridge regression on features: what :func:`~rkhs.problems.code_ridge.ridge_coefs` gives for ``K = F F^T``."""
     n, mean = len(F), float((F * F).sum()) / len(F)
     floor = 100.0 * max(n * torch.finfo(F.dtype).eps * mean, noise)
     if not n * mean > floor:
@@ -141,20 +90,7 @@ def ridge_features(
 
 
 def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:
-    """Vectors of codes by kernel ridge regression from training codes, its ridge by leave-one-out; O(n^3).
-
-    Parameters
-    ----------
-    train : Tensor of shape (n, p)
-        Codes of the training items.
-    X : Tensor of shape (n, d)
-        The items.
-    Z : Tensor of shape (m, p)
-
-    Returns
-    -------
-    Tensor of shape (m, d)
-    """
+    """Vectors of codes by kernel ridge regression from training codes, its ridge by leave-one-out; O(n^3)."""
     factor = float(len(train)) ** 0.5  # codes of order one
     output, U = Euclidean.fit(X, None, center=True, scale=True)
     kernel = (Matern(1.5, "median") + 0.1 * Linear("mean_norm")).resolve(factor * train)

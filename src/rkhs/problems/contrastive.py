@@ -29,64 +29,24 @@ _ZERO = 1e-11  # eigenvalues below this share of the trace of K_1 are rounding
 
 @dataclass(frozen=True)
 class SimpleOptimum:
-    """Optimum of the simple contrastive loss.
+    """Optimum of the simple contrastive loss."""
 
-    Parameters
-    ----------
-    A : Tensor of shape (2n, h)
-        Coefficients on ``[Phi, Delta]``; columns without a positive eigenvalue are zero (unless strict).
-    coefficients : Tensor of shape (N, h), or (r, h)
-        The same function on the points: codes are ``k(x, points) coefficients``; from a factor its columns of ``W``:
-        codes are ``F coefficients``.
-    eigenvalues : Tensor of shape (h,)
-        ``mu``, descending; the loss is minus the sum of those that are used.
-    n_positive : int
-        How many of them are positive.
-    value : float
-        The loss.
-    route : str
-        What was factored: ``"points"`` or ``"blocks"``, which agree to rounding; ``"features"``: a factor was given.
-    """
-
-    A: Tensor
-    coefficients: Tensor
-    eigenvalues: Tensor
-    n_positive: int
-    value: float
+    A: Tensor  # coefficients on ``[Phi, Delta]``; columns without a positive eigenvalue are zero (unless strict)
+    coefficients: Tensor  # (N, h)
+    eigenvalues: Tensor  # (h,): ``mu``, descending; the loss is minus the sum of those that are used
+    n_positive: int  # how many of them are positive
+    value: float  # the loss
     route: str
 
 
 @dataclass(frozen=True)
 class SimpleContrastive:
-    """Simple contrastive loss of codes ``W* phi(x)`` with orthonormal ``W``.
+    """Simple contrastive loss of codes ``W* phi(x)`` with orthonormal ``W``."""
 
-    Parameters
-    ----------
-    gram : Tensor of shape (N, N)
-        Gram matrix of the points.
-    pairs : Pairs
-    n_components : int
-        Number of columns ``h``.
-    strict : bool, default=False
-        Take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed. Otherwise columns whose
-        eigenvalue is not positive are zero: the optimum under ``W* W <= I``, and the limit of the constrained one.
-    factored : bool, default=False
-        ``gram`` is a factor ``F`` of shape (N, r) of the Gram matrix ``F F^T``, which is then not formed.
-
-    Raises
-    ------
-    InputError
-        If the pairs are over another number of points; for ``strict`` and ``factored`` together.
-
-    References
-    ----------
-    Esser et al. (2024), definition 1 and theorem 3, with the corrections in ``docs/papers/representation_learning.md``.
-    """
-
-    gram: Tensor
+    gram: Tensor  # (N, N): gram matrix of the points
     pairs: Pairs
-    n_components: int
-    strict: bool = False
+    n_components: int  # number of columns ``h``
+    strict: bool = False  # take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed
     factored: bool = False
 
     def __post_init__(self) -> None:
@@ -130,10 +90,7 @@ class SimpleContrastive:
         return SimpleOptimum(A, coefficients, values, int(positive.sum()), -float(used.sum()), route)
 
     def _factor(self) -> tuple[str, Tensor, Tensor]:
-        """Both halves of a factor of ``K_1``: from features, or from the smaller of the two Gram matrices.
-
-        Theorem 3 asks for the range of ``K_1``.
-        """
+        """Both halves of a factor of ``K_1``: from features, or from the smaller of the two Gram matrices."""
         a = self.pairs.anchors
         if self.factored:
             return "features", self.gram[a], self.pairs.differences(self.gram)

@@ -26,27 +26,11 @@ class FrozenMachine:
 
     With every Gram matrix and every pull-back weight held at the point ``H``, the gradient is linear,
     ``grad_l = -F_l H_l``, and the machine looks like the quadratic ``-1/2 sum_l Tr(H_l^T F_l H_l)``.
-
-    Parameters
-    ----------
-    value : float
-    grad : Tensor of shape (n, S)
-    maps : tuple of callable
-        For each layer ``(V, K0 V) -> F_l V``.
-
-    Raises
-    ------
-    ValueError
-        Never on its own account: it holds what :meth:`ConstrainedDRKM.freeze` found.
-
-    References
-    ----------
-    Tonin et al. (2021), equation 7, for the objective.
     """
 
     value: float
-    grad: Tensor
-    maps: tuple[Callable[[Tensor, Tensor], Tensor], ...]
+    grad: Tensor  # (n, S)
+    maps: tuple[Callable[[Tensor, Tensor], Tensor], ...]  # for each layer ``(V, K0 V) -> F_l V``
 
 
 @dataclass(frozen=True)
@@ -55,52 +39,16 @@ class ConstrainedDRKM:
 
     ``K_0`` is the Gram matrix of the data, ``K_l = k_l(c H_l, c H_l)`` that of the codes of layer ``l``, all of them
     centred if ``center``. The point is ``H = [H_1, .., H_L]``, shape (n, S) with ``S = sum n_components``.
-
-    Parameters
-    ----------
-    gram : Tensor of shape (n, n)
-        ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it). If ``factored`` a factor of it.
-    kernels : tuple of Kernel
-        Resolved kernels on the codes, one fewer than layers.
-    n_components : tuple of int
-        Widths of the layers.
-    eta : tuple of float
-        Inverse weights of the layers.
-    center : bool, default=False
-        Centre every Gram matrix; the paper does not.
-    code_scale : {"unit", "sqrt_n"}, default="unit"
-        Factor ``c``: one (paper) or ``sqrt(n)``.
-    constraint : Stiefel
-        ``Stiefel()`` (all columns together, the paper) or ``Stiefel(blocks=n_components)``.
-    taylor : tuple of int, optional
-        Degree of the Taylor features of each inner Gaussian, 0 for the exact matrix.
-    factored : bool, default=False
-        ``gram`` is a factor ``F`` of shape (n, r), ``K_0 = F F^T``, and matrices of codes are computed again tile by
-        tile: no n x n matrix is held.
-
-    Raises
-    ------
-    InputError
-        For more components than rows, ``eta`` that is not positive, lengths that do not match, code kernels without a
-        gradient.
-
-    Notes
-    -----
-    O(n^2 S) time and O(n^2) memory an evaluation; from a factor O(n) memory.
-
-    References
-    ----------
-    Tonin et al. (2021), equation 7.
     """
 
-    gram: Tensor
-    kernels: tuple[Kernel, ...]
-    n_components: tuple[int, ...]
-    eta: tuple[float, ...]
-    center: bool = False
-    code_scale: str = "unit"
+    gram: Tensor  # (n, n): ``K_0``; centred by the caller if ``center`` (:meth:`from_gram` does it)
+    kernels: tuple[Kernel, ...]  # resolved kernels on the codes, one fewer than layers
+    n_components: tuple[int, ...]  # widths of the layers
+    eta: tuple[float, ...]  # inverse weights of the layers
+    center: bool = False  # centre every Gram matrix; the paper does not
+    code_scale: str = "unit"  # factor ``c``: one (paper) or ``sqrt(n)``
     constraint: Stiefel = field(default_factory=Stiefel)
-    taylor: tuple[int, ...] = ()
+    taylor: tuple[int, ...] = ()  # degree of the Taylor features of each inner Gaussian, 0 for the exact matrix
     factored: bool = False
 
     def __post_init__(self) -> None:
@@ -170,18 +118,7 @@ class ConstrainedDRKM:
         return self.gram @ (self.gram.mT @ V) if self.factored else self.gram @ V
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
-        """Objective and gradient, a closed form through the pull-back of every Gram matrix.
-
-        Parameters
-        ----------
-        point : Tensor of shape (n, S)
-            Need not be feasible.
-
-        Returns
-        -------
-        value : float
-        grad : Tensor of shape (n, S)
-        """
+        """Objective and gradient, a closed form through the pull-back of every Gram matrix."""
         blocks = self.split(point)
         grad = torch.empty_like(point)
         value, below = 0.0, None
@@ -196,19 +133,7 @@ class ConstrainedDRKM:
         return value, grad
 
     def freeze(self, point: Tensor, fixed: Tensor) -> FrozenMachine | None:
-        """Value, gradient and quadratic model at a point.
-
-        Parameters
-        ----------
-        point : Tensor of shape (n, S)
-        fixed : Tensor of shape (n, S)
-            ``K_0`` times the point.
-
-        Returns
-        -------
-        FrozenMachine or None
-            None if a kernel has no pull-back of the form ``B Z``.
-        """
+        """Value, gradient and quadratic model at a point."""
         blocks = self.split(point)
         grams = [self.inner(layer + 1, H) for layer, H in enumerate(blocks[:-1])]
         pulls: list[Callable[[Tensor], Tensor] | None] = []
@@ -229,19 +154,7 @@ class ConstrainedDRKM:
         return FrozenMachine(value, grad, tuple(maps))
 
     def surrogate(self, point: Tensor, tolerance: float) -> ConstrainedDRKM | None:
-        """The same machine on Taylor features, if their remainder bound allows it and they are cheaper.
-
-        Parameters
-        ----------
-        point : Tensor of shape (n, S)
-            Where the bound is evaluated.
-        tolerance : float
-            Largest change of the objective that the bound may allow, relative to ``sum_l n / (2 eta_l)``.
-
-        Returns
-        -------
-        ConstrainedDRKM or None
-        """
+        """The same machine on Taylor features, if their remainder bound allows it and they are cheaper."""
         n, degrees = self.gram.shape[0], []
         total = sum(0.5 * n / eta for eta in self.eta)
         for kernel, H, width, eta in zip(
@@ -263,12 +176,7 @@ class ConstrainedDRKM:
         return self._centred(self.inner(layer, H[:, self.spans[layer - 1]]).times(self._centred(V)))
 
     def kpca_start(self, first: Tensor | None = None) -> Tensor:
-        """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S).
-
-        Without centring, a first layer that takes the constant direction keeps it from the layers above; of the starts
-        from the Gram matrix and from the centred one, the one with the lower objective is returned. ``first`` is the
-        start from the Gram matrix where it is known.
-        """
+        """Layer-wise kernel PCA, each layer orthogonal to those below under the joint constraint; shape (n, S)."""
         starts = [self._layerwise(self.gram) if first is None else first]
         if len(self.n_components) > 1 and not self.center:
             starts.append(self._layerwise(_centred_gram(self.gram, self.factored)))
@@ -311,10 +219,7 @@ class ConstrainedDRKM:
         return self.constraint.project(self._centred(draw.to(self.gram)))
 
     def canonical(self, H: Tensor) -> Tensor:
-        """Rotate each block to diagonalise ``H_l^T K_(l-1) H_l``, descending, with fixed signs; shape (n, S).
-
-        The objective does not change if the kernel on the block is rotation-invariant; other blocks are left alone.
-        """
+        """Rotate each block to diagonalise ``H_l^T K_(l-1) H_l``, descending, with fixed signs; shape (n, S)."""
         blocks = []
         for layer, H_l in enumerate(self.split(H)):
             if layer < len(self.kernels) and not self.kernels[layer].rotation_invariant:

@@ -43,23 +43,7 @@ class InnerGram(ABC):
 
 
 class ExactGram(InnerGram):
-    """The dense matrix of any differentiable kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    Z : Tensor of shape (n, s)
-
-    Raises
-    ------
-    InputError
-        At the pull-back, if the kernel has no gradient.
-
-    References
-    ----------
-    Tonin et al. (2021), equation 7.
-    """
+    """The dense matrix of any differentiable kernel."""
 
     def __init__(self, kernel: Kernel, Z: Tensor) -> None:
         self.kernel = kernel
@@ -80,25 +64,7 @@ class ExactGram(InnerGram):
 
 
 class TiledGram(InnerGram):
-    """The exact matrix of any differentiable kernel, of which a tile of rows is held at one time.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    Z : Tensor of shape (n, s)
-    rows : int, optional
-        Of a tile; default: as many as take 64 MiB.
-
-    Raises
-    ------
-    InputError
-        At the pull-back, if the kernel has no gradient.
-
-    References
-    ----------
-    Tonin et al. (2021), equation 7.
-    """
+    """The exact matrix of any differentiable kernel, of which a tile of rows is held at one time."""
 
     def __init__(self, kernel: Kernel, Z: Tensor, rows: int | None = None) -> None:
         self.kernel = kernel
@@ -141,21 +107,6 @@ class TaylorGram(InnerGram):
 
     ``exp(-gamma |x - y|^2) = exp(-gamma |x|^2) exp(-gamma |y|^2) sum_k (2 gamma x.y)^k / k!``, cut after ``degree``;
     with ``t = 2 gamma max |z|^2`` no entry is off by more than ``t^(degree + 1) e^t / (degree + 1)!``.
-
-    Parameters
-    ----------
-    gamma : float
-    Z : Tensor of shape (n, s)
-    degree : int
-
-    Raises
-    ------
-    ValueError
-        For a negative ``gamma``.
-
-    References
-    ----------
-    Cotter, Keshet and Srebro (2011), "Explicit approximations of the Gaussian kernel".
     """
 
     def __init__(self, gamma: float, Z: Tensor, degree: int) -> None:
@@ -190,43 +141,12 @@ class TaylorGram(InnerGram):
 
 
 def taylor_width(s: int, degree: int) -> int:
-    """Number of Taylor features of ``s`` codes up to a degree.
-
-    Parameters
-    ----------
-    s : int
-    degree : int
-
-    Returns
-    -------
-    int
-        ``(s + degree choose degree)``.
-
-    References
-    ----------
-    Cotter, Keshet and Srebro (2011).
-    """
+    """Number of Taylor features of ``s`` codes up to a degree."""
     return math.comb(s + degree, degree)
 
 
 def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> int | None:
-    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``.
-
-    Parameters
-    ----------
-    gamma : float
-    Z : Tensor of shape (n, s)
-    bound : float
-    largest : int, default=3
-
-    Returns
-    -------
-    int or None
-
-    References
-    ----------
-    Lagrange's remainder of the exponential series; Cotter, Keshet and Srebro (2011).
-    """
+    """Least degree whose remainder is at most ``bound`` in every entry, or None if it would exceed ``largest``."""
     t = 2.0 * gamma * float((Z * Z).sum(1).max())
     if t > 1.0:
         return None
@@ -237,23 +157,7 @@ def taylor_degree(gamma: float, Z: Tensor, bound: float, largest: int = 3) -> in
 
 
 def growth(kernel: Kernel, s: int) -> tuple[float, float]:
-    """Power ``q`` and factor ``a`` of the growth ``k(z, z) ~ a |z|^q`` far from the origin.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    s : int
-        Number of columns that it reads.
-
-    Returns
-    -------
-    power, factor : float
-
-    References
-    ----------
-    For the test of the quadratic penalty, Tonin et al. (2021), section 4.1.
-    """
+    """Power ``q`` and factor ``a`` of the growth ``k(z, z) ~ a |z|^q`` far from the origin."""
     z = torch.full((2, s), 1.0 / math.sqrt(s), dtype=torch.float64)
     near, far = (float(v) for v in kernel._diag(z * torch.tensor([[1e5], [1e6]], dtype=torch.float64)))
     power = math.log10(far / near) if near > 0.0 and far > 0.0 else 0.0

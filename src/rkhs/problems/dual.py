@@ -105,43 +105,17 @@ class _Basis:
 
 @dataclass(frozen=True)
 class DualProblem:
-    """A batch of dual problems, frozen; build it by :func:`dual_problem`.
+    """A batch of dual problems, frozen; build it by :func:`dual_problem`."""
 
-    Parameters
-    ----------
-    grams : tuple of T Tensor of shape (F, n, n), or of one Gram matrix that is never formed
-        Rows and columns times the roots of the sample weights.
-    operators : tuple of T Tensor of shape (q,) or (q, q)
-        Output operators in the rotated coordinates; a vector is a diagonal.
-    targets : Tensor of shape (F, n, q)
-        Targets in the rotated coordinates, rows times the roots of the sample weights.
-    root_weights : Tensor of shape (F, n)
-        Roots of the sample weights.
-    regs : Tensor of shape (B,)
-        Regularisers.
-    rows : RowLoss
-        The losses.
-    basis : object
-        Eigenpairs of the Gram matrix, shared by selections.
-    rotation : Tensor of shape (q, q), optional
-        Orthogonal; ``original = rotated @ rotation^T``.
-    first_fold : int, default=0
-        Where the folds of a selection begin in the shared eigenpairs.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorems 4 to 7; ``docs/papers/duality_robust_losses.md``.
-    """
-
-    grams: tuple[Tensor | ImplicitGram, ...]
-    operators: tuple[Tensor, ...]
-    targets: Tensor
-    root_weights: Tensor
-    regs: Tensor
-    rows: RowLoss
-    basis: _Basis | ImplicitGram = field(repr=False)
-    rotation: Tensor | None = None
-    first_fold: int = field(default=0, repr=False)
+    grams: tuple[Tensor | ImplicitGram, ...]  # (F, n, n): rows and columns times the roots of the sample weights
+    operators: tuple[Tensor, ...]  # (q,): output operators in the rotated coordinates; a vector is a diagonal
+    targets: Tensor  # (F, n, q): targets in the rotated coordinates, rows times the roots of the sample weights
+    root_weights: Tensor  # (F, n): roots of the sample weights
+    regs: Tensor  # (B,): regularisers
+    rows: RowLoss  # the losses
+    basis: _Basis | ImplicitGram = field(repr=False)  # eigenpairs of the Gram matrix, shared by selections
+    rotation: Tensor | None = None  # (q, q): orthogonal; ``original = rotated @ rotation^T``
+    first_fold: int = field(default=0, repr=False)  # where the folds of a selection begin in the shared eigenpairs
 
     solvers = ("ADMM", "FISTA", "BlockCoordinate", "ProximalGradient")
 
@@ -224,13 +198,7 @@ class DualProblem:
         return slice(self.first_fold, self.first_fold + self.shape[0]), a[:1] if bool((a == a[0]).all()) else a
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
-        """Basis ``Q`` of shape (F, n, n) and eigenvalues of ``K (x) A`` of shape (F, n, q) or (F, n, 1).
-
-        Raises
-        ------
-        InputError
-            For sums of kernels, whose terms share no basis.
-        """
+        """Basis ``Q`` of shape (F, n, n) and eigenvalues of ``K (x) A`` of shape (F, n, q) or (F, n, 1)."""
         mine, a = self._one_term()
         values, vectors = self._eigenpairs()
         return vectors[mine], values[mine][:, :, None] * a
@@ -247,10 +215,7 @@ class DualProblem:
         return spectrum.amin((1, 2)), spectrum.amax((1, 2))
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
-        """``(K (x) A + shift)^-1`` for one shift a problem, shape (F, B).
-
-        In the eigenbasis nothing is divided by less than ``floor``.
-        """
+        """``(K (x) A + shift)^-1`` for one shift a problem, shape (F, B)."""
         mine, a = self._one_term()
         return self.basis.resolvent(mine, a, shift, floor)
 
@@ -287,13 +252,7 @@ class DualProblem:
         )
 
     def coefficients(self, points: Tensor) -> Tensor:
-        """Representer coefficients of points of shape (F, B, n, q), in the coordinates that the targets came in.
-
-        Returns
-        -------
-        Tensor of shape (F, B, n, q)
-            ``h(x) = sum_t k_t(x, X) C A_t``.
-        """
+        """Representer coefficients of points of shape (F, B, n, q), in the coordinates that the targets came in."""
         C = points * self.root_weights[:, None, :, None]
         return C if self.rotation is None else C @ self.rotation.mT
 
@@ -315,36 +274,7 @@ def dual_problem(
     regs: float | Sequence[float],
     weights: Tensor | None = None,
 ) -> DualProblem:
-    """Build a batch of dual problems.
-
-    Parameters
-    ----------
-    terms : sequence of T pairs
-        Gram matrix of shape (n, n) or (F, n, n), or one that is never formed; and output operator of shape (q, q),
-        (q,) for a diagonal, or None for the identity.
-    Y : Tensor of shape (n, q) or (F, n, q)
-        Targets in isometric coordinates.
-    losses : Loss or sequence of B Loss
-        One loss for all settings, or one a setting.
-    regs : float or sequence of B float
-        Regularisers > 0.
-    weights : Tensor of shape (n,) or (F, n), optional
-        Sample weights >= 0; the sum of a fold plays the part of n. Rows of weight zero are absent, which is how folds
-        of different sizes share a batch. Default: ones.
-
-    Returns
-    -------
-    DualProblem
-
-    Raises
-    ------
-    InputError
-        If a reg is not positive or lengths differ.
-
-    References
-    ----------
-    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
-    """
+    """Build a batch of dual problems."""
     many_regs = list(regs) if isinstance(regs, (list, tuple, np.ndarray)) else [regs]
     many_losses = [losses] if isinstance(losses, Loss) else list(losses)
     B = max(len(many_regs), len(many_losses))

@@ -32,37 +32,15 @@ Solve = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class GappedCurves:
-    """A ridge regression of curves with gaps.
+    """A ridge regression of curves with gaps."""
 
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix.
-    goal : Tensor of shape (n, T)
-        Curves; NaN where a value is not known.
-    functions : Tensor of shape (m, T)
-        ``psi_j`` on the grid.
-    eigenvalues : Tensor of shape (m,)
-        ``Lambda``.
-    quadrature : Tensor of shape (T,)
-        ``q_t``, not negative.
-    weights : Tensor of shape (n,), optional
-        Not negative; sum to one. None is ``1/n``. A row of weight zero has zero coefficients.
-    center : bool, default=True
-        Around the mean of the curves whose gaps have the values of the machine; False: around zero.
-
-    References
-    ----------
-    Laforgue et al. (2020), section 3.2, for curves without gaps: then ``G_i`` is the identity.
-    """
-
-    K: Tensor
-    goal: Tensor
-    functions: Tensor
-    eigenvalues: Tensor
-    quadrature: Tensor
-    weights: Tensor | None = None
-    center: bool = True
+    K: Tensor  # (n, n): gram matrix
+    goal: Tensor  # (n, T): curves; NaN where a value is not known
+    functions: Tensor  # (m, T): ``psi_j`` on the grid
+    eigenvalues: Tensor  # (m,): ``Lambda``
+    quadrature: Tensor  # (T,): ``q_t``, not negative
+    weights: Tensor | None = None  # (n,): not negative; sum to one
+    center: bool = True  # around the mean of the curves whose gaps have the values of the machine; False: around zero
 
     def solve(self, reg: float) -> tuple[Tensor, Tensor, float]:
         """Coefficients of shape (n, m), the mean curve and the objective; O((n m)^3 / 3)."""
@@ -78,10 +56,7 @@ class GappedCurves:
         return C, mean, 0.5 * reg * float((a[:, 0] * b.reshape(-1)).sum()) + 0.5 * outside
 
     def left_out_errors(self, regs: np.ndarray) -> Tensor:
-        """Mean squared errors over the known values of curves left out in turn, shape (S,).
-
-        The mean curve is that of the best regulariser, and of all curves. O((n m)^3), some 30 times a fit.
-        """
+        """Mean squared errors over the known values of curves left out in turn, shape (S,)."""
         values, vectors = torch.linalg.eigh(self._system)
         values = values.clamp_min(0.0)
         blocks = vectors.view(-1, len(self.functions), len(values))

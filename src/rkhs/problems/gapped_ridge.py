@@ -21,26 +21,12 @@ __all__ = ["GappedRidge"]
 
 @dataclass(frozen=True, eq=False)
 class GappedRidge:
-    """A ridge regression with gaps in its targets.
+    """A ridge regression with gaps in its targets."""
 
-    Outputs that are known on the same rows share a factorisation: ``O(s n^3 + n^2 q)`` for ``s`` sets of rows.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix.
-    goal : Tensor of shape (n, q)
-        Targets; NaN where one is not known. Every column has a known one.
-    weights : Tensor of shape (n,), optional
-        Not negative; default: ones. A row of weight zero is a gap.
-    center : bool, default=True
-        Around the mean of the known targets of each output.
-    """
-
-    K: Tensor
-    goal: Tensor
-    weights: Tensor | None = None
-    center: bool = True
+    K: Tensor  # (n, n): gram matrix
+    goal: Tensor  # (n, q): targets; NaN where one is not known
+    weights: Tensor | None = None  # (n,): not negative; default: ones
+    center: bool = True  # around the mean of the known targets of each output
 
     @property
     def known(self) -> Tensor:
@@ -86,11 +72,7 @@ class GappedRidge:
             yield torch.as_tensor(np.flatnonzero(rows), device=device), torch.as_tensor(columns, device=device)
 
     def held_out_errors(self, train: Tensor, test: Tensor, regs: Sequence[float]) -> Tensor:
-        """Squared errors of rows that were left out, shape (len(regs),).
-
-        They are means over the known targets of each output, summed over the outputs. Outputs that are not known among
-        the training rows, or not among the others, do not count.
-        """
+        """Squared errors of rows that were left out, shape (len(regs),)."""
         both = self.known[train].any(0) & self.known[test].any(0)
         w = self.weights
         part = GappedRidge(

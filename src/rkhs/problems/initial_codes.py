@@ -23,25 +23,7 @@ _SMOOTHNESS = 1e-2
 
 
 def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Scores of the training items on the leading ``p`` kernel principal components.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix; it is not changed.
-    p : int
-        Number of components, at most n.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one.
-
-    Returns
-    -------
-    scores : Tensor of shape (n, p)
-        ``z_ij = <phi(x_i) - mean, u_j>``; columns of no variance are zero. The entry of largest modulus in a column is
-        positive.
-    eigenvalues : Tensor of shape (p,)
-        Of the covariance, ``sum_i w_i z_ij^2``, descending, not negative.
-    """
+    """Scores of the training items on the leading ``p`` kernel principal components."""
     n = K.shape[0]
     root = K.new_full((n,), n**-0.5) if weights is None else weights.sqrt()
     values, vectors = Dense(K).top_eigenpairs(p, weights)
@@ -59,22 +41,7 @@ def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
 
 
 def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) -> tuple[Tensor, int]:
-    """Parameters whose codes are (ridge fits of) the leading columns of ``scores`` in every layer.
-
-    Parameters
-    ----------
-    problem : Autoencoder
-    scores : Tensor of shape (n, at least the largest width)
-        Kernel PCA scores, or random codes.
-    search : bool, default=True
-        Choose the scale of the codes among {1/2, 1, ..., 16} by the objective.
-
-    Returns
-    -------
-    point : Tensor
-    n_evaluations : int
-        Evaluations of the objective that were spent.
-    """
+    """Parameters whose codes are (ridge fits of) the leading columns of ``scores`` in every layer."""
     targets = [normalise_scale(scores[:, :p], problem.weights) for p in problem.widths]
     if not search:
         return _at_scale(problem, targets, 1.0), 0
@@ -83,10 +50,7 @@ def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) 
 
 
 def best_scale(value: Callable[[float], float]) -> tuple[float, int]:
-    """The scale of ``SCALES`` at which a value that falls and then rises is least, and how many were tried.
-
-    From 2, where most starts end, up while the value falls, else down.
-    """
+    """The scale of ``SCALES`` at which a value that falls and then rises is least, and how many were tried."""
     first = SCALES.index(2.0)
     best, least, tried = SCALES[first], value(SCALES[first]), 1
     for side in (SCALES[first + 1 :], SCALES[:first][::-1]):
@@ -122,16 +86,5 @@ def _padded(problem: Autoencoder, parts: list[Tensor]) -> list[Tensor]:
 
 
 def apply_inverse(Z: Tensor, A: Tensor) -> Tensor:
-    """Multiply by a pseudo-inverse from the right, ``Z A^+``.
-
-    Parameters
-    ----------
-    Z : Tensor of shape (n, p)
-    A : Tensor of shape (p, p)
-        Symmetric positive semi-definite.
-
-    Returns
-    -------
-    Tensor of shape (n, p)
-    """
+    """Multiply by a pseudo-inverse from the right, ``Z A^+``."""
     return Z @ torch.linalg.pinv(A, hermitian=True, rtol=1e-12)

@@ -67,48 +67,15 @@ class _Layers:
 
 @dataclass(frozen=True)
 class JointAutoencoder:
-    """Objective of a kernel autoencoder over the coefficients of all layers, ``Phi_1..Phi_L``.
+    """Objective of a kernel autoencoder over the coefficients of all layers, ``Phi_1..Phi_L``."""
 
-    Parameters
-    ----------
-    gram : Tensor of shape (n, n)
-        ``K_1``, the Gram matrix of the inputs.
-    target : Tensor of shape (n, q)
-        Coordinates of the targets.
-    kernels : tuple of Kernel
-        Kernels of the layers 2..L.
-    widths : tuple of int
-        Dimensions of the codes of the layers 1..L-1.
-    reg : tuple of float
-        Regularisers of the layers 1..L.
-    operators : tuple of (Tensor or None), default=()
-        Positive semi-definite ``A_l`` of the layers 1..L; None is the identity.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``.
-    solvers : tuple of str
-        Names of the solvers that fit, for messages.
-
-    Raises
-    ------
-    InputError
-        If a kernel of a layer 2..L has no gradient.
-
-    Notes
-    -----
-    One evaluation costs ``O(n^2 sum_l p_l)`` where the Jacobians of the paper's appendix B cost ``O(n^3 L^2 p^3)``.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 8, section 4.1 and appendix B.
-    """
-
-    gram: Tensor
-    target: Tensor
-    kernels: tuple[Kernel, ...]
-    widths: tuple[int, ...]
-    reg: tuple[float, ...]
-    operators: tuple[Tensor | None, ...] = ()
-    weights: Tensor | None = None
+    gram: Tensor  # (n, n): ``K_1``, the Gram matrix of the inputs
+    target: Tensor  # (n, q): coordinates of the targets
+    kernels: tuple[Kernel, ...]  # kernels of the layers 2..L
+    widths: tuple[int, ...]  # dimensions of the codes of the layers 1..L-1
+    reg: tuple[float, ...]  # regularisers of the layers 1..L
+    operators: tuple[Tensor | None, ...] = ()  # (Tensor or None)
+    weights: Tensor | None = None  # (n,): sample weights that sum to one; default ``1/n``
     solvers: tuple[str, ...] = ("gradient_descent", "alternating", "adam", "lbfgs")
 
     def __post_init__(self) -> None:
@@ -177,36 +144,15 @@ class FrozenDecoder:
     ``M = Phi A (Phi A)^T`` and ``N = Phi A Phi^T`` of the last layer are kept. With ``K`` the Gram matrix of the last
     codes and ``W = diag(w)``,
 
-        J = 1/2 [sum_i w_i ||t_i||^2 - 2 <W K, B> + <W K, K M>] + reg_L / 2 <K, N> + the other penalties,
-
     so ``dJ/dK = W (K M - B) + reg_L / 2 N``. At the codes for which the last layer is optimal this is
     ``-reg_L / 2 N``, the gradient of the reduced objective, and nothing else is computed there; away from them ``N``
     alone does not determine the distortion, which is why ``B`` is kept too.
-
-    Parameters
-    ----------
-    joint : JointAutoencoder
-    first : Tensor
-        Coefficients of the layers 1..L-1 for which the last layer is optimal; recognised by identity.
-    decoder : Decoder
-        The last layer.
-    solvers : tuple of str
-        Names of the solvers that fit, for messages.
-
-    Raises
-    ------
-    InputError
-        If a kernel of a layer 2..L has no gradient.
-
-    References
-    ----------
-    Laforgue et al. (2019), algorithm 1 and equation 14, which holds right after the update of the last layer only.
     """
 
     joint: JointAutoencoder
-    first: Tensor
-    decoder: Decoder
-    solvers: tuple[str, ...] = ("gradient_descent", "adam", "lbfgs")
+    first: Tensor  # coefficients of the layers 1..L-1 for which the last layer is optimal; recognised by identity
+    decoder: Decoder  # the last layer
+    solvers: tuple[str, ...] = ("gradient_descent", "adam", "lbfgs")  # names of the solvers that fit, for messages
 
     @property
     def route(self) -> str:

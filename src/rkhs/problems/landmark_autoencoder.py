@@ -30,38 +30,14 @@ __all__ = ["LandmarkAutoencoder"]
 
 @dataclass(frozen=True, eq=False)
 class LandmarkAutoencoder:
-    """Reduced objective of a two-layer autoencoder in finite features.
-
-    Parameters
-    ----------
-    data : Data
-    sweep : Sweep
-        What the blocks need, without parameters.
-    anchors_raw : Tensor of shape (a, width)
-        Raw features of the anchors, in float64.
-    reg : tuple of float
-        Regularisers of the two layers.
-    factor : float, default=1.0
-        Of the ridge, where the usual one is too small for these data.
-    curvature : tuple, default=()
-        What L-BFGS learned on a sample of the rows.
-
-    Raises
-    ------
-    InputError
-        If the normal equations are not positive definite.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 8, section 4.2, in the span of landmarks (Williams and Seeger, 2001).
-    """
+    """Reduced objective of a two-layer autoencoder in finite features."""
 
     data: Data
-    sweep: Sweep
-    anchors_raw: Tensor
-    reg: tuple[float, float]
-    factor: float = 1.0
-    curvature: tuple[Any, ...] = ()
+    sweep: Sweep  # what the blocks need, without parameters
+    anchors_raw: Tensor  # (a, width): raw features of the anchors, in float64
+    reg: tuple[float, float]  # regularisers of the two layers
+    factor: float = 1.0  # of the ridge, where the usual one is too small for these data
+    curvature: tuple[Any, ...] = ()  # what L-BFGS learned on a sample of the rows
 
     @property
     def dim(self) -> int:

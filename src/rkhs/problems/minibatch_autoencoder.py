@@ -32,28 +32,12 @@ _BLOCK = 1024  # rows of a batch that one thread computes
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Random batches of rows, a function of the seed and the number of the step.
-
-    Rows are read in runs of 32 neighbours; those of parquet files and Dask arrays, which come by groups, in one.
-
-    Parameters
-    ----------
-    rows : Rows
-    size : int
-        Rows of a batch; all rows if there are no more.
-    seed : int
-    weights : ndarray of shape (n,), optional
-        Of the rows, summing to one.
-
-    References
-    ----------
-    Salmon et al. (2011) for random numbers that are a function of a counter.
-    """
+    """Random batches of rows, a function of the seed and the number of the step."""
 
     rows: Rows
-    size: int
+    size: int  # rows of a batch; all rows if there are no more
     seed: int
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None = None  # (n,): of the rows, summing to one
 
     def read(self, step: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows of a step, shape (b, columns), and their weights, which sum to one on average."""
@@ -74,51 +58,18 @@ class Batches:
 
 @dataclass(eq=False)
 class MiniBatchAutoencoder:
-    """A :class:`LandmarkAutoencoder` whose gradients come from batches.
+    """A :class:`LandmarkAutoencoder` whose gradients come from batches."""
 
-    Parameters
-    ----------
-    whole : LandmarkAutoencoder
-        On all rows.
-    batches : Batches
-    engine : Engine
-        Computes the blocks of a batch.
-    scales : Tensor of shape (dim,)
-        Of the features along their principal axes, positive.
-    rotation : Tensor of shape (dim, dim)
-        The principal axes: the point is ``scales rotation^T V``, in which features have about unit variance.
-    share : float, default=0.15
-        Of the newest batch in the running means.
-    part : float, default=1.0
-        Of the coefficients, above 0: a step has the gradient of ``ceil(part dim)`` rows of the point, drawn without
-        replacement, so that ``steps`` steps update each of them about ``part steps`` times.
-    journal : Journal, optional
-        Keeps the state of the solver.
-    solvers : tuple of str
-        That fit the problem.
+    solvers: ClassVar[tuple[str, ...]] = ("minibatch", "doubly_stochastic")  # that fit the problem
 
-    Raises
-    ------
-    InputError
-        If the normal equations are not positive definite.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 8 and the end of section 4.2; Dai et al. (2014), algorithm 1, for drawing
-    rows and coefficients; Mairal et al. (2010), algorithm 1, for running means
-    of the sufficient statistics of an eliminated block.
-    """
-
-    solvers: ClassVar[tuple[str, ...]] = ("minibatch", "doubly_stochastic")
-
-    whole: LandmarkAutoencoder
+    whole: LandmarkAutoencoder  # on all rows
     batches: Batches
-    engine: Engine
-    scales: Tensor
-    rotation: Tensor
-    share: float = 0.15
+    engine: Engine  # computes the blocks of a batch
+    scales: Tensor  # (dim,): of the features along their principal axes, positive
+    rotation: Tensor  # (dim, dim)
+    share: float = 0.15  # of the newest batch in the running means
     part: float = 1.0
-    journal: Journal | None = None
+    journal: Journal | None = None  # keeps the state of the solver
     _means: list[np.ndarray] = field(default_factory=list)
 
     @cached_property

@@ -16,36 +16,13 @@ _FEW = 8  # up to this many points an anchor, adding rows is faster than a spars
 
 @dataclass(frozen=True)
 class Links:
-    """Weighted links from anchors to points; the weights of each anchor sum to one.
+    """Weighted links from anchors to points; the weights of each anchor sum to one."""
 
-    Parameters
-    ----------
-    rows : Tensor of shape (e,), integers
-        Anchor of each link.
-    cols : Tensor of shape (e,), integers
-        Point of each link.
-    weights : Tensor of shape (e,)
-        Not negative.
-    shape : tuple of int
-        Number of anchors and number of points.
-    index : Tensor of shape (n, m), optional
-        The points of each anchor, where all have equally many of equal weight: averages then need no sparse product.
-
-    Raises
-    ------
-    InputError
-        If rows, columns and weights are not equally many.
-
-    References
-    ----------
-    Saunshi et al. (2019), section 6.3 (blocks of positives).
-    """
-
-    rows: Tensor
-    cols: Tensor
-    weights: Tensor
-    shape: tuple[int, int]
-    index: Tensor | None = None
+    rows: Tensor  # (e,): anchor of each link
+    cols: Tensor  # (e,): point of each link
+    weights: Tensor  # (e,): not negative
+    shape: tuple[int, int]  # number of anchors and number of points
+    index: Tensor | None = None  # (n, m)
 
     def __post_init__(self) -> None:
         if not self.rows.shape == self.cols.shape == self.weights.shape:
@@ -97,28 +74,10 @@ class Links:
 
 @dataclass(frozen=True)
 class Groups:
-    """Links from each anchor to all other members of its group, with equal weights, which are not listed.
+    """Links from each anchor to all other members of its group, with equal weights, which are not listed."""
 
-    Parameters
-    ----------
-    anchors : Tensor of shape (n,), integers
-        The point that each anchor is.
-    groups : Tensor of shape (n,), integers
-        Its group, from 0; every group has two anchors or more.
-    n_points : int
-
-    Raises
-    ------
-    InputError
-        If a group has a single member.
-
-    References
-    ----------
-    Saunshi et al. (2019), section 6.3 (blocks of positives).
-    """
-
-    anchors: Tensor
-    groups: Tensor
+    anchors: Tensor  # (n,): the point that each anchor is
+    groups: Tensor  # (n,): its group, from 0; every group has two anchors or more
     n_points: int
 
     def __post_init__(self) -> None:
@@ -156,34 +115,12 @@ class Groups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Anchors with their positives and negatives, all of them rows of a set of ``N`` points.
+    """Anchors with their positives and negatives, all of them rows of a set of ``N`` points."""
 
-    Parameters
-    ----------
-    anchors : Tensor of shape (n,), integers
-        Rows of the points that are anchors.
-    positives : Links or Groups
-        Points alike each anchor.
-    negatives : Links or None
-        Points unlike each anchor; None: the whole pool, for every anchor alike.
-    pool : Tensor of shape (N,)
-        Weights of the pool, summing to one; used where ``negatives`` is None.
-
-    Raises
-    ------
-    InputError
-        If positives, negatives and pool are for other numbers of anchors or points.
-
-    References
-    ----------
-    Esser et al. (2024), the triplet setting before definition 1; means over several positives and negatives as in
-    Saunshi et al. (2019), section 6.3.
-    """
-
-    anchors: Tensor
-    positives: Links | Groups
-    negatives: Links | None
-    pool: Tensor
+    anchors: Tensor  # (n,): rows of the points that are anchors
+    positives: Links | Groups  # points alike each anchor
+    negatives: Links | None  # points unlike each anchor; None: the whole pool, for every anchor alike
+    pool: Tensor  # (N,): weights of the pool, summing to one; used where ``negatives`` is None
 
     def __post_init__(self) -> None:
         n, N = len(self.anchors), len(self.pool)

@@ -18,25 +18,11 @@ __all__ = ["Preimage"]
 
 @dataclass(frozen=True)
 class Preimage:
-    """Pre-images of ``sum_j b_ij phi(x_j)``, all rows at once.
+    """Pre-images of ``sum_j b_ij phi(x_j)``, all rows at once."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Differentiable, resolved.
-    X : Tensor of shape (n, d)
-        The points that the combinations are made of.
-    weights : Tensor of shape (m, n)
-        One combination a row.
-
-    References
-    ----------
-    Mika et al. (1999), "Kernel PCA and de-noising in feature spaces", equation 10.
-    """
-
-    kernel: Kernel
-    X: Tensor
-    weights: Tensor
+    kernel: Kernel  # differentiable, resolved
+    X: Tensor  # (n, d): the points that the combinations are made of
+    weights: Tensor  # (m, n): one combination a row
 
     def rows(self, index: Tensor) -> Preimage:
         """The problems of some rows."""
@@ -57,11 +43,7 @@ class Preimage:
         return self.values(Y), grad
 
     def state(self, Y: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Value, gradient, and Mika's step ``y <- sum b k x / sum b k`` for the Gaussian kernel (None for others).
-
-        All three come from one matrix of kernel values. Rows of the step whose denominator vanishes are NaN, for the
-        solver to treat.
-        """
+        """Value, gradient, and Mika's step ``y <- sum b k x / sum b k`` for the Gaussian kernel (None for others)."""
         if not isinstance(self.kernel, Gaussian):
             return *self.values_and_grads(Y), None
         M = self.kernel._gram(Y, self.X).mul_(self.weights)

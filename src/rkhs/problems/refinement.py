@@ -31,51 +31,18 @@ _ENTRIES = 4_000_000  # of the Jacobians of a block of rows
 
 @dataclass(frozen=True)
 class CodeRefinement:
-    """Codes of new items given what they are, all rows at once, in the steps ``u``.
+    """Codes of new items given what they are, all rows at once, in the steps ``u``."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the decoder, differentiable and resolved.
-    supports : Tensor of shape (n, p)
-        Training codes.
-    coefficients : Tensor of shape (n, r)
-        Of the decoder: it says ``k(z, supports) coefficients``.
-    goal : Tensor of shape (m, r)
-        Coordinates of the items.
-    start : Tensor of shape (m, p)
-        Codes ``f(x)`` of the encoder.
-    radius : Tensor of shape (m,)
-        ``s(x) / sqrt(reg_1)``, with the power function or ``k(x, x)`` as ``s^2``.
-    n : float
-        Number of training items, or the sum of their weights.
-    linear : Tensor of shape (p + 1, r), optional
-        Linear part of the decoder, which then says ``k(z, supports) coefficients + [z, 1] linear``.
-    moves : Tensor of shape (p, p), optional
-        Orthogonal projection that changes of codes go through; None: all changes.
-    onto : Sphere, Ball or SoftSphere, optional
-        Set that codes are put on, or drawn to; None: they are free.
-
-    Raises
-    ------
-    InputError
-        If the kernel has no gradient.
-
-    References
-    ----------
-    Our own; the power function is that of Wendland (2005), section 11.1. ``docs/design.md``, refined codes.
-    """
-
-    kernel: Kernel
-    supports: Tensor
-    coefficients: Tensor
-    goal: Tensor
-    start: Tensor
-    radius: Tensor
-    n: float
-    linear: Tensor | None = None
-    moves: Tensor | None = None
-    onto: CodeSet | None = None
+    kernel: Kernel  # of the decoder, differentiable and resolved
+    supports: Tensor  # (n, p): training codes
+    coefficients: Tensor  # (n, r): of the decoder: it says ``k(z, supports) coefficients``
+    goal: Tensor  # (m, r): coordinates of the items
+    start: Tensor  # (m, p): codes ``f(x)`` of the encoder
+    radius: Tensor  # (m,): ``s(x) / sqrt(reg_1)``, with the power function or ``k(x, x)`` as ``s^2``
+    n: float  # number of training items, or the sum of their weights
+    linear: Tensor | None = None  # (p + 1, r)
+    moves: Tensor | None = None  # (p, p): orthogonal projection that changes of codes go through; None: all changes
+    onto: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
 
     @cached_property
     def _radial(self) -> Radial | None:
@@ -112,11 +79,7 @@ class CodeRefinement:
         return self._state(U)[:2]
 
     def nearest(self, decoded: Tensor | None = None) -> Tensor:
-        """Steps to start from, shape (m, p): to the support of least objective, where that is below the encoder's code.
-
-        Where codes may go far, descent from the code of the encoder ends in the nearest of many valleys. ``decoded`` is
-        what the supports decode to, shape (n, r), computed if not given; O(m n (p + r)).
-        """
+        """Steps to start from (m, p): to the best support, where it is better than the encoder's code."""
         if decoded is None:
             decoded = CodeRefinement._decoded(self, self.supports, self.kernel._gram(self.supports))
         missed = self._missed(decoded)
@@ -217,31 +180,11 @@ class LeftOutRefinement(CodeRefinement):
     With ``Phi = P T`` the decoder without item i says ``g(z) - share_i(z) phi_i / P_ii``, where
     ``share_i(z) = k(z, supports) p_i + [z, 1] m_i`` is what it would say if the targets were one at item i and zero
     elsewhere.
-
-    Parameters
-    ----------
-    kernel, supports, coefficients, goal, start, radius, n, linear
-        As for :class:`CodeRefinement`; ``goal``, ``start`` and ``radius`` have one row a training item, in order.
-    own : Tensor of shape (n, n)
-        The rows ``p_i`` of ``P``.
-    steps : Tensor of shape (n, r)
-        ``phi_i / P_ii``.
-    own_linear : Tensor of shape (n, p + 1), optional
-        The rows ``m_i``, with a linear part.
-
-    Raises
-    ------
-    InputError
-        If the kernel has no gradient.
-
-    References
-    ----------
-    Wahba (1990), Spline models for observational data, section 4.2.
     """
 
-    own: Tensor = field(kw_only=True)
-    steps: Tensor = field(kw_only=True)
-    own_linear: Tensor | None = field(kw_only=True, default=None)
+    own: Tensor = field(kw_only=True)  # (n, n): the rows ``p_i`` of ``P``
+    steps: Tensor = field(kw_only=True)  # (n, r): ``phi_i / P_ii``
+    own_linear: Tensor | None = field(kw_only=True, default=None)  # (n, p + 1): the rows ``m_i``, with a linear part
 
     def rows(self, index: Tensor) -> LeftOutRefinement:
         """The problems of some rows."""
@@ -292,24 +235,6 @@ def power_function(
 
     With a linear part it is that of ``(q(x), phi(x))`` from the span of those of the training items: with
     ``M = F^-1 Q`` and ``e = q(x) - M^T F^-1 phi(x)``, the one of the kernel plus ``e^T (I + M^T M)^-1 e``.
-
-    Parameters
-    ----------
-    triangle : Tensor of shape (r, r)
-        Lower Cholesky factor of the Gram matrix of the items that span the training features.
-    cross : Tensor of shape (m, r)
-        Kernel values with these items.
-    diag : Tensor of shape (m,)
-        ``k(x, x)``.
-    linear : Tensor of shape (m, k), optional
-        Linear coordinates ``q(x)``, in units of their price.
-    mixed : Tensor of shape (r, k), optional
-        ``M``.
-
-    Returns
-    -------
-    Tensor of shape (m,)
-        Not negative.
     """
     F = torch.linalg.solve_triangular(triangle, cross.mT, upper=False)
     power = (diag - (F * F).sum(0)).clamp_min(0.0)

@@ -24,41 +24,7 @@ class DualSolver(Protocol):
 
 
 class RobustDecoder:
-    """Minimise ``sum_i w_i loss(t_i - (K Phi A)_i) + reg / 2 <K, Phi A Phi^T>`` over ``Phi``.
-
-    Takes the place of :func:`~rkhs.problems.decoder.optimal_decoder` in an autoencoder. Its value is the *dual*
-    objective ``P - gap``, a lower bound of the optimum whose derivative in ``K`` is ``-reg / 2 Phi A Phi^T`` for the
-    dual variable at hand, solved well or not: the loss enters the encoder's gradient through ``Phi`` only. A solve
-    starts from the dual variable of the one before.
-
-    Parameters
-    ----------
-    loss : Loss
-        Finite everywhere; its parameters are in units of the target coordinates.
-    solver : object
-        Any solver of :class:`~rkhs.problems.dual.DualProblem`, such as ``ADMM(tol=1e-6)``.
-
-    Raises
-    ------
-    InputError
-        When called, for a loss that is infinite outside a ball.
-
-    References
-    ----------
-    Laforgue et al. (2020), section 4.2, equation 11, with theorem 6 for the last layer. The gradient is Danskin's.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from rkhs.kernels import Gaussian
-    >>> from rkhs.losses import Huber
-    >>> from rkhs.problems.robust_decoder import RobustDecoder
-    >>> from rkhs.solvers import ADMM
-    >>> Z = torch.tensor([[0.0], [1.0], [2.0]], dtype=torch.float64)
-    >>> decoder = RobustDecoder(Huber(0.1), ADMM())(Gaussian(1.0)(Z), Z, 5.0 * Z, 0.1, None, None)
-    >>> decoder.saturated.tolist()
-    [False, True, True]
-    """
+    """Minimise ``sum_i w_i loss(t_i - (K Phi A)_i) + reg / 2 <K, Phi A Phi^T>`` over ``Phi``."""
 
     def __init__(self, loss: Loss, solver: Any) -> None:
         self.loss = loss

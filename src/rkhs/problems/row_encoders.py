@@ -46,20 +46,10 @@ _UNIT = 100.0  # length of a row of hidden coefficients beside whitened ones, as
 
 
 class Coded(NamedTuple):
-    """What an encoder says at a point.
+    """What an encoder says at a point."""
 
-    Parameters
-    ----------
-    codes : Tensor of shape (n, p)
-        That the decoder reads.
-    price : float
-        Penalty of the encoder.
-    back : callable
-        Takes a gradient in the codes, which it may overwrite, to that in the point, with that of the price.
-    """
-
-    codes: Tensor
-    price: float
+    codes: Tensor  # (n, p): that the decoder reads
+    price: float  # penalty of the encoder
     back: Callable[[Tensor], Tensor]
 
 
@@ -93,20 +83,7 @@ class RowEncoder(Protocol):
 
 
 def gram_and_pulls(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
-    """``k(Z, A)``, and what takes a gradient in it, which is overwritten, to those in ``Z`` and ``A``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Of codes, differentiable.
-    Z : Tensor of shape (n, p)
-    A : Tensor of shape (a, p)
-
-    Returns
-    -------
-    tuple of Tensor and callable
-        Of shape (n, a); gradients of shapes (n, p) and (a, p).
-    """
+    """``k(Z, A)``, and what takes a gradient in it, which is overwritten, to those in ``Z`` and ``A``."""
     radial = kernel.radial
     if not isinstance(radial, Radial):
         K = kernel._gram(Z, A)
@@ -122,25 +99,11 @@ def gram_and_pulls(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callab
 
 @dataclass(frozen=True, eq=False)
 class OwnCodes:
-    """Coordinates of an encoder in finite features with a code of its own for every row.
+    """Coordinates of an encoder in finite features with a code of its own for every row."""
 
-    Parameters
-    ----------
-    linear : Tensor of shape (n, k)
-        ``Q``, principal coordinates in units of their price.
-    features : Tensor of shape (n, m)
-        ``F``.
-    spread : Tensor of shape (n,) or None
-        ``s``, positive; None: codes are those of the features alone.
-
-    References
-    ----------
-    Snelson and Ghahramani (2006), "Sparse Gaussian processes using pseudo-inputs", equation 8.
-    """
-
-    linear: Tensor
-    features: Tensor
-    spread: Tensor | None
+    linear: Tensor  # (n, k): ``Q``, principal coordinates in units of their price
+    features: Tensor  # (n, m): ``F``
+    spread: Tensor | None  # (n,): ``s``, positive; None: codes are those of the features alone
 
     @property
     def width(self) -> int:
@@ -168,10 +131,7 @@ class OwnCodes:
         return torch.cat(parts if self.spread is None else [*parts, self.spread[:, None] * G])
 
     def solve(self, Z: Tensor) -> Tensor:
-        """Parameters of least norm whose codes are ``Z``; without own codes those that come nearest to them.
-
-        O(n (k + m)^2).
-        """
+        """Parameters of least norm whose codes are ``Z``; without own codes those that come nearest to them."""
         L, inner = self._system
         s = torch.ones_like(Z[:, :1]) if self.spread is None else self.spread[:, None]
         weighted = Z / (s * s)
@@ -195,26 +155,12 @@ class OwnCodes:
 
 @dataclass(frozen=True, eq=False)
 class FreeCodes:
-    """Codes of an encoder in finite features, at the price ``reg / 2 |W|^2``; points are ``W`` of shape (dim, p).
-
-    Parameters
-    ----------
-    factor : OwnCodes
-    reg : float
-    soft : SoftSphere, optional
-        Adds the penalty that draws codes to the unit sphere.
-    weights : Tensor of shape (n,), optional
-        Of the rows in this penalty, sum to one; None: equal.
-
-    References
-    ----------
-    Snelson and Ghahramani (2006), equation 8.
-    """
+    """Codes of an encoder in finite features, at the price ``reg / 2 |W|^2``; points are ``W`` of shape (dim, p)."""
 
     factor: OwnCodes
     reg: float
-    soft: SoftSphere | None = None
-    weights: Tensor | None = None
+    soft: SoftSphere | None = None  # adds the penalty that draws codes to the unit sphere
+    weights: Tensor | None = None  # (n,): of the rows in this penalty, sum to one; None: equal
 
     def forward(self, point: Tensor) -> Coded:
         """``Q A + F V + diag(s) U`` at its price. O(n (k + m) p)."""
@@ -244,27 +190,11 @@ class FreeCodes:
 
 @dataclass(frozen=True, eq=False)
 class CodesOnASet:
-    """Codes on a sphere, in a ball, or white: ``Z`` is the image of free codes ``Y = Q A + F V + diag(s) U``.
+    """Codes on a sphere, in a ball, or white: ``Z`` is the image of free codes ``Y = Q A + F V + diag(s) U``."""
 
-    The price is ``reg / 2 <Z, (Q Q^T + F F^T + diag(s^2))^-1 Z>``, the least norm of an encoder whose codes are ``Z``.
-    Points are the parameters of ``Y``, so that L-BFGS meets a well-scaled problem without constraint.
-
-    Parameters
-    ----------
-    factor : OwnCodes
-        Whose rows have codes of their own.
-    reg : float
-    image : CodeImage
-        The set.
-
-    References
-    ----------
-    Esser et al. (2024), definition 3 and theorem 5, in the kernel of Snelson and Ghahramani (2006).
-    """
-
-    factor: OwnCodes
+    factor: OwnCodes  # whose rows have codes of their own
     reg: float
-    image: CodeImage
+    image: CodeImage  # the set
 
     def forward(self, point: Tensor) -> Coded:
         """Codes on the set at the least price of such codes. O(n (k + m) p)."""
@@ -302,36 +232,13 @@ class CodesOnASet:
 
 @dataclass(frozen=True, eq=False)
 class DeepCodes:
-    """Hidden layers ``Z_l = k_l(Z_(l-1), A) Phi_l``, each spread over the codes ``A`` of the first rows below it.
+    """Hidden layers ``Z_l = k_l(Z_(l-1), A) Phi_l``, each spread over the codes ``A`` of the first rows below it."""
 
-    The price is ``reg_1 / 2 |W|^2 + sum_l reg_l / 2 <Phi_l, k_l(A, A) Phi_l>``. Points hold ``W`` and the ``Phi_l`` in
-    units of ``(100 / a)^(1/2)``, one after the other.
-
-    Parameters
-    ----------
-    factor : OwnCodes
-        Of the first layer.
-    kernels : tuple of Kernel
-        Of the hidden layers.
-    widths : tuple of int
-        Dimensions of the codes of all layers, the first one first.
-    reg : tuple of float
-        One a layer.
-    anchors : int
-        At most; those of a layer are the codes of the first rows.
-    engine : Engine, optional
-    strip : int, default=2048
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 5; the anchors are those of Rudi, Carratino and Rosasco (2017).
-    """
-
-    factor: OwnCodes
-    kernels: tuple[Kernel, ...]
-    widths: tuple[int, ...]
-    reg: tuple[float, ...]
-    anchors: int
+    factor: OwnCodes  # of the first layer
+    kernels: tuple[Kernel, ...]  # of the hidden layers
+    widths: tuple[int, ...]  # dimensions of the codes of all layers, the first one first
+    reg: tuple[float, ...]  # one a layer
+    anchors: int  # at most; those of a layer are the codes of the first rows
     engine: Engine | None = None
     strip: int = STRIP
 
@@ -442,27 +349,7 @@ def row_encoder(
     engine: Engine | None,
     weights: Tensor | None = None,
 ) -> RowEncoder:
-    """The encoder of these options.
-
-    Parameters
-    ----------
-    factor : OwnCodes
-    kernels : tuple of Kernel
-        Of the hidden layers; empty for one layer.
-    widths : tuple of int
-    reg : tuple of float
-        One a layer.
-    code_set : Sphere, Ball, Whitened, SoftSphere or None
-        Of one layer.
-    anchors : int
-    engine : Engine or None
-    weights : Tensor of shape (n,), optional
-        Of the rows, sum to one; None: equal.
-
-    Returns
-    -------
-    RowEncoder
-    """
+    """The encoder of these options."""
     if kernels:
         return DeepCodes(factor, kernels, widths, reg, anchors, engine)
     if code_set is None or isinstance(code_set, SoftSphere):

@@ -20,19 +20,7 @@ __all__ = ["build_row_loss"]
 
 
 class RowLoss(ABC):
-    """Conjugate of the loss in the variable ``W``, divided by ``tau``.
-
-    Parameters
-    ----------
-    root_weights : Tensor of shape (F, n)
-        Roots ``s_i`` of the sample weights; a row of weight zero is absent.
-    tau : Tensor of shape (F, B)
-        ``reg * (sum of weights)``.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorem 6; ``docs/design.md``.
-    """
+    """Conjugate of the loss in the variable ``W``, divided by ``tau``."""
 
     def __init__(self, root_weights: Tensor, tau: Tensor) -> None:
         self.s = root_weights
@@ -79,18 +67,7 @@ class RowLoss(ABC):
 
 
 class CanonicalRows(RowLoss):
-    """Losses with the conjugate ``c/2 ||a||^2 + epsilon ||a||`` on ``||a|| <= cap``, one of them a setting.
-
-    Parameters
-    ----------
-    root_weights : Tensor of shape (F, n)
-    tau : Tensor of shape (F, B)
-    c, epsilon, cap : Tensor of shape (B,)
-
-    References
-    ----------
-    Laforgue et al. (2020), theorem 6.
-    """
+    """Losses with the conjugate ``c/2 ||a||^2 + epsilon ||a||`` on ``||a|| <= cap``, one of them a setting."""
 
     def __init__(self, root_weights: Tensor, tau: Tensor, c: Tensor, epsilon: Tensor, cap: Tensor) -> None:
         super().__init__(root_weights, tau)
@@ -172,20 +149,7 @@ def _conjugate_inside(loss: Loss, A: Tensor) -> Tensor:
 
 
 class GeneralRows(RowLoss):
-    """Any one loss for all settings, through its own closed forms.
-
-    Parameters
-    ----------
-    root_weights : Tensor of shape (F, n)
-    tau : Tensor of shape (F, B)
-    loss : Loss
-    targets : Tensor of shape (F, n, q)
-        Scaled targets ``s y``.
-
-    References
-    ----------
-    Laforgue et al. (2020), proposition 1.
-    """
+    """Any one loss for all settings, through its own closed forms."""
 
     def __init__(self, root_weights: Tensor, tau: Tensor, loss: Loss, targets: Tensor) -> None:
         super().__init__(root_weights, tau)
@@ -242,30 +206,7 @@ class GeneralRows(RowLoss):
 
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
-    """The row part of a batch with one loss a setting.
-
-    Parameters
-    ----------
-    losses : sequence of B Loss
-        Canonical losses may differ; any other loss must be the same in all settings.
-    root_weights : Tensor of shape (F, n)
-    tau : Tensor of shape (F, B)
-    targets : Tensor of shape (F, n, q)
-        Scaled targets.
-
-    Returns
-    -------
-    RowLoss
-
-    Raises
-    ------
-    InputError
-        For different losses that are not canonical.
-
-    References
-    ----------
-    Laforgue et al. (2020), theorem 6 and proposition 1.
-    """
+    """The row part of a batch with one loss a setting."""
     if all(isinstance(loss, Canonical) for loss in losses):
         table = [loss.dual_parameters for loss in losses if isinstance(loss, Canonical)]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):

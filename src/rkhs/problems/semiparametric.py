@@ -51,25 +51,14 @@ _LEAST_LEFT = 1e3  # times the share that rounding makes: what is less is not wo
 
 
 def slope_penalty(target: Tensor, weights: Tensor | None = None) -> float:
-    """Penalty of the slopes of the decoder: 1e-8 of one over the variance of the targets, in doubles.
-
-    So the slopes of targets whose total variance is one cost 1e-8 of their squares, whatever the targets are divided
-    by. More is felt where principal components leave less (of spectra that they rebuild to 5e-7 a model with strong
-    kernel penalties had 1.01 of their error, and 1.8 at 1e-6), less makes the problem stiff: at 1e-10 some fits do not
-    end. In single precision it must be above rounding.
-    """
+    """Penalty of the slopes of the decoder: 1e-8 of one over the variance of the targets, in doubles."""
     flat = target.reshape(-1)
     variance = float(torch.dot(flat, flat) / len(target) if weights is None else weights @ (target * target).sum(1))
     return (1e-8 if target.dtype == torch.float64 else 1e-6) / (variance if variance > 0.0 else 1.0)
 
 
 def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
-    """What targets of total variance one are divided by, so that kernel penalties are not too strong beside a rest.
-
-    One, as long as ``k`` linear components leave a hundredth of the variance or more; below, the root of a hundred
-    times the share that they leave. The kernel parts have that rest to model: penalised beside the whole, they lose to
-    the linear parts alone (raw columns of unlike scales, spectra). O(n r min(n, r)).
-    """
+    """What targets of total variance one are divided by, so that kernel penalties are not too strong beside a rest."""
     w = target.new_full((len(target),), 1.0 / len(target)) if weights is None else weights
     Y = (w.sqrt()[:, None] * target).to(torch.float64)
     total, k = float((Y * Y).sum()), min(k, *Y.shape)
@@ -84,10 +73,7 @@ def kernel_unit(target: Tensor, k: int, weights: Tensor | None = None) -> float:
 
 
 def leading_directions(target: Tensor, weights: Tensor | None, p: int) -> Tensor | None:
-    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave.
-
-    Orthonormal columns, found on the first two thousand rows; None: all directions. O(min(n, q)^2 (n + q)).
-    """
+    """Leading principal directions of targets, without those of a small share of what ``p`` of them leave."""
     T, weights = target[:_SAMPLE], None if weights is None else weights[:_SAMPLE] / weights[:_SAMPLE].sum()
     q = T.shape[1]
     Y = T / len(T) ** 0.5 if weights is None else T * weights.sqrt()[:, None]
@@ -104,30 +90,12 @@ def leading_directions(target: Tensor, weights: Tensor | None, p: int) -> Tensor
 
 @dataclass(frozen=True)
 class PrincipalCoordinates:
-    """Principal coordinates of equal variance, ``q = (rows - center) @ directions - offset``.
+    """Principal coordinates of equal variance, ``q = (rows - center) @ directions - offset``."""
 
-    Rows are vectors, or kernel values with the training items.
-
-    Parameters
-    ----------
-    directions : Tensor of shape (d, k)
-        For vectors their axes; for a Gram matrix (d = n) weights on the training items.
-    offset : Tensor of shape (k,)
-        For a Gram matrix the mean of ``rows @ directions``; for vectors what rounding left of it.
-    center : Tensor of shape (d,), optional
-        The mean of vectors, subtracted first, so that data far from the origin lose no digits.
-    scale : Tensor of shape (k,)
-        ``q * scale`` are the principal component scores.
-
-    References
-    ----------
-    Schoelkopf, Smola and Mueller (1998), section 3, for those of a Gram matrix.
-    """
-
-    directions: Tensor
-    offset: Tensor
-    center: Tensor | None
-    scale: Tensor
+    directions: Tensor  # (d, k): for vectors their axes; for a Gram matrix (d = n) weights on the training items
+    offset: Tensor  # (k,): for a Gram matrix the mean of ``rows @ directions``; for vectors what rounding left of it
+    center: Tensor | None  # the mean of vectors, subtracted first, so that data far from the origin lose no digits
+    scale: Tensor  # (k,): ``q * scale`` are the principal component scores
 
     def of(self, rows: Tensor) -> Tensor:
         """Coordinates of rows of shape (m, d), shape (m, k)."""
@@ -185,22 +153,10 @@ def _with_variance(values: Tensor, size: int, dtype: torch.dtype) -> Tensor:
 
 @dataclass(frozen=True)
 class LinearFactor:
-    """A whitened encoder with a linear part: ``Z = Q A + F V``, with the least ``||A||^2 + ||V||^2`` for given codes.
+    """A whitened encoder with a linear part: ``Z = Q A + F V`` at the price ``||A||^2 + ||V||^2``."""
 
-    Parameters
-    ----------
-    kernel : Factor
-        ``F``, n rows and r columns.
-    linear : Tensor of shape (n, k)
-        ``Q``, the coordinates in units of their price: ``sqrt(reg_1 / price)`` times those of unit variance.
-
-    References
-    ----------
-    Wahba (1990), Spline models for observational data, chapter 1, for free parts beside a penalised one.
-    """
-
-    kernel: Factor
-    linear: Tensor
+    kernel: Factor  # ``F``, n rows and r columns
+    linear: Tensor  # (n, k)
 
     @property
     def dim(self) -> int:
@@ -259,33 +215,6 @@ def semiparametric_decoder(
     """Minimise ``sum_i w_i 1/2 ||t_i - [z_i, 1] b - (K Phi)_i||^2 + reg / 2 <K, Phi Phi^T> + free / 2 ||b||^2``.
 
     One Cholesky factorisation of ``W = K + reg diag(1 / w)``; see the head of this file.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix of the codes; its memory is used up.
-    codes : Tensor of shape (n, p)
-    target : Tensor of shape (n, r)
-    reg : float
-        Positive.
-    operator : None
-        There is no closed form with an operator.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; None is ``1/n``.
-
-    Returns
-    -------
-    Decoder
-        With ``linear`` of shape (p + 1, r), the constant last.
-
-    Raises
-    ------
-    InputError
-        If ``W`` is not positive definite, or codes are too large for the digits.
-
-    References
-    ----------
-    Wahba (1990), Spline models for observational data, equations 1.3.16 and 1.3.17; the envelope theorem.
     """
     assert operator is None
     n, p = codes.shape

@@ -32,56 +32,20 @@ _EXPLODED = 1e6  # mean squared norm of the codes; the loss keeps bounded codes 
 
 @dataclass(frozen=True)
 class SpectralOptimum:
-    """Minimiser of the pooled spectral loss.
+    """Minimiser of the pooled spectral loss."""
 
-    Parameters
-    ----------
-    coefficients : Tensor of shape (N, h), or (r, h)
-        Codes are ``k(x, points) coefficients``; from a factor ``F`` of r columns ``F coefficients``.
-    codes : Tensor of shape (N, h)
-        Of the points.
-    eigenvalues : Tensor of shape (h,)
-        ``e``: the loss is ``-sum max(e, 0)^2 / 4``.
-    value : float
-    """
-
-    coefficients: Tensor
-    codes: Tensor
-    eigenvalues: Tensor
+    coefficients: Tensor  # (N, h)
+    codes: Tensor  # (N, h): of the points
+    eigenvalues: Tensor  # (h,): ``e``: the loss is ``-sum max(e, 0)^2 / 4``
     value: float
 
 
 @dataclass(frozen=True)
 class PooledSpectral:
-    """Spectral contrastive loss with all anchors and positives as negatives.
+    """Spectral contrastive loss with all anchors and positives as negatives."""
 
-    Parameters
-    ----------
-    gram : Tensor of shape (N, N)
-        Gram matrix of the points.
-    pairs : Pairs
-        Its negatives are not used.
-    n_components : int
-    factored : bool, default=False
-        ``gram`` is a factor ``F`` of shape (N, r) of the Gram matrix ``F F^T``, which is then not formed.
-
-    Raises
-    ------
-    InputError
-        If the pairs are over another number of points.
-
-    Notes
-    -----
-    One eigendecomposition of the Gram matrix serves every ``reg``: O(N^3) once, O(N^2 h) afterwards; from a factor
-    O(N r^2) and O(N r h).
-
-    References
-    ----------
-    HaoChen et al. (2021), equation 6; Esser et al. (2024), definition 2; ``docs/papers/representation_learning.md``.
-    """
-
-    gram: Tensor
-    pairs: Pairs
+    gram: Tensor  # (N, N): gram matrix of the points
+    pairs: Pairs  # its negatives are not used
     n_components: int
     factored: bool = False
     _basis: Tensor = field(init=False, repr=False)
@@ -160,41 +124,15 @@ class PooledSpectral:
 
 @dataclass(frozen=True)
 class SpectralContrastive:
-    """Spectral contrastive loss with given negatives, for L-BFGS.
+    """Spectral contrastive loss with given negatives, for L-BFGS."""
 
-    Parameters
-    ----------
-    gram : Tensor of shape (N, N)
-        Gram matrix of the points.
-    pairs : Pairs
-        With negatives.
-    n_components : int
-    reg : float
-        Multiplies ``||W||^2``; the loss is a sum over the anchors.
-    factor : Factor, optional
-        Of the Gram matrix, to share it between values of ``reg``.
-    solvers : tuple of str
-        That fit the problem.
-    factored : bool, default=False
-        ``gram`` is a factor of shape (N, r) of the Gram matrix, which is then not formed.
-
-    Raises
-    ------
-    InputError
-        If the pairs are over another number of points, or have no negatives.
-
-    References
-    ----------
-    Esser et al. (2024), definition 2 and theorem 4, with the corrections in ``docs/papers/representation_learning.md``.
-    """
-
-    gram: Tensor
-    pairs: Pairs
+    gram: Tensor  # (N, N): gram matrix of the points
+    pairs: Pairs  # with negatives
     n_components: int
-    reg: float
+    reg: float  # multiplies ``||W||^2``; the loss is a sum over the anchors
     factor: Factor = None  # type: ignore[assignment]
-    solvers: tuple[str, ...] = ("lbfgs",)
-    factored: bool = False
+    solvers: tuple[str, ...] = ("lbfgs",)  # that fit the problem
+    factored: bool = False  # ``gram`` is a factor of shape (N, r) of the Gram matrix, which is then not formed
 
     def __post_init__(self) -> None:
         self.pairs.check(self.gram, factored=self.factored)
@@ -238,11 +176,7 @@ class SpectralContrastive:
         return Q + Q.mT
 
     def lambda_bounds(self) -> tuple[float, float]:
-        """Thresholds of ``reg``: the loss is unbounded below under the first, minimised by zero from the second on.
-
-        The first is the largest eigenvalue of ``Q`` among functions that vanish at all negatives. It is necessary, not
-        sufficient: slightly above it the loss may still be unbounded. O(r^3).
-        """
+        """Thresholds of ``reg``: the loss is unbounded below under the first, minimised by zero from the second on."""
         assert self.pairs.negatives is not None
         Q = self.alike()
         if not Q.shape[0]:

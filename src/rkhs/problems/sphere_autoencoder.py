@@ -28,21 +28,7 @@ _DELTA = 1e-8
 
 
 def jittered_factor(K: Tensor) -> Factor:
-    """``L L^T = K + delta I`` with ``delta = 1e-8 Tr K / n``, or the least larger jitter that is positive definite.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Gram matrix; it is not changed.
-
-    Returns
-    -------
-    Factor
-
-    References
-    ----------
-    Esser et al. (2024): ``docs/papers/representation_learning.md``: the model of the kernel ``k + delta 1[x = x']``.
-    """
+    """``L L^T = K + delta I`` with ``delta = 1e-8 Tr K / n``, or the least larger jitter that is positive definite."""
     delta = max(_DELTA, 10.0 * torch.finfo(K.dtype).eps) * float(K.diagonal().mean())
     L, _ = cholesky(K, name="the Gram matrix of the encoder", jitter=delta)
     return Factor(L, torch.arange(K.shape[0], device=K.device), 0.0)
@@ -50,44 +36,16 @@ def jittered_factor(K: Tensor) -> Factor:
 
 @dataclass(frozen=True)
 class SphereAutoencoder:
-    """Objective of a constrained kernel autoencoder in free whitened parameters.
+    """Objective of a constrained kernel autoencoder in free whitened parameters."""
 
-    Parameters
-    ----------
-    factor : Factor
-        Of :func:`jittered_factor`, n rows and columns.
-    target : Tensor of shape (n, q)
-        Coordinates of the targets.
-    kernel : Kernel
-        Of the decoder.
-    n_components : int
-    reg : tuple of float
-        Of encoder and decoder.
-    code_set : Sphere, Ball, Whitened or SoftSphere
-        The last adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one; default ``1/n``. Not for white codes.
-    solvers : tuple of str
-        That fit the problem.
-
-    Raises
-    ------
-    InputError
-        For a sphere in one dimension.
-
-    References
-    ----------
-    Esser et al. (2024), definition 3 and theorem 5, with the corrections in ``docs/papers/representation_learning.md``.
-    """
-
-    factor: Factor
-    target: Tensor
-    kernel: Kernel
+    factor: Factor  # of :func:`jittered_factor`, n rows and columns
+    target: Tensor  # (n, q): coordinates of the targets
+    kernel: Kernel  # of the decoder
     n_components: int
-    reg: tuple[float, float]
-    code_set: CodeSet
-    weights: Tensor | None = None
-    solvers: tuple[str, ...] = ("lbfgs",)
+    reg: tuple[float, float]  # of encoder and decoder
+    code_set: CodeSet  # the last adds ``softness / 2 sum_i w_i (||z_i||^2 - 1)^2`` and leaves the codes free
+    weights: Tensor | None = None  # (n,): sample weights that sum to one; default ``1/n``
+    solvers: tuple[str, ...] = ("lbfgs",)  # that fit the problem
     inner: Autoencoder = field(init=False, repr=False)
     _set: CodeImage = field(init=False, repr=False)
 
@@ -160,35 +118,12 @@ class CodeImage(Protocol):
 
 
 def image_of(code_set: CodeSet) -> CodeImage:
-    """The set as the image of a smooth map.
-
-    Parameters
-    ----------
-    code_set : Sphere, Ball, Whitened or SoftSphere
-
-    Returns
-    -------
-    CodeImage
-
-    References
-    ----------
-    Esser et al. (2024), definition 3.
-    """
+    """The set as the image of a smooth map."""
     return _SmoothBall() if isinstance(code_set, Ball) else code_set
 
 
 def lifted(image: CodeImage, Z: Tensor) -> Tensor:
-    """A matrix whose image codes ``Z`` on the set are.
-
-    Parameters
-    ----------
-    image : CodeImage
-    Z : Tensor of shape (n, p)
-
-    Returns
-    -------
-    Tensor of shape (n, p)
-    """
+    """A matrix whose image codes ``Z`` on the set are."""
     return image.lift(Z) if isinstance(image, _SmoothBall) else Z
 
 

@@ -18,17 +18,7 @@ _FEW = 20  # more different numbers are a number, not classes
 
 
 def audit(items: Items) -> list[str]:
-    """Say what the items are, and what in them may do harm.
-
-    Parameters
-    ----------
-    items : Items
-        All of them.
-
-    Returns
-    -------
-    list of str
-    """
+    """Say what the items are, and what in them may do harm."""
     said = [_size(items)]
     if items.columns is not None and items.kind in ("vectors", "table"):
         said += _columns(items)
@@ -155,18 +145,7 @@ def is_class(values: Sequence[Any] | np.ndarray) -> bool:
 
 
 def target_sentence(name: str, values: np.ndarray) -> str:
-    """Say what the target is.
-
-    Parameters
-    ----------
-    name : str
-    values : ndarray of shape (n,)
-        Numbers with NaN for gaps, or texts that are empty for gaps.
-
-    Returns
-    -------
-    str
-    """
+    """Say what the target is."""
     if values.dtype.kind == "f" and not is_class(values):
         known = values[np.isfinite(values)]
         gaps = len(values) - len(known)

@@ -29,33 +29,16 @@ _LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
 @dataclass(frozen=True, eq=False)
 class Rebuilt:
-    """Errors of items, and what is rebuilt of them if these are vectors.
+    """Errors of items, and what is rebuilt of them if these are vectors."""
 
-    Parameters
-    ----------
-    errors : ndarray of shape (n,)
-    share : float
-        Share of the variance that is rebuilt.
-    space : str
-        "input" or "feature".
-    vectors : ndarray of shape (n, d) or None
-    """
-
-    errors: np.ndarray
-    share: float
-    space: str
-    vectors: np.ndarray | None
+    errors: np.ndarray  # (n,)
+    share: float  # share of the variance that is rebuilt
+    space: str  # "input" or "feature"
+    vectors: np.ndarray | None  # (n, d)
 
 
 def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
-    """Rebuild items from their codes; a sentence that says why not if the model cannot.
-
-    Parameters
-    ----------
-    model : estimator
-    items : Items
-    codes : ndarray of shape (n, p)
-    """
+    """Rebuild items from their codes; a sentence that says why not if the model cannot."""
     chosen = model.estimator_ if hasattr(model, "estimator_") else model
     try:
         found = _measured(chosen, items, codes)
@@ -70,17 +53,7 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
 
 
 def apart(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Items whose errors stand apart from the others', by the rule of :class:`~rkhs.estimators.RobustFit`.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n,)
-
-    Returns
-    -------
-    above, below : ndarray of integers
-        The farthest first.
-    """
+    """Items whose errors stand apart from the others', by the rule of :class:`~rkhs.estimators.RobustFit`."""
     roots = np.sqrt(errors.clip(0.0))
     score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
     low, high = spread_limits(score)
@@ -133,15 +106,7 @@ def selection(model: KernelEstimator) -> SelectionDisplay | None:
 
 
 def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
-    """What is wrong with the model, what new items lose, and its numbers in words.
-
-    Returns
-    -------
-    warnings : list of str
-    expected : str
-        Empty if the model does not know.
-    facts : list of str
-    """
+    """What is wrong with the model, what new items lose, and its numbers in words."""
     n = len(model.codes_) if hasattr(model, "codes_") else 0
     if n == 0 or n > _MOST_DIAGNOSED:
         return (

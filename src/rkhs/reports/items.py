@@ -21,32 +21,13 @@ _ALIKE = 0.7  # neighbours of an image differ by less than this share of what an
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items as a model takes them, and what is known of them.
+    """Items as a model takes them, and what is known of them."""
 
-    Parameters
-    ----------
-    X : object
-        For ``model.transform``.
-    kind : str
-        As in ``Dataset.kind``.
-    numbers : ndarray of shape (n, d) or None
-        Rows of numbers, cells of a mixed table included; None for objects.
-    names : tuple of n str
-        Of the items; their numbers from 1 if they have none.
-    named : bool
-        Whether the names were given.
-    columns : tuple of d str or None
-    smiles : tuple of n str or None
-    skipped : tuple of SkippedRow
-    image_shape : tuple of int or None
-    source : str or None
-    """
-
-    X: Any
-    kind: str
-    numbers: np.ndarray | None
-    names: tuple[str, ...]
-    named: bool
+    X: Any  # for ``model.transform``
+    kind: str  # as in ``Dataset.kind``
+    numbers: np.ndarray | None  # (n, d): rows of numbers, cells of a mixed table included; None for objects
+    names: tuple[str, ...]  # of the items; their numbers from 1 if they have none
+    named: bool  # whether the names were given
     columns: tuple[str, ...] | None
     smiles: tuple[str, ...] | None = None
     skipped: tuple[SkippedRow, ...] = ()
@@ -79,13 +60,7 @@ def read_items(
     smiles: Sequence[str] | None,
     image_shape: Any,
 ) -> Items:
-    """Look at items: their kind, names and pictures.
-
-    Raises
-    ------
-    InputError
-        For no items, and for names or structures that are not one an item.
-    """
+    """Look at items: their kind, names and pictures."""
     data = X if isinstance(X, Dataset) else None
     items = X if data is None else data.items
     n = _count(items)

@@ -23,18 +23,7 @@ _STEPS = 5  # of the still map's scale of numbers
 
 
 def data_block(items: Items, codes: np.ndarray, fields: list[tuple[str, np.ndarray]]) -> str:
-    """JSON that may stand in a page: no character of it can end the element or begin another.
-
-    Parameters
-    ----------
-    items : Items
-    codes : ndarray of shape (n, p)
-    fields : list of (str, ndarray of shape (n,))
-
-    Returns
-    -------
-    str
-    """
+    """JSON that may stand in a page: no character of it can end the element or begin another."""
     data: dict[str, Any] = {
         "n": len(items),
         "p": codes.shape[1],
@@ -96,18 +85,7 @@ def _column_fields(items: Items) -> list[tuple[str, np.ndarray]]:
 
 
 def colours(target: tuple[str, np.ndarray] | None, n: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Style classes of the points of the still map, and the legend.
-
-    Parameters
-    ----------
-    target : (str, ndarray of shape (n,)) or None
-    n : int
-
-    Returns
-    -------
-    groups : list of n str
-    legend : list of (str, str)
-    """
+    """Style classes of the points of the still map, and the legend."""
     if target is None:
         return ["c0"] * n, []
     found = _field(*target)

@@ -29,49 +29,22 @@ _CHANGES = 3  # columns named in a row
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """Everything that a page says.
-
-    Parameters
-    ----------
-    model : estimator
-    items : Items
-        Those on the page.
-    total : int
-        How many there are.
-    audit : tuple of str
-    codes : ndarray of shape (n, p)
-    rebuilt : Rebuilt or str
-        Or why there is none.
-    diagnosis : tuple of list of str, str, list of str
-        See :func:`~rkhs.reports.findings.diagnosis`.
-    target : (str, ndarray of shape (n,)) or None
-    title : str
-    model_file : str or None
-    """
+    """Everything that a page says."""
 
     model: KernelEstimator
-    items: Items
-    total: int
+    items: Items  # those on the page
+    total: int  # how many there are
     audit: tuple[str, ...]
-    codes: np.ndarray
-    rebuilt: Rebuilt | str
-    diagnosis: tuple[list[str], str, list[str]]
-    target: tuple[str, np.ndarray] | None
+    codes: np.ndarray  # (n, p)
+    rebuilt: Rebuilt | str  # or why there is none
+    diagnosis: tuple[list[str], str, list[str]]  # see :func:`~rkhs.reports.findings.diagnosis`
+    target: tuple[str, np.ndarray] | None  # (n,)
     title: str
     model_file: str | None
 
 
 def page(content: Content) -> str:
-    """The whole page.
-
-    Parameters
-    ----------
-    content : Content
-
-    Returns
-    -------
-    str
-    """
+    """The whole page."""
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     warnings, _, facts = content.diagnosis
     parts = [
@@ -130,16 +103,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(content: Content) -> list[str]:
-    """The first lines of the page: what was fitted, what it rebuilds, what new items lose.
-
-    Parameters
-    ----------
-    content : Content
-
-    Returns
-    -------
-    list of str
-    """
+    """The first lines of the page: what was fitted, what it rebuilds, what new items lose."""
     warnings, expected, _ = content.diagnosis
     name, (n, p) = type(content.model).__name__, content.codes.shape
     numbers = "one number" if p == 1 else f"{p} numbers"

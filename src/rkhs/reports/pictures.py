@@ -22,16 +22,7 @@ _LEVELS = 15  # grey levels of thumbnails, but one: fewer levels, fewer bytes
 
 
 def png(pixels: np.ndarray) -> str:
-    """A grey image as the text of a ``data:`` address.
-
-    Parameters
-    ----------
-    pixels : ndarray of shape (h, w), uint8
-
-    Returns
-    -------
-    str
-    """
+    """A grey image as the text of a ``data:`` address."""
     height, width = pixels.shape
     lines = np.concatenate([np.zeros((height, 1), dtype=np.uint8), pixels], axis=1)
     parts = [
@@ -52,20 +43,7 @@ def grey(rows: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def image_sheet(rows: np.ndarray, shape: tuple[int, ...], most_bytes: int) -> dict[str, Any]:
-    """Images side by side on one sheet, every ``step``-th if all together are too large.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, h * w)
-    shape : (h, w)
-    most_bytes : int
-        Of the text of the sheet.
-
-    Returns
-    -------
-    dict
-        ``sheet``, ``across`` (images a line), ``height``, ``width``, ``step``.
-    """
+    """Images side by side on one sheet, every ``step``-th if all together are too large."""
     low, high = float(np.nanmin(rows)), float(np.nanmax(rows))
     step = 1
     while True:
@@ -81,16 +59,7 @@ def image_sheet(rows: np.ndarray, shape: tuple[int, ...], most_bytes: int) -> di
 
 
 def drawing(smiles: str) -> str:
-    """A structure as a short text that the page draws: atoms, bonds and labels; empty if it cannot be drawn.
-
-    Places are pairs of base-36 digits, in twentieths of an angstrom. A bond is its two atoms and a letter: ``1``,
-    ``2``, ``3``, ``w`` for a wedge, ``h`` for a hashed one. A label is ``atom:symbol:hydrogens:charge``.
-
-    Raises
-    ------
-    MissingExtraError
-        If RDKit is not installed.
-    """
+    """A structure as a short text that the page draws: atoms, bonds and labels; empty if it cannot be drawn."""
     molecule = _prepared(smiles)
     if molecule is None or not 0 < molecule.GetNumAtoms() <= _MOST_ATOMS:
         return ""
@@ -156,18 +125,7 @@ def structure_svg(smiles: str) -> str:
 
 
 def static_map(codes: np.ndarray, groups: Sequence[str]) -> str:
-    """Points as one SVG path a group: what is seen before the script runs, or without it.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n, 2)
-    groups : sequence of n str
-        Classes of the style sheet: ``c0`` to ``c9``, ``r0`` to ``r4``, ``none``.
-
-    Returns
-    -------
-    str
-    """
+    """Points as one SVG path a group: what is seen before the script runs, or without it."""
     centre = (codes.max(0) + codes.min(0)) / 2.0
     half = max(float(np.ptp(codes, axis=0).max()) / 2.0, 1e-300) * 1.06
     shape = np.ptp(codes, axis=0) / (2.0 * half)

@@ -27,11 +27,7 @@ _ROUNDS = 5
 def typical_residual(
     K: Tensor, T: Tensor, reg: float, weights: Tensor | None, total: float, *, center: bool
 ) -> tuple[float, Tensor]:
-    """Size of a residual of ridge regression of ``T`` (n, r), and the mean (r,) of the targets that are no outliers.
-
-    ``total`` is the sum of the weights before they were divided by it: a row of weight m counts as m rows, of which one
-    is left out. With ``center`` targets are fitted around their mean.
-    """
+    """Size of a residual of ridge regression of ``T`` (n, r), and the mean (r,) of the targets that are no outliers."""
     w = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
     given = (w > 0.0).nonzero()[:, 0]
     K, T, w = K[given][:, given], T[given], w[given]
@@ -55,11 +51,7 @@ def typical_residual(
 def typical_size(
     residuals: Callable[[Tensor, Tensor], Tensor], T: Tensor, w: Tensor, *, center: bool
 ) -> tuple[float, Tensor]:
-    """The same, of any machine.
-
-    ``residuals`` takes a mask of the rows that are fitted and all targets (n, r), and returns the residuals (n, r) of
-    machines that have not seen the row.
-    """
+    """The same, of any machine."""
     left = residuals(w > 0.0, T)
     size, mean = typical_norm(left, w), torch.zeros_like(T[0])
     for _ in range(_ROUNDS):

@@ -28,27 +28,6 @@ def left_out_path(
     item i by the machine without it is ``c_i / (G^-1)_ii``. Of m copies of a row one is left out: the others divide its
     residual by ``1 + (m - 1) v w / reg``, with its variance ``v = 1 / (G^-1)_ii - reg / w`` and the weight ``w`` of a
     copy.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-    U : Tensor of shape (n, r)
-    eigenvalues : Tensor of shape (r,)
-    regs : sequence of S float
-        Above zero.
-    weights : Tensor of shape (n,), optional
-        Above zero; sum to one.
-    total : float
-        Sum of the weights as they were given; a row of weight m counts as m rows.
-
-    Yields
-    ------
-    residuals, coefficients : Tensor of shape (n, r)
-        One pair a regulariser; O(n^3 + S n^2 r) in all.
-
-    References
-    ----------
-    Rifkin and Lippert (2007), "Notes on regularized least squares".
     """
     w = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
     root = w.sqrt()[:, None]

@@ -38,18 +38,7 @@ _OPTIONS: dict[str, Callable[..., Any]] = {
 
 
 def check_options(solver: Configurable) -> None:
-    """Check the parameters that solvers share by name; None passes where it is the default.
-
-    Parameters
-    ----------
-    solver : Configurable
-        With parameters such as ``max_iter``, ``tol`` and ``learning_rate``.
-
-    Raises
-    ------
-    InputError
-        Naming the class, the parameter and its range.
-    """
+    """Check the parameters that solvers share by name; None passes where it is the default."""
     defaults = inspect.signature(type(solver).__init__).parameters
     for name, value in solver.get_params(deep=False).items():
         if name in _OPTIONS and not (value is None and defaults[name].default is None):
@@ -161,26 +150,7 @@ def as_solver(
     max_iter: int | None = None,
     tol: float | None = None,
 ) -> Solver:
-    """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own.
-
-    Parameters
-    ----------
-    solver : str or Solver
-    names : mapping of str to callable
-        That the estimator takes, and what they make.
-    max_iter : int, optional
-    tol : float, optional
-        Of the estimator.
-
-    Returns
-    -------
-    Solver
-
-    Raises
-    ------
-    InputError
-        For another name, for what is no solver, and for parameters out of range.
-    """
+    """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own."""
     if isinstance(solver, Solver) or (isinstance(solver, str) and solver in names):
         found = (names[solver]() if isinstance(solver, str) else solver).within(max_iter, tol)
         check_options(found)

@@ -20,21 +20,13 @@ _CHUNK = 1 << 18
 
 @dataclass
 class Ledger:
-    """Results of a batch while its problems finish one after the other.
+    """Results of a batch while its problems finish one after the other."""
 
-    Parameters
-    ----------
-    points : Tensor of shape (F, B, n, q)
-    values, gaps, limits : Tensor of shape (F, B)
-        Objectives, gaps, and gaps at which a problem is solved.
-    n_iter : Tensor of shape (F, B)
-    """
-
-    points: Tensor
-    values: Tensor
-    gaps: Tensor
-    limits: Tensor
-    n_iter: Tensor
+    points: Tensor  # (F, B, n, q)
+    values: Tensor  # (F, B): objectives, gaps, and gaps at which a problem is solved
+    gaps: Tensor  # (F, B)
+    limits: Tensor  # (F, B)
+    n_iter: Tensor  # (F, B)
     columns: Tensor
     solved: Tensor
     stopped: bool = False
@@ -51,10 +43,7 @@ class Ledger:
         return cls(new(F, B, n, q), infinite.clone(), infinite, limits, n_iter, columns, solved)
 
     def record(self, problem: Any, W: Tensor, iteration: int, monitor: Monitor) -> Tensor | None:
-        """Note gaps at feasible points; return which columns are still open, None if nothing changed.
-
-        A column is open until all of its folds are solved.
-        """
+        """Note gaps at feasible points; return which columns are still open, None if nothing changed."""
         values, gaps = problem.check(W)
         at = self.columns
         limits, solved = self.limits[:, at], self.solved[:, at]

@@ -59,19 +59,7 @@ def descend(
     *,
     accelerate: bool,
 ) -> None:
-    """Proximal gradient steps ``prox_{step}(V - step grad(V))`` with step one over the largest curvature.
-
-    Parameters
-    ----------
-    problem : HasDualityGap
-    start : Tensor of shape (F, n, q, B), optional
-    ledger : Ledger
-        Receives the results.
-    monitor : Monitor
-    max_iter, check_every : int
-    accelerate : bool
-        Extrapolate, and restart a problem whose step points uphill.
-    """
+    """Proximal gradient steps ``prox_{step}(V - step grad(V))`` with step one over the largest curvature."""
     W = problem.targets.new_zeros(problem.shape) if start is None else start.clone()
     V, t = W, W.new_ones(W.shape[0], W.shape[3])
     step = 1.0 / problem.lipschitz()

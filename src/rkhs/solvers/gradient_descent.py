@@ -21,24 +21,11 @@ DIVERGED = 1e6  # an objective this many times the first one will not come back
 
 
 class Gradients(NamedTuple):
-    """Objective, gradient and descent direction at a point.
-
-    Parameters
-    ----------
-    value : float
-    plain : Tensor
-        The gradient.
-    direction : Tensor
-        The gradient in the chosen inner product; its negative is the direction of descent.
-
-    References
-    ----------
-    Nocedal and Wright (2006), section 3.1.
-    """
+    """Objective, gradient and descent direction at a point."""
 
     value: float
-    plain: Tensor
-    direction: Tensor
+    plain: Tensor  # the gradient
+    direction: Tensor  # the gradient in the chosen inner product; its negative is the direction of descent
 
     @property
     def squared_norm(self) -> float:
@@ -52,31 +39,7 @@ class Gradients(NamedTuple):
 
 
 def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
-    """Objective, gradient and descent direction of a problem.
-
-    Parameters
-    ----------
-    problem : object
-        Meets ``HasValueAndGrad``.
-    x : Tensor
-        Where.
-    metric : {"auto", "plain", "rkhs"}
-        ``"rkhs"``: the natural gradient if the problem has one, or its metric applied to the gradient. ``"auto"``: the
-        same if the problem knows one of them, else ``"plain"``.
-
-    Returns
-    -------
-    Gradients
-
-    Raises
-    ------
-    InputError
-        If ``metric="rkhs"`` and the problem knows no inner product.
-
-    References
-    ----------
-    Absil, Mahony and Sepulchre (2008), section 3.6.
-    """
+    """Objective, gradient and descent direction of a problem."""
     check_choice(metric, "metric", ("auto", "plain", "rkhs"))
     if metric != "plain" and isinstance(problem, HasNaturalGradient):
         return Gradients(*problem.value_and_grads(x))
@@ -90,50 +53,16 @@ def gradients(problem: Any, x: Tensor, metric: str) -> Gradients:
 
 
 class Step(NamedTuple):
-    """A trial that lowered the objective enough; ``length`` 0 where none did.
-
-    Parameters
-    ----------
-    length : float
-    point : Tensor
-    at : Gradients
-        At that point.
-    trials : int
-        Evaluations spent.
-
-    References
-    ----------
-    Nocedal and Wright (2006), algorithm 3.1.
-    """
+    """A trial that lowered the objective enough; ``length`` 0 where none did."""
 
     length: float
     point: Tensor
-    at: Gradients
-    trials: int
+    at: Gradients  # at that point
+    trials: int  # evaluations spent
 
 
 def backtrack(evaluate: Callable[[Tensor], Gradients], x: Tensor, at: Gradients, length: float) -> Step:
-    """Halve the step until the objective falls by ``1e-4 length ||gradient||^2``.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Gradients at a point.
-    x : Tensor
-        Where the step begins.
-    at : Gradients
-        At ``x``.
-    length : float
-        First trial.
-
-    Returns
-    -------
-    Step
-
-    References
-    ----------
-    Nocedal and Wright (2006), algorithm 3.1.
-    """
+    """Halve the step until the objective falls by ``1e-4 length ||gradient||^2``."""
     squared = at.squared_norm
     for trial in range(1, _HALVINGS + 1):
         point = x - length * at.direction

@@ -110,11 +110,7 @@ def _first_step(value: float, measure: float) -> float:
 
 
 class _Pairs:
-    """Steps ``s`` and changes ``y`` of the gradient, the last few, and the quasi-Newton direction that they give.
-
-    Without a metric the direction is the compact form of Byrd, Nocedal and Schnabel (1994), theorem 2.2: three products
-    with all vectors at once in place of two loops over them, which cost a fifth of a small fit.
-    """
+    """Steps ``s`` and changes ``y`` of the gradient, the last few, and the quasi-Newton direction that they give."""
 
     def __init__(self, like: Tensor, size: int) -> None:
         self._vectors = like.new_zeros(2 * size, like.numel())  # steps, then changes, in places that are used again

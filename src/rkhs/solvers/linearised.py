@@ -14,43 +14,14 @@ __all__ = ["Linearised"]
 
 
 class Linearised(Configurable):
-    """Repeat ``V <- argmax <V, f'(V_old)>``: each step is in closed form and never makes the objective worse.
-
-    Parameters
-    ----------
-    tol : float, default=1e-10
-        Stop when the stationarity of the problem is at most ``tol`` times the modulus of the objective.
-    max_iter : int, default=5000
-        Largest number of iterations.
-
-    Raises
-    ------
-    InputError
-        From ``solve``, for parameters out of range.
-
-    References
-    ----------
-    Pham Dinh and Le Thi (1997), convex analysis approach to DC programming, section 3.
-    """
+    """Repeat ``V <- argmax <V, f'(V_old)>``: each step is in closed form and never makes the objective worse."""
 
     def __init__(self, tol: float = 1e-10, max_iter: int = 5000) -> None:
         self.tol = tol
         self.max_iter = max_iter
 
     def solve(self, problem: Any, start: Tensor, monitor: Monitor | None = None) -> Solution:
-        """Iterate from a start until the point is stationary.
-
-        Parameters
-        ----------
-        problem : object
-            Has ``value(V)`` and ``step(V)``, which returns the next point and the stationarity of this one.
-        start : Tensor
-        monitor : Monitor, optional
-
-        Returns
-        -------
-        Solution
-        """
+        """Iterate from a start until the point is stationary."""
         tol = check_number(self.tol, "Linearised.tol", at_least=0.0)
         limit = check_count(self.max_iter, "Linearised.max_iter")
         follow = Monitor(label="linearised") if monitor is None else monitor

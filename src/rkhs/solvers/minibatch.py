@@ -16,12 +16,7 @@ __all__ = ["DoublyStochastic", "MiniBatch"]
 
 
 class _Batched(Solver):
-    """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one.
-
-    A problem may give the gradient of some rows of the point only. The others, and their moments, then stay as they
-    are, and each row is corrected for the moments that start at zero by its own number of updates: for every row it is
-    Adam on the steps that drew it.
-    """
+    """Adam on a new batch at every step; the step length falls along a half cosine to zero at the last one."""
 
     requires: ClassVar[tuple[type, ...]] = (HasBatches,)
 

@@ -97,30 +97,7 @@ class PreimageDescent(Configurable):
 
 
 def preimages(problem: Any, start: Tensor) -> Tensor:
-    """Pre-images that stay among the training points and the starts.
-
-    Where ``r`` exceeds its value at infinity, descent may run away. A row is started again if it ends outside the box
-    of these points by more than the width of the box. Its new start is the training point that is best in the feature
-    space. If it leaves again, it becomes that point.
-
-    Parameters
-    ----------
-    problem : Preimage
-    start : Tensor of shape (m, d)
-
-    Returns
-    -------
-    Tensor of shape (m, d)
-
-    Raises
-    ------
-    InputError
-        If the kernel of the problem has no gradient.
-
-    References
-    ----------
-    Mika et al. (1999), equation 10; the restart is ours.
-    """
+    """Pre-images that stay among the training points and the starts."""
     points = torch.cat([problem.X, start])
     low, high = points.min(dim=0).values, points.max(dim=0).values
     reach = high - low

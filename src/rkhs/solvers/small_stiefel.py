@@ -15,30 +15,7 @@ Array = np.ndarray
 def maximise_traces(
     matrices: list[Array], start: Array, spans: tuple[slice, ...], tol: float = 1e-2, max_newton: int = 12
 ) -> Array:
-    """Maximise ``1/2 sum_l Tr(Y_l^T A_l Y_l)`` over ``Y = [Y_1, .., Y_L]`` with orthonormal columns.
-
-    Parameters
-    ----------
-    matrices : list of ndarray of shape (m, m)
-        Symmetric ``A_l``.
-    start : ndarray of shape (m, p)
-        Orthonormal columns.
-    spans : tuple of slice
-        Columns of each block.
-    tol : float, default=1e-2
-        Stop when the gradient norm fell to this fraction of its value at the start.
-    max_newton : int, default=12
-        Largest number of Newton steps.
-
-    Returns
-    -------
-    ndarray of shape (m, p)
-        Orthonormal, with a value not below that of the start.
-
-    References
-    ----------
-    Absil, Mahony and Sepulchre (2008), algorithms 10 and 11.
-    """
+    """Maximise ``1/2 sum_l Tr(Y_l^T A_l Y_l)`` over ``Y = [Y_1, .., Y_L]`` with orthonormal columns."""
     images = _images(matrices, start, spans)
     target = tol * float(np.linalg.norm(_tangent(start, images)))
     best, value = start, float((images * start).sum())

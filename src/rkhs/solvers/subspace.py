@@ -137,11 +137,7 @@ class _State:
 
 
 def _basis(problem: Any, H: Tensor, fixed: Tensor, R: Tensor, previous: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Orthonormal basis of ``[H, R, previous]`` and its image under the fixed map.
-
-    When ``H`` is orthonormal its own image is reused; the images of the differences are never obtained by subtraction,
-    whose rounding grows without bound from step to step.
-    """
+    """Orthonormal basis of ``[H, R, previous]`` and its image under the fixed map."""
     rest = R if previous is None else torch.cat([R, previous], 1)
     joint = problem.constraint.blocks is None
     B = rest if joint else torch.cat([H, rest], 1)

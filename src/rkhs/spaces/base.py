@@ -17,59 +17,24 @@ __all__ = ["Components", "Space", "Targets", "enough"]
 
 
 class Targets(NamedTuple):
-    """Vectors to return to.
+    """Vectors to return to."""
 
-    Parameters
-    ----------
-    output : Euclidean
-        Mean and scale of the training vectors.
-    coordinates : Tensor of shape (n, r) or None
-        Those of the training vectors; None: read from the rows again.
-
-    References
-    ----------
-    ``docs/design.md``, idea 2.
-    """
-
-    output: Euclidean
-    coordinates: Tensor | None
+    output: Euclidean  # mean and scale of the training vectors
+    coordinates: Tensor | None  # (n, r): those of the training vectors; None: read from the rows again
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Principal components of the features of the training items.
+    """Principal components of the features of the training items."""
 
-    Parameters
-    ----------
-    coefficients : Tensor of shape (w, p)
-        Scores of items are ``raw coefficients + shift``.
-    shift : Tensor of shape (p,)
-    scores : Tensor of shape (n, p)
-        Of the training items.
-    variances : Tensor of shape (p,)
-        Descending; zero where there is no more than rounding.
-    total : float
-        Variance of all features.
-    mean : Tensor of shape (w,) or None
-        The mean feature as weights on the kept items; None: not centred.
-    raw_mean : Tensor of shape (w,)
-        Mean of the raw features; zero if not centred.
-    mean_norm : float
-        Squared norm of the mean feature.
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998), "Nonlinear component analysis", section 3.
-    """
-
-    coefficients: Tensor
-    shift: Tensor
-    scores: Tensor
-    variances: Tensor
-    total: float
-    mean: Tensor | None
-    raw_mean: Tensor
-    mean_norm: float
+    coefficients: Tensor  # (w, p): scores of items are ``raw coefficients + shift``
+    shift: Tensor  # (p,)
+    scores: Tensor  # (n, p): of the training items
+    variances: Tensor  # (p,): descending; zero where there is no more than rounding
+    total: float  # variance of all features
+    mean: Tensor | None  # (w,): the mean feature as weights on the kept items; None: not centred
+    raw_mean: Tensor  # (w,): mean of the raw features; zero if not centred
+    mean_norm: float  # squared norm of the mean feature
 
     @property
     def shares(self) -> Tensor:
@@ -78,19 +43,9 @@ class Components:
 
 
 class Space(ABC):
-    """The span of the features of the training items, or of what a storage keeps of them.
+    """The span of the features of the training items, or of what a storage keeps of them."""
 
-    Parameters
-    ----------
-    weights : Tensor of shape (n,), optional
-        Of the training items; sum to one.
-
-    References
-    ----------
-    ``docs/design.md``, ideas 4 and 11.
-    """
-
-    weights: Tensor | None
+    weights: Tensor | None  # (n,): of the training items; sum to one
 
     @property
     @abstractmethod
@@ -118,20 +73,7 @@ class Space(ABC):
 
     @abstractmethod
     def principal(self, count: int | float | None, *, center: bool) -> Components:
-        """Leading principal components.
-
-        Parameters
-        ----------
-        count : int, float or None
-            How many; a share in (0, 1): as many as explain that share of the variance; None: all that have a variance.
-        center : bool
-            Of the features, or of their second moment.
-
-        Raises
-        ------
-        InputError
-            If there are not so many.
-        """
+        """Leading principal components."""
 
     @abstractmethod
     def targets(self) -> Targets:
@@ -143,23 +85,7 @@ class Space(ABC):
 
     @abstractmethod
     def regress(self, kernel: Kernel, found: Components, targets: Targets, reg: float) -> tuple[Tensor, Tensor]:
-        """Kernel ridge regression from scores to targets.
-
-        Parameters
-        ----------
-        kernel : Kernel
-            On scores, resolved.
-        found : Components
-        targets : Targets
-        reg : float
-            Of the mean squared error.
-
-        Returns
-        -------
-        anchors : Tensor of shape (a, p)
-            Scores that the regression is spread over.
-        coefficients : Tensor of shape (a, r)
-        """
+        """Kernel ridge regression from scores to targets."""
 
 
 def enough(variances: Tensor, share: float, total: float) -> int | None:

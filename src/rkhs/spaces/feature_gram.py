@@ -37,22 +37,10 @@ class RowFeatures(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PassedFeatures:
-    """Features that every product computes again, block by block.
+    """Features that every product computes again, block by block."""
 
-    Parameters
-    ----------
-    passes : Data
-        The rows.
-    sweep : Sweep
-        With the features, in double precision where the device knows it.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), section 3.
-    """
-
-    passes: Data
-    sweep: Sweep
+    passes: Data  # the rows
+    sweep: Sweep  # with the features, in double precision where the device knows it
 
     def _maps(self, V: Tensor) -> Sweep:
         return self.sweep.cast(maps=self.sweep.features.whiten(V))
@@ -84,19 +72,9 @@ class PassedFeatures:
 
 @dataclass(frozen=True, eq=False)
 class HeldFeatures:
-    """Features whose raw part is in memory.
+    """Features whose raw part is in memory."""
 
-    Parameters
-    ----------
-    raw : Tensor of shape (n, width)
-    features : FeatureMap
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), section 3.
-    """
-
-    raw: Tensor
+    raw: Tensor  # (n, width)
     features: FeatureMap
 
     def values(self, V: Tensor) -> Tensor:
@@ -122,27 +100,12 @@ class FeatureGram:
 
     With ``F^T diag(s^2) F = E diag(v) E^T`` and any function ``g``, ``g(F F^T) = g(0) I + F E diag((g(v) - g(0)) / v)
     E^T F^T`` where rows outnumber features.
-
-    Parameters
-    ----------
-    rows : RowFeatures
-        ``F``.
-    second : Tensor of shape (m, m)
-        ``F^T diag(w) F``, the weights ``w`` of the rows, which sum to one.
-    scale : Tensor of shape (n,)
-        ``s``, with squares that are ``total`` times ``w``.
-    total : float
-        Sum of the squares of ``s``.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), section 3.
     """
 
-    rows: RowFeatures
-    second: Tensor
-    scale: Tensor
-    total: float
+    rows: RowFeatures  # ``F``
+    second: Tensor  # (m, m): ``F^T diag(w) F``, the weights ``w`` of the rows, which sum to one
+    scale: Tensor  # (n,): ``s``, with squares that are ``total`` times ``w``
+    total: float  # sum of the squares of ``s``
 
     def weighted(self, s: Tensor) -> FeatureGram:
         """``diag(s) K diag(s)`` for ``s`` of shape (1, n)."""
@@ -189,27 +152,12 @@ class FeatureGram:
 
 @dataclass(frozen=True, eq=False)
 class FeatureResolvent:
-    """``(K (x) diag(a) + shift)^-1``.
-
-    Parameters
-    ----------
-    gram : FeatureGram
-    vectors : Tensor of shape (m, m)
-        ``E``.
-    inside : Tensor of shape (m, q or 1, B)
-        ``(g(v) - g(0)) / v``.
-    outside : Tensor of shape (B,)
-        ``g(0)``.
-
-    References
-    ----------
-    :class:`FeatureGram`.
-    """
+    """``(K (x) diag(a) + shift)^-1``."""
 
     gram: FeatureGram
-    vectors: Tensor
-    inside: Tensor
-    outside: Tensor
+    vectors: Tensor  # (m, m): ``E``
+    inside: Tensor  # (m, q or 1, B): ``(g(v) - g(0)) / v``
+    outside: Tensor  # (B,): ``g(0)``
 
     def __call__(self, T: Tensor) -> Tensor:
         """Of ``T`` of shape (1, n, q, B)."""

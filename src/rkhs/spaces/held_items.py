@@ -23,32 +23,12 @@ __all__ = ["HeldItems", "item_features"]
 
 @dataclass(frozen=True, eq=False)
 class HeldItems:
-    """Items with their Gram matrix, or with features of them.
+    """Items with their Gram matrix, or with features of them."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
-    values : Tensor of shape (n, n) or (n, r)
-        Their Gram matrix, or features of them.
-    map : FeatureMap
-        What new items are read through.
-
-    Raises
-    ------
-    InputError
-        For kernel values that are not finite, and for items that are all the same to the kernel.
-
-    References
-    ----------
-    Williams and Seeger (2001); Rahimi and Recht (2007).
-    """
-
-    kernel: Kernel
-    items: Any
-    values: Tensor
-    map: FeatureMap
+    kernel: Kernel  # resolved
+    items: Any  # (n, d)
+    values: Tensor  # (n, n): their Gram matrix, or features of them
+    map: FeatureMap  # what new items are read through
 
     @classmethod
     def open(cls, options: Options, psd: str, storage: Storage | str, kernel: Kernel, items: Any) -> Self:

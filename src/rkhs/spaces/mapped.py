@@ -29,36 +29,13 @@ _RESOLVE = 3000  # codes that a bandwidth is resolved on
 
 @dataclass(frozen=True, eq=False)
 class MappedSpace(Space):
-    """Functions ``raw(x) B`` of finite features, in passes over the rows.
+    """Functions ``raw(x) B`` of finite features, in passes over the rows."""
 
-    Parameters
-    ----------
-    source : Source
-        Rows and features.
-    passes : Data
-        The rows in blocks, and who computes them.
-    sweep : Sweep
-        What every block needs to know.
-    anchors : int
-        Rows that a regression is spread over, if the features keep no items.
-    gram_diagonal : Tensor of shape (n,), optional
-        Of a Gram matrix.
-
-    Raises
-    ------
-    InputError
-        If more components are asked for than there are features.
-
-    References
-    ----------
-    Williams and Seeger (2001); Rahimi and Recht (2007).
-    """
-
-    source: Source
-    passes: Data
-    sweep: Sweep
-    anchors: int
-    gram_diagonal: Tensor | None = None
+    source: Source  # rows and features
+    passes: Data  # the rows in blocks, and who computes them
+    sweep: Sweep  # what every block needs to know
+    anchors: int  # rows that a regression is spread over, if the features keep no items
+    gram_diagonal: Tensor | None = None  # (n,): of a Gram matrix
 
     @property
     def weights(self) -> Tensor | None:  # type: ignore[override]
@@ -142,29 +119,7 @@ def with_signs(found: Components, scores: Tensor) -> Components:
 def feature_components(
     features: FeatureMap, moments: FeatureMoments, diag: float, n: int, count: int | float | None, *, center: bool
 ) -> Components:
-    """Principal components from the moments of features, without scores.
-
-    Parameters
-    ----------
-    features : FeatureMap
-    moments : FeatureMoments
-        Around the mean if ``center``.
-    diag : float
-        Mean of ``k(x, x)``.
-    n : int
-        Number of rows.
-    count : int, float or None
-        See :meth:`Space.principal`.
-    center : bool
-
-    Returns
-    -------
-    Components
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
-    """
+    """Principal components from the moments of features, without scores."""
     mean = moments.mean if center else torch.zeros_like(moments.mean)
     norm, width = float(mean @ mean), len(mean)
     size = width
@@ -204,19 +159,7 @@ def block_spread(items: Any, block: Any, sweep: Sweep) -> tuple[np.ndarray, ...]
 
 
 def fit_euclidean(passes: Data, source: Source, *, center: bool, scale: bool) -> Euclidean:
-    """Mean and scale of vector targets, in two passes over the rows.
-
-    Parameters
-    ----------
-    passes : Data
-    source : Source
-    center, scale : bool
-        Subtract the mean; divide by the root of the total variance.
-
-    Returns
-    -------
-    Euclidean
-    """
+    """Mean and scale of vector targets, in two passes over the rows."""
     plain = Sweep(source.features, torch.float64, "cpu", source.columns, source.weights, source.n)
     mean = torch.as_tensor(passes.sum(block_spread, plain)[0])
     if not center:

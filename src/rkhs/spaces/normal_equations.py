@@ -21,52 +21,17 @@ def least_ridge(dtype: torch.dtype, anchors: int) -> float:
 
 @dataclass(frozen=True)
 class LastLayer:
-    """The best last layer at given codes.
+    """The best last layer at given codes."""
 
-    Parameters
-    ----------
-    anchors : Tensor of shape (a, p)
-    coefficients : Tensor of shape (a, q)
-    value : float
-        Loss and penalty of the last layer.
-    """
-
-    anchors: Tensor
-    coefficients: Tensor
-    value: float
+    anchors: Tensor  # (a, p)
+    coefficients: Tensor  # (a, q)
+    value: float  # loss and penalty of the last layer
 
 
 def solve_normal(
     kernel: Kernel, anchors: Tensor, sums: tuple[np.ndarray, ...], reg: float, ridge: float
 ) -> tuple[LastLayer, Tensor]:
-    """Solve the normal equations of the last layer.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    anchors : Tensor of shape (a, p)
-        In float64.
-    sums : tuple of ndarray
-        From :func:`~rkhs.spaces.sums.block_normal`.
-    reg : float
-    ridge : float
-        Added to ``reg k(A, A)``, in units of the largest ``k(z, z)``.
-
-    Returns
-    -------
-    LastLayer
-    Tensor of shape (a, a)
-        ``k(A, A)``.
-
-    Raises
-    ------
-    InputError
-        If the system is not positive definite.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), equation 8.
-    """
+    """Solve the normal equations of the last layer."""
     N, c, total = (torch.as_tensor(part) for part in sums)
     G = kernel._gram(anchors)
     system = torch.add(N, G, alpha=reg)

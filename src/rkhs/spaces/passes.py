@@ -19,24 +19,13 @@ __all__ = ["Data", "FeatureMoments", "feature_moments"]
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, in blocks, and who computes them.
-
-    Parameters
-    ----------
-    rows : Rows
-    blocks : tuple of Block
-    engine : Engine
-    progress : callable, optional
-        Called with the number of blocks done and of all blocks.
-    journal : Journal, optional
-        Keeps the sums, so that a fit that was cut off goes on from them.
-    """
+    """Rows, in blocks, and who computes them."""
 
     rows: Rows
     blocks: tuple[Block, ...]
     engine: Engine
-    progress: Callable[[int, int], None] | None = None
-    journal: Journal | None = None
+    progress: Callable[[int, int], None] | None = None  # called with the number of blocks done and of all blocks
+    journal: Journal | None = None  # keeps the sums, so that a fit that was cut off goes on from them
 
     def sum(self, function: Any, sweep: Sweep) -> tuple[np.ndarray, ...]:
         """Sum of a block function."""
@@ -61,40 +50,15 @@ class Data:
 
 @dataclass(frozen=True)
 class FeatureMoments:
-    """Mean and covariance of whitened features.
+    """Mean and covariance of whitened features."""
 
-    Parameters
-    ----------
-    mean : Tensor of shape (dim,)
-    covariance : Tensor of shape (dim, dim)
-        Around the mean, or around zero.
-    raw_mean : Tensor of shape (width,)
-        Of the raw features.
-    """
-
-    mean: Tensor
-    covariance: Tensor
-    raw_mean: Tensor
+    mean: Tensor  # (dim,)
+    covariance: Tensor  # (dim, dim): around the mean, or around zero
+    raw_mean: Tensor  # (width,): of the raw features
 
 
 def feature_moments(features: FeatureMap, first: Any, second: Any, *, center: bool = True) -> FeatureMoments:
-    """Moments of the features from the sums that :func:`~rkhs.spaces.sums.block_moments` gives.
-
-    Parameters
-    ----------
-    features : FeatureMap
-    first : array of shape (width,)
-    second : array of shape (width, width)
-    center : bool, default=True
-
-    Returns
-    -------
-    FeatureMoments
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998), appendix B, in finite features.
-    """
+    """Moments of the features from the sums that :func:`~rkhs.spaces.sums.block_moments` gives."""
     raw_mean, M = torch.as_tensor(first), torch.as_tensor(second)
     mean = features.whiten_adjoint(raw_mean[:, None])[:, 0]
     C = features.whiten_adjoint(features.whiten_adjoint(M).mT.contiguous())

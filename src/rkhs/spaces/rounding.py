@@ -33,20 +33,6 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
     With ``s = mean_i k(x_i, x_i) - mean_ij k(x_i, x_j)``, the variance of the features, rounding takes a share of about
     ``eps / r`` with ``r = s / mean_i k(x_i, x_i)``; of moments of features ``eps / r^2``. Kernels of the inner product
     lose that much on data far from the origin.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    K : Tensor of shape (n, n)
-        Gram matrix of the items.
-    items : Tensor or list of n items
-    squared : bool, default=False
-        Moments of features are what is computed: say so where rounding takes more than a millionth.
-
-    Raises
-    ------
-    InputError
-        If rounding takes a hundredth or more, unless all items are the same.
     """
     eps, size = float(torch.finfo(K.dtype).eps), float(K.diagonal().mean())
     spread = size - float(K.mean())
@@ -70,29 +56,7 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
 def warn_of_rounding(
     name: str, dtype: torch.dtype, largest: float, coefs: Tensor | np.ndarray, results: Tensor | float
 ) -> None:
-    """Warn where results ``k(x, X) B`` are small beside the rounding of their terms; refuse where they are below it.
-
-    The terms of one result have errors of about ``eps k(x, x)`` each, so that it has one of
-    ``eps k(x, x) ||B||``.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    dtype : torch.dtype
-        Of the computation.
-    largest : float
-        Of ``k(x, x)``.
-    coefs : Tensor or ndarray of shape (n, p)
-        ``B``.
-    results : Tensor of shape (n, p), or float
-        A tensor: the codes of the training items. A number: the size of the targets or of the first component.
-
-    Raises
-    ------
-    InputError
-        If ``results`` is a number and rounding is as large. Codes get a warning only: constant items have no others.
-    """
+    """Warn where results ``k(x, X) B`` are small beside the rounding of their terms; refuse where they are below it."""
     if 0 in coefs.shape:
         return
     size = results if isinstance(results, float) else float((results - results.mean(0)).square().mean(0).max()) ** 0.5
@@ -121,14 +85,7 @@ def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> No
 
 
 def refuse_identical(values: Tensor, *, factored: bool) -> None:
-    """Raise if the kernel tells no item from the first.
-
-    Parameters
-    ----------
-    values : Tensor of shape (n, n) or (n, r)
-        Gram matrix, or ``factored`` features.
-    factored : bool
-    """
+    """Raise if the kernel tells no item from the first."""
     if factored:
         spread = float(((values - values[0]) ** 2).sum(1).max())
         largest = float((values * values).sum(1).max())

@@ -29,38 +29,17 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Training data of a model in finite features.
+    """Training data of a model in finite features."""
 
-    Parameters
-    ----------
-    rows : Rows
-        What blocks are read from: inputs, then targets unless these are the inputs.
-    n, columns : int
-        Rows, and columns that are inputs.
-    weights : ndarray of shape (n,) or None
-        Sum to one; None: equal.
-    kernel : Kernel
-        Resolved.
-    features : FeatureMap
-        Of the model.
-    evaluated : FeatureMap
-        The same on ``rows``, which hold raw features where the kernel is evaluated once.
-    diag : float
-        Mean of ``k(x, x)`` over (a sample of) the rows.
-    sampled : ndarray of shape (s,) or None
-        Their numbers; None: all.
-    blocks : tuple of Block
-    """
-
-    rows: Rows
-    n: int
+    rows: Rows  # what blocks are read from: inputs, then targets unless these are the inputs
+    n: int  # rows, and columns that are inputs
     columns: int
-    weights: np.ndarray | None
-    kernel: Kernel
-    features: FeatureMap
-    evaluated: FeatureMap
-    diag: float
-    sampled: np.ndarray | None
+    weights: np.ndarray | None  # (n,): sum to one; None: equal
+    kernel: Kernel  # resolved
+    features: FeatureMap  # of the model
+    evaluated: FeatureMap  # the same on ``rows``, which hold raw features where the kernel is evaluated once
+    diag: float  # mean of ``k(x, x)`` over (a sample of) the rows
+    sampled: np.ndarray | None  # (s,): their numbers; None: all
     blocks: tuple[Block, ...]
 
     def sweep(self, options: Options) -> Sweep:
@@ -71,26 +50,7 @@ class Source:
 def open_source(
     options: Options, storage: Storage, kernel: Kernel, X: Any, weights: np.ndarray | None, goal: Tensor | None = None
 ) -> Source:
-    """Choose the features of a storage and arrange the data in blocks.
-
-    Parameters
-    ----------
-    options : dict
-        ``dtype`` and ``device`` of the computation.
-    storage : Storage
-    kernel : Kernel
-        Not resolved.
-    X : Rows, Tensor or list
-        Checked.
-    weights : ndarray of shape (n,), optional
-        Sum to one.
-    goal : Tensor of shape (n, q), optional
-        Targets beside the inputs.
-
-    Returns
-    -------
-    Source
-    """
+    """Choose the features of a storage and arrange the data in blocks."""
     rng = check_seed(storage.random_state)
     n = X.shape[0] if isinstance(X, Rows) else len(X)
     if kernel.domain == "gram":
@@ -124,22 +84,7 @@ def _part(weights: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
 
 
 def positive_rows(n: int, size: int, weights: np.ndarray | None, rng: np.random.RandomState) -> np.ndarray | None:
-    """Rows that the features are chosen from; rows of weight zero are none.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    size : int
-        How many to draw.
-    weights : ndarray of shape (n,) or None
-    rng : RandomState
-
-    Returns
-    -------
-    ndarray of integers, or None
-        None for all rows.
-    """
+    """Rows that the features are chosen from; rows of weight zero are none."""
     if weights is None or (weights > 0.0).all():
         return sample_rows(n, size, rng)
     positive = np.flatnonzero(weights > 0.0)
@@ -157,18 +102,7 @@ def _gather(X: Any, numbers: np.ndarray | None, options: Options) -> Any:
 
 
 def gather_rows(rows: Rows, numbers: np.ndarray | None) -> np.ndarray:
-    """Some rows, block by block.
-
-    Parameters
-    ----------
-    rows : Rows
-    numbers : ndarray of shape (s,) or None
-        Ascending; None for all.
-
-    Returns
-    -------
-    ndarray of shape (s, columns)
-    """
+    """Some rows, block by block."""
     n = rows.shape[0]
     if numbers is None:
         return rows.read(0, n)

@@ -40,55 +40,23 @@ _STRIP = 1024  # rows of a block computed at once: their features stay in the ca
 
 @dataclass(frozen=True)
 class Sweep:
-    """What every block of a pass needs to know.
+    """What every block of a pass needs to know."""
 
-    Parameters
-    ----------
-    features : FeatureMap
-        ``F = raw W`` of the inputs.
-    dtype : torch.dtype
-        Of the blocks.
-    device : str
-    columns : int
-        Columns of the rows that are inputs; the targets follow, unless the rows hold no more.
-    weights : ndarray of shape (n,) or None
-        Sample weights that sum to one; None: ``1/n``.
-    n : int
-        Number of rows.
-    maps : Tensor of shape (width, p) or None
-        ``B``: codes are ``raw B + shift``.
-    shift : Tensor of shape (p,) or None
-    kernel : Kernel or None
-        On codes.
-    anchors : Tensor of shape (a, p) or None
-        Codes that the last layer is spread over.
-    coefficients : Tensor of shape (a, q) or None
-        Of the last layer.
-    space : OutputSpace or None
-        Puts targets in coordinates.
-    output_map : FeatureMap or None
-        Landmarks of the output kernel; None: vectors, or features of the input map.
-    own_features : bool
-        Targets are the features of ``features`` itself.
-    side : Tensor of shape (n, p) or None
-        A row beside every row.
-    """
-
-    features: FeatureMap
-    dtype: torch.dtype
+    features: FeatureMap  # ``F = raw W`` of the inputs
+    dtype: torch.dtype  # of the blocks
     device: str
-    columns: int
-    weights: np.ndarray | None
-    n: int
-    maps: Tensor | None = None
-    shift: Tensor | None = None
-    kernel: Kernel | None = None
-    anchors: Tensor | None = None
-    coefficients: Tensor | None = None
-    space: OutputSpace | None = None
-    output_map: FeatureMap | None = None
-    own_features: bool = False
-    side: Tensor | None = None
+    columns: int  # columns of the rows that are inputs; the targets follow, unless the rows hold no more
+    weights: np.ndarray | None  # (n,): sample weights that sum to one; None: ``1/n``
+    n: int  # number of rows
+    maps: Tensor | None = None  # (width, p): ``B``: codes are ``raw B + shift``
+    shift: Tensor | None = None  # (p,)
+    kernel: Kernel | None = None  # on codes
+    anchors: Tensor | None = None  # (a, p): codes that the last layer is spread over
+    coefficients: Tensor | None = None  # (a, q): of the last layer
+    space: OutputSpace | None = None  # puts targets in coordinates
+    output_map: FeatureMap | None = None  # landmarks of the output kernel; None: vectors, or features of the input map
+    own_features: bool = False  # targets are the features of ``features`` itself
+    side: Tensor | None = None  # (n, p): A row beside every row
 
     def cast(self, **parts: Tensor | None) -> Sweep:
         """The sweep with other parameters, in its dtype and on its device."""
@@ -155,10 +123,7 @@ def upper_product(A: Tensor) -> Tensor:
 def _by_strips(
     function: Callable[[Tensor, Tensor | None, Sweep], tuple[Tensor, ...]], items: Any, block: Block, sweep: Sweep
 ) -> tuple[np.ndarray, ...]:
-    """Sum of a function of rows and roots of their weights over strips of a block, in float64 at the end.
-
-    The function sees no weights where all are equal: sums are scaled once.
-    """
+    """Sum of a function of rows and roots of their weights over strips of a block, in float64 at the end."""
     rows, root = sweep.read(items), sweep.root_weights(block)
     height = _STRIP if rows.device.type == "cpu" else len(rows)
     totals: tuple[Tensor, ...] = ()
@@ -181,19 +146,7 @@ def _symmetric(upper: np.ndarray) -> np.ndarray:
 
 
 def block_moments(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Sums of ``w raw`` and ``w raw raw^T`` over a block.
-
-    Parameters
-    ----------
-    items : array of shape (b, columns)
-    block : Block
-    sweep : Sweep
-
-    Returns
-    -------
-    tuple of ndarray
-        Shapes (width,) and (width, width).
-    """
+    """Sums of ``w raw`` and ``w raw raw^T`` over a block."""
     first, second = _by_strips(_moments, items, block, sweep)
     return first, _symmetric(second)
 
@@ -205,21 +158,7 @@ def _moments(rows: Tensor, root: Tensor | None, sweep: Sweep) -> tuple[Tensor, .
 
 
 def block_ridge(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Sums of ``w F F^T``, ``w F t^T`` and ``w |t|^2`` over a block, ``F`` the features.
-
-    Features are whitened row by row: the whitened sum of raw products loses all digits where landmarks nearly repeat.
-
-    Parameters
-    ----------
-    items : array of shape (b, columns)
-    block : Block
-    sweep : Sweep
-
-    Returns
-    -------
-    tuple of ndarray
-        Shapes (dim, dim), (dim, q) and ().
-    """
+    """Sums of ``w F F^T``, ``w F t^T`` and ``w |t|^2`` over a block, ``F`` the features."""
     second, cross, total = _by_strips(_ridge, items, block, sweep)
     return _symmetric(second), cross, total
 
@@ -238,19 +177,7 @@ def _normal(psi: Tensor, T: Tensor, root: Tensor | None) -> tuple[Tensor, ...]:
 
 
 def block_adjoint(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Sum of ``raw g^T`` over a block, ``g`` the rows of ``side``: the adjoint of :func:`block_codes`.
-
-    Parameters
-    ----------
-    items : array of shape (b, columns)
-    block : Block
-    sweep : Sweep
-
-    Returns
-    -------
-    tuple of ndarray
-        Shape (width, p).
-    """
+    """Sum of ``raw g^T`` over a block, ``g`` the rows of ``side``: the adjoint of :func:`block_codes`."""
     assert sweep.side is not None
     raw = sweep.features.raw(sweep.inputs(sweep.read(items)))
     return ((raw.mT @ sweep.side[block.start : block.stop].to(raw)).cpu().to(torch.float64).numpy(),)
@@ -276,19 +203,7 @@ def block_lengths(items: Any, block: Block, sweep: Sweep) -> np.ndarray:
 
 
 def block_normal(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Normal equations of the last layer: ``w psi psi^T``, ``w psi t^T`` and ``w |t|^2`` of a block.
-
-    Parameters
-    ----------
-    items : array of shape (b, columns)
-    block : Block
-    sweep : Sweep
-
-    Returns
-    -------
-    tuple of ndarray
-        Shapes (a, a), (a, q) and ().
-    """
+    """Normal equations of the last layer: ``w psi psi^T``, ``w psi t^T`` and ``w |t|^2`` of a block."""
     second, cross, total = _by_strips(_last_layer, items, block, sweep)
     return _symmetric(second), cross, total
 
@@ -305,19 +220,7 @@ def _square(T: Tensor) -> Tensor:
 
 
 def block_gradient(items: Any, block: Block, sweep: Sweep) -> tuple[np.ndarray, ...]:
-    """Derivative of the loss of a block with the last layer fixed, with respect to ``B`` and to the anchors.
-
-    Parameters
-    ----------
-    items : array of shape (b, columns)
-    block : Block
-    sweep : Sweep
-
-    Returns
-    -------
-    tuple of ndarray
-        Shapes (width, p) and (a, p).
-    """
+    """Derivative of the loss of a block with the last layer fixed, with respect to ``B`` and to the anchors."""
     return _by_strips(_gradient, items, block, sweep)
 
 

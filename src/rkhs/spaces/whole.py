@@ -23,27 +23,7 @@ __all__ = ["WholeSpace", "training_gram"]
 
 
 def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Tensor:
-    """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
-    options : dict
-        ``dtype`` and ``device``.
-    psd : {"clip", "raise"}
-        What becomes of negative eigenvalues.
-
-    Returns
-    -------
-    Tensor of shape (n, n)
-
-    Raises
-    ------
-    InputError
-        For values that are not finite, too small to work with, or the same for all items but for rounding.
-    """
+    """Gram matrix of training items; one of a kernel that is not known to be positive semi-definite is made so."""
     K = kernel._gram(items).to(**options)  # objects give float64
     if not bool(torch.isfinite(K.sum())):
         raise not_finite(kernel, K)
@@ -58,26 +38,7 @@ def training_gram(kernel: Kernel, items: Any, options: Options, psd: str) -> Ten
 
 
 class WholeSpace(Space):
-    """All training items; nothing is approximated.
-
-    Parameters
-    ----------
-    gram : Gram
-        Of the training items.
-    kernel : Kernel
-        Resolved.
-    items : Tensor (n, d), Gram matrix (n, n), or list of n objects
-    weights : Tensor of shape (n,), optional
-
-    Raises
-    ------
-    InputError
-        From the Gram matrix, where its storage cannot do what is asked.
-
-    References
-    ----------
-    Scholkopf, Smola and Muller (1998).
-    """
+    """All training items; nothing is approximated."""
 
     def __init__(self, gram: Gram, kernel: Kernel, items: Any, weights: Tensor | None) -> None:
         self.gram, self.items, self.weights = gram, items, weights

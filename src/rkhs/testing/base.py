@@ -31,25 +31,7 @@ def concerns(condition: bool) -> None:
 
 
 def keep(subject: object, promises: Mapping[Callable[..., None], Sequence[Any]]) -> tuple[str, ...]:
-    """Check promises one after the other.
-
-    Parameters
-    ----------
-    subject : object
-        Whose promises they are.
-    promises : mapping of callable to its arguments
-        Each raises :class:`BrokenPromise`; its name says what it checks.
-
-    Returns
-    -------
-    tuple of str
-        The promises that were kept, without those that do not concern the subject.
-
-    Raises
-    ------
-    BrokenPromise
-        For the first that is not kept. An error of any other kind inside a check is reported as one, too.
-    """
+    """Check promises one after the other."""
     kept = []
     for promise, arguments in promises.items():
         name = promise.__name__.strip("_").replace("_", " ")
@@ -87,18 +69,7 @@ def close(found: Tensor, expected: Tensor, tolerance: float, what: str) -> None:
 
 
 def taylor(value: Callable[[Tensor], float], X: Tensor, G: Tensor, seed: int, what: str) -> None:
-    """A gradient ``G`` at ``X`` must leave a remainder that falls with the square of the step.
-
-    Parameters
-    ----------
-    value : callable
-        From a tensor of the shape of ``X`` to a number.
-    X, G : Tensor
-    seed : int
-        Of the direction.
-    what : str
-        The gradient, for the message.
-    """
+    """A gradient ``G`` at ``X`` must leave a remainder that falls with the square of the step."""
     require(G.shape == X.shape, f"{what} must have the shape {tuple(X.shape)} of its argument; got {tuple(G.shape)}")
     V = torch.from_numpy(np.random.default_rng(seed).normal(size=tuple(X.shape)))
     first, slope = value(X), float((G * V).sum())

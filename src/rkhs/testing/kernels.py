@@ -217,10 +217,7 @@ def _gradients_are_gradients(kernel: Kernel, X: Any) -> None:
 
 
 def _its_parameters_rebuild_it(kernel: Kernel, X: Any) -> None:
-    """The kernel built from the numbers, texts and arrays of its parameters has the same values.
-
-    Model files store no more than that of the kernels of the library; they refuse classes of anybody else.
-    """
+    """The kernel built from the numbers, texts and arrays of its parameters has the same values."""
     k, arrays = kernel.resolve(X), dict[str, np.ndarray]()
     known: dict[str, type] = {}
 

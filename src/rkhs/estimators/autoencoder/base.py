@@ -32,16 +32,7 @@ __all__ = ["BaseAutoencoder"]
 
 
 class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PreimageMixin):
-    """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them.
-
-    A subclass has the parameters of :class:`~rkhs.estimators.kernel_autoencoder.KernelAutoencoder` that say what is
-    done with new items (``refine``, ``constraint``, ``operators``, ``noise``), and its ``fit`` sets
-    ``model_``.
-
-    References
-    ----------
-    Laforgue et al. (2019), equation 5 and appendix B.7.
-    """
+    """Base of the autoencoders: everything that reads the fitted layers and nothing that makes them."""
 
     refine: bool
     constraint: Constraint | str
@@ -104,26 +95,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         return bool(self.refine and plain and identity and self.model_.refinable)
 
     def transform(self, X: Any, layer: int | None = None) -> Any:
-        """Encode items.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-        layer : int, optional
-            Hidden layer whose codes to return, from 1; default: the narrowest, the first of them on ties.
-
-        Returns
-        -------
-        ndarray of shape (m, p)
-            A tensor if ``X`` is one.
-
-        Raises
-        ------
-        NotFittedError
-            Before fit.
-        InputError
-            For a layer that does not exist.
-        """
+        """Encode items."""
         check_is_fitted(self)
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
@@ -144,19 +116,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         return self.model_.read(super()._read_codes(codes))
 
     def inverse_transform(self, codes: ArrayLike) -> Any:
-        """Decode codes.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-            Codes of the narrowest layer.
-
-        Returns
-        -------
-        ndarray of shape (m, q)
-            Vectors, also those of a sparse matrix that is rebuilt; with features as outputs the weights ``b`` of shape
-            (m, n) on ``support_items_``, training items or landmarks: the decoded feature is ``sum_i b_i phi(x_i)``.
-        """
+        """Decode codes."""
         check_is_fitted(self)
         U = self.model_.decode(self._read_codes(codes))
         found = self.model_.rebuilt.decode(U)
@@ -180,33 +140,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         diag: ArrayLike | None = None,
         n_best: int | None = None,
     ) -> Ranking:
-        """Rank candidates by their distance to what the codes decode to, or to the codes themselves.
-
-        Parameters
-        ----------
-        codes : array of shape (m, p)
-        candidates : items, default=None
-            Vectors (c, q), objects, or for ``kernel="precomputed"`` kernel values (c, n) with the training items. None:
-            the training items themselves (not for ``kernel="precomputed"`` by features).
-        by : {"auto", "codes", "features"}, default="auto"
-            ``"features"``: distances in the space of the outputs, in which training items come before all others.
-            ``"codes"``: distances to the codes that the candidates have themselves. ``"auto"``: codes for models of
-            features, unless ``diag`` is given.
-        diag : float or array of shape (c,), optional
-            ``k(z, z)`` of the candidates, for ``kernel="precomputed"``. Default: the diagonal of the training Gram
-            matrix if it is constant.
-        n_best : int, optional
-            Number of candidates to return for each code; default all.
-
-        Returns
-        -------
-        Ranking
-            ``indices`` and squared ``distances``, both of shape (m, n_best), nearest first.
-
-        Notes
-        -----
-        ``docs/user/any_data.md`` says how often each finds the truth.
-        """
+        """Rank candidates by their distance to what the codes decode to, or to the codes themselves."""
         check_is_fitted(self)
         encodes = self.model_.rebuilt.own and self._goal_domain == self.kernel_.domain
         if ranks_by_codes(by, diag, encodes=encodes, features=not self._rebuilds_vectors):
@@ -217,23 +151,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     def reconstruction_error(
         self, X: Any, *, targets: Items | None = None, diag: ArrayLike | None = None, codes: ArrayLike | None = None
     ) -> np.ndarray:
-        """Squared reconstruction error of each item.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        targets : same kind as in fit, optional
-            What should be rebuilt; default ``X``. Needed if the model was fitted with ``targets``.
-        diag : float or array of shape (m,), optional
-            ``k(x, x)`` for ``kernel="precomputed"``; see :meth:`decode`.
-        codes : array of shape (m, p), optional
-            Codes to decode; default ``transform(X)``. Where they are known, most of the time is saved.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            ``||t_i - g(f(x_i))||^2`` in the units of the targets; of standard deviations with ``columns="scaled"``.
-        """
+        """Squared reconstruction error of each item."""
         items = self._read_new(X)
         raw = self._cross_gram(items)
         Z = self._encode(items, raw)[self.model_.narrowest] if codes is None else self._read_codes(codes)
@@ -296,11 +214,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:
-        """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items.
-
-        Errors are in units of the scaled targets. ``gram`` is the Gram matrix of the items; None: what is known of it.
-        ``at_most`` items are left out; None: each in turn.
-        """
+        """Facts by the name of the diagnostic, and squared leave-one-out errors of the training items."""
         return left_out_facts(
             self.model_,
             self._options,

@@ -66,29 +66,15 @@ _WORSE = 2  # candidates in a row after which a path backwards ends
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen.
+    """What was chosen."""
 
-    Parameters
-    ----------
-    settings : Settings
-        With one regulariser a layer.
-    model : AutoencoderModel or None
-        Of a fit to all items with them, to go on from.
-    compared : Compared
-        With the mean error of held-out rows in their own units.
-    """
-
-    settings: Settings
-    model: AutoencoderModel | None = None
-    compared: Compared = field(default_factory=Compared)
+    settings: Settings  # with one regulariser a layer
+    model: AutoencoderModel | None = None  # of a fit to all items with them, to go on from
+    compared: Compared = field(default_factory=Compared)  # with the mean error of held-out rows in their own units
 
 
 def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, gram: Tensor | None = None) -> Choice:
-    """Choose one regulariser a layer, if it is not known.
-
-    ``gram`` is the Gram matrix of the items where its features are what is rebuilt: parts of it are what the compared
-    models are fitted to, so that no kernel is computed twice.
-    """
+    """Choose one regulariser a layer, if it is not known."""
     features = settings.features and not settings.rows
     if not settings.candidates or (not settings.choice_asked and features and gram is None):
         return Choice(settings)
@@ -153,10 +139,7 @@ def _choose_kind(
     train: np.ndarray,
     test: np.ndarray,
 ) -> Choice:
-    """The choice with radial kernels, or growing ones with the best of its neighbours, if these are clearly better.
-
-    ``radial`` are the errors of the former on the rows ``test``.
-    """
+    """The choice with radial kernels, or growing ones with the best of its neighbours, if these are clearly better."""
     at, backwards = settings.candidates.index(choice.settings.reg), min(settings.widths) > _FEW_COMPONENTS
     near, other, rough = settings.candidates[max(at - 1, 0) : at + 2], settings.growing, len(training) <= _PLENTY
     errors = path_errors(fit, other, near, training, run, train, test, backwards=backwards, rough=rough)
@@ -209,11 +192,7 @@ def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndar
 
 
 def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np.ndarray:
-    """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows.
-
-    So a row and its copies are held out together, and weights and repeated rows lead to the same choice. Items are rows
-    of numbers, or of a ``sparse`` matrix; others are not compared.
-    """
+    """A number for each row, by first appearance; of few rows, -1 for weight zero and one number for equal rows."""
     if len(items) > _MANY or (isinstance(items, list) and not sparse):
         return np.arange(len(items))
     kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)

@@ -156,10 +156,7 @@ def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kerne
 
 @dataclass(frozen=True)
 class _Solved:
-    """The layers that a solver found; ``encoder_coefs`` are ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l).
-
-    ``linear`` are coefficients of the free linear part of the encoder, on coordinates in units of their price.
-    """
+    """The layers that a solver found; ``encoder_coefs`` are ``Phi_l A_l`` of the layers 1..L-1, each (n, p_l)."""
 
     codes: list[Tensor]
     encoder_coefs: list[Tensor]
@@ -237,24 +234,12 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor | None, total: fl
 
 @dataclass(frozen=True)
 class _Encoder:
-    """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve.
+    """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve."""
 
-    Parameters
-    ----------
-    factor : Factor, LinearFactor or None
-        ``F F^T = K``, of unconstrained codes; with columns for a free linear part.
-    coordinates : PrincipalCoordinates or None
-        What the free linear part reads.
-    scores : Tensor of shape (n, p) or None
-        Kernel PCA scores to start from.
-    gram : Tensor of shape (n, n) or None
-        The matrix, for constrained codes and the solvers of the joint problem only.
-    """
-
-    factor: Factor | LinearFactor | None
-    coordinates: PrincipalCoordinates | None = None
-    scores: Tensor | None = None
-    gram: Tensor | None = None
+    factor: Factor | LinearFactor | None  # ``F F^T = K``, of unconstrained codes; with columns for a free linear part
+    coordinates: PrincipalCoordinates | None = None  # what the free linear part reads
+    scores: Tensor | None = None  # (n, p): kernel PCA scores to start from
+    gram: Tensor | None = None  # (n, n): the matrix, for constrained codes and the solvers of the joint problem only
 
 
 def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: Tensor, *, resumed: bool) -> _Encoder:

@@ -22,26 +22,13 @@ __all__ = ["Fit", "FitFunction", "as_array", "codes_again", "collapse_warnings"]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a fit of an autoencoder ends with.
-
-    Parameters
-    ----------
-    model : AutoencoderModel
-    solution : Solution
-        Of the solver, with the objective of the model.
-    codes : Tensor of shape (n, p)
-        Of the first hidden layer.
-    largest : float
-        Of ``k(x, x)``.
-    warnings : tuple of Warning
-        What users must know.
-    """
+    """What a fit of an autoencoder ends with."""
 
     model: AutoencoderModel
-    solution: Solution
-    codes: Tensor
-    largest: float
-    warnings: tuple[Warning, ...] = ()
+    solution: Solution  # of the solver, with the objective of the model
+    codes: Tensor  # (n, p): of the first hidden layer
+    largest: float  # of ``k(x, x)``
+    warnings: tuple[Warning, ...] = ()  # what users must know
 
 
 FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], Fit]

@@ -31,23 +31,7 @@ __all__ = ["Opened", "landmark_space", "open_features", "open_vectors"]
 def landmark_space(
     features: FeatureMap, raw_mean: Tensor, diag: float, *, center: bool, scale: bool
 ) -> tuple[RKHS, float]:
-    """Features of a kernel as targets, in coordinates of the span of the landmarks, and their total variance.
-
-    Parameters
-    ----------
-    features : FeatureMap
-        Of landmarks.
-    raw_mean : Tensor of shape (w,)
-        Mean of the raw features of the items.
-    diag : float
-        Mean of ``k(x, x)``.
-    center, scale : bool
-        Centre the features; divide by the root of their total variance.
-
-    Returns
-    -------
-    tuple of RKHS and float
-    """
+    """Features of a kernel as targets, in coordinates of the span of the landmarks, and their total variance."""
     K = features.kept_raw()
     assert K is not None
     mean = features.whiten_adjoint(raw_mean[:, None])
@@ -63,25 +47,13 @@ def landmark_space(
 
 
 class Opened(NamedTuple):
-    """Items as a fit in stages reads them.
-
-    Parameters
-    ----------
-    rows : OrderedRows
-    rebuilt : Rebuilt
-    kernel : Kernel
-        Resolved.
-    map : FeatureMap
-        Of the storage.
-    diag : float
-        Mean of ``k(x, x)``.
-    """
+    """Items as a fit in stages reads them."""
 
     rows: OrderedRows
     rebuilt: Rebuilt
-    kernel: Kernel
-    map: FeatureMap
-    diag: float
+    kernel: Kernel  # resolved
+    map: FeatureMap  # of the storage
+    diag: float  # mean of ``k(x, x)``
 
 
 def open_vectors(
@@ -94,27 +66,7 @@ def open_vectors(
     own: bool,
     part: Tensor | None = None,
 ) -> Opened:
-    """Rows of vectors that are rebuilt.
-
-    Parameters
-    ----------
-    settings : Settings
-    training : Training
-    targets : tuple of Euclidean and Tensor of shape (n, q)
-        What :func:`~rkhs.estimators.autoencoder.ordered_rows.row_outputs` says.
-    options : dict
-        ``dtype`` and ``device``.
-    w : Tensor of shape (n,) or None
-        Weights that sum to one; None: equal.
-    own : bool
-        Whether rows have codes of their own.
-    part : Tensor of shape (k,), optional
-        Numbers of the rows; None: all.
-
-    Returns
-    -------
-    Opened
-    """
+    """Rows of vectors that are rebuilt."""
     (output, T), X, total = targets, training.items, training.total
     if part is not None:
         X, T, total = X[part], T[part], float(len(part))

@@ -31,48 +31,21 @@ def strips(n: int) -> tuple[Block, ...]:
 
 @dataclass(frozen=True, eq=False)
 class OrderedRows:
-    """Training rows in the order in which stages take them.
+    """Training rows in the order in which stages take them."""
 
-    Parameters
-    ----------
-    order : Tensor of shape (n,)
-        Numbers of the rows.
-    linear : Tensor of shape (n, k)
-        Principal coordinates of unit variance.
-    axes : PrincipalCoordinates
-        Of these coordinates.
-    features : Tensor of shape (f, m)
-        Of the rows that are descended on.
-    room : Tensor of shape (n,)
-        ``s^2 = k(x, x)``.
-    target : Tensor of shape (n, q)
-    leading : Tensor of shape (q, r) or None
-        Directions of the targets that are descended on, orthonormal columns; None: all.
-    weights : Tensor of shape (n,) or None
-    total : float
-        Sum of the weights as they were given.
-    own : bool
-        Whether rows have codes of their own.
-    items : Tensor of shape (n, d)
-        As they were given.
-    map : FeatureMap
-    outside : Tensor of shape (n,) or None
-        Squared norms of what no coordinate of the targets says; None: nothing.
-    """
-
-    order: Tensor
-    linear: Tensor
-    axes: PrincipalCoordinates
-    features: Tensor
-    room: Tensor
-    target: Tensor
-    leading: Tensor | None
-    weights: Tensor | None
-    total: float
-    own: bool
-    items: Tensor
+    order: Tensor  # (n,): numbers of the rows
+    linear: Tensor  # (n, k): principal coordinates of unit variance
+    axes: PrincipalCoordinates  # of these coordinates
+    features: Tensor  # (f, m): of the rows that are descended on
+    room: Tensor  # (n,): ``s^2 = k(x, x)``
+    target: Tensor  # (n, q)
+    leading: Tensor | None  # (q, r): directions of the targets that are descended on, orthonormal columns; None: all
+    weights: Tensor | None  # (n,)
+    total: float  # sum of the weights as they were given
+    own: bool  # whether rows have codes of their own
+    items: Tensor  # (n, d): as they were given
     map: FeatureMap
-    outside: Tensor | None = None
+    outside: Tensor | None = None  # (n,): squared norms of what no coordinate of the targets says; None: nothing
 
     def __len__(self) -> int:
         return len(self.order)
@@ -123,11 +96,7 @@ def ordered_rows(
     copies: int = 1,
     outside: Tensor | None = None,
 ) -> OrderedRows:
-    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on.
-
-    ``room`` is ``k(x, x)``, ``axes`` are the principal coordinates of ``X``, ``outside`` is what targets lack. The rows
-    are ``copies`` of the same ones, one after the other; copies of a row stay together.
-    """
+    """Arrange rows in a random order and compute what all stages share; ``fitted`` rows are descended on."""
     n = len(X) // copies
     numbers = np.random.RandomState(0).permutation(n)[:, None] + n * np.arange(copies)
     order = torch.from_numpy(numbers.ravel()).to(X.device)

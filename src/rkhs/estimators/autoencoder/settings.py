@@ -65,11 +65,7 @@ def default_kernel(linear_part: str) -> Kernel:
 
 
 def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
-    """Matern 3/2 with a fifth of Matern 1/2, at the scale of the codes, and a tenth of a linear kernel.
-
-    The rough part costs little on smooth data and takes up what noise leaves. Deep models do without it: not measured
-    there. Beside a free linear part no linear kernel.
-    """
+    """Matern 3/2 with a fifth of Matern 1/2, at the scale of the codes, and a tenth of a linear kernel."""
     smooth, rough = Matern(1.5, 2**-0.5), Matern(0.5, 2**-0.5)
     if layers > 2:
         return smooth + 0.1 * Linear()
@@ -78,79 +74,36 @@ def default_decoder_kernel(linear_part: str, layers: int) -> Kernel:
 
 
 def growing_kernels() -> tuple[Kernel, Kernel]:
-    """Kernels of encoder and decoder for heavy tails, beside free linear parts: they grow with the size of a row.
-
-    A radial kernel is zero far from the training rows, where the linear part is then left alone. The arc-cosine kernel
-    is homogeneous, so that rows far out along one direction follow the same curve.
-    """
+    """Kernels of encoder and decoder for heavy tails, beside free linear parts: they grow with the size of a row."""
     return Gaussian("4*median") + ScaledInputs(ArcCosine(), "mean_norm", "mean"), ArcCosine()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """Checked parameters of an autoencoder: all that a fit needs beside its data.
+    """Checked parameters of an autoencoder: all that a fit needs beside its data."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the inputs, not resolved.
-    widths : tuple of int
-        Dimensions of the hidden codes.
-    decoder_kernels : tuple of Kernel
-        Kernels of the layers 2..L.
-    output_kernel : Kernel or None
-        Kernel whose features are rebuilt; None: vectors.
-    reg : tuple of float
-        One a layer.
-    operators : tuple of array or None
-        One a layer.
-    loss : Loss
-        Of the reconstructions.
-    linear_part : {"kernel", "free"}
-        Whether encoder and decoder have linear parts that are free.
-    rows : bool
-        Whether the features are the rows of a sparse matrix, so that all is as with vectors.
-    candidates : tuple of tuple of float
-        Regularisers to choose among, the strongest first; empty: ``reg`` is known.
-    weaker : tuple of tuple of float
-        Further ones, for many rows.
-    choice_asked : bool
-        Whether the user asked for a choice.
-    kinds : bool
-        Whether the kernels are the default ones of vectors, so that their kind may be chosen too.
-    steps : tuple of (int, float)
-        With which codes of new items are refined.
-    constraint : Sphere, Ball, Whitened, SoftSphere or None
-        Where codes are kept.
-    solver : Solver
-    max_iter, tol : int and float
-        Those of the solver if it has its own.
-    center, scale, noise, init, n_init, refine, code_metric, storage, random_state
-        Parameters of :class:`~rkhs.KernelAutoencoder` as they were given.
-    """
-
-    kernel: Kernel
-    widths: tuple[int, ...]
-    decoder_kernels: tuple[Kernel, ...]
-    output_kernel: Kernel | None
-    reg: tuple[float, ...]
-    operators: tuple[np.ndarray | None, ...]
-    loss: Loss
-    linear_part: str
-    rows: bool = False
+    kernel: Kernel  # of the inputs, not resolved
+    widths: tuple[int, ...]  # dimensions of the hidden codes
+    decoder_kernels: tuple[Kernel, ...]  # kernels of the layers 2..L
+    output_kernel: Kernel | None  # kernel whose features are rebuilt; None: vectors
+    reg: tuple[float, ...]  # one a layer
+    operators: tuple[np.ndarray | None, ...]  # one a layer
+    loss: Loss  # of the reconstructions
+    linear_part: str  # whether encoder and decoder have linear parts that are free
+    rows: bool = False  # whether the features are the rows of a sparse matrix, so that all is as with vectors
     candidates: tuple[tuple[float, ...], ...] = ()
-    weaker: tuple[tuple[float, ...], ...] = ()
-    choice_asked: bool = False
-    kinds: bool = False
-    steps: tuple[int, float] = FINE
-    center: bool
+    weaker: tuple[tuple[float, ...], ...] = ()  # further ones, for many rows
+    choice_asked: bool = False  # whether the user asked for a choice
+    kinds: bool = False  # whether the kernels are the default ones of vectors, so that their kind may be chosen too
+    steps: tuple[int, float] = FINE  # (int, float): with which codes of new items are refined
+    center: bool  # parameters of :class:`~rkhs.KernelAutoencoder` as they were given
     scale: bool
-    constraint: CodeSet | None
+    constraint: CodeSet | None  # where codes are kept
     noise: Augmentation | None
     solver: Solver
     init: str
     n_init: int
-    max_iter: int
+    max_iter: int  # those of the solver if it has its own
     tol: float
     refine: bool
     code_metric: float
@@ -230,25 +183,7 @@ class Settings:
 
 
 def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed: bool) -> Storage | str:
-    """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows.
-
-    Landmarks are taken where they have all that the dense model has: free linear parts, and a code of its own for every
-    row. A cluster, and rows that nothing but a file or a collection holds, need blocks, which the dense model has not:
-    they get landmarks whatever their number.
-
-    Parameters
-    ----------
-    estimator : KernelAutoencoder
-    X : Any
-        As it was given.
-    own, streamed : bool
-        Whether ``X`` itself is rebuilt, and whether its rows are read from where they are.
-
-    Returns
-    -------
-    Storage or str
-        What was asked for, if that is not ``"auto"``.
-    """
+    """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows."""
     if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
         return estimator.storage
     if hasattr(X, "tocsr") and estimator.output_kernel is None:  # landmarks do not rebuild rows of a sparse matrix
@@ -290,12 +225,7 @@ def _asked_outputs(estimator: KernelAutoencoder) -> str:
 
 
 def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *, sparse: bool = False) -> str:
-    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it.
-
-    ``storage`` is not "auto" any more. Finite features: where the solver and the engine are those that know of it, and
-    not where the rows of a ``sparse`` matrix are rebuilt. Beside a kernel that was given only where features of items
-    are rebuilt on landmarks, whose linear parts are read from its values.
-    """
+    """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
     kernels = estimator.kernel, estimator.decoder_kernel
@@ -332,12 +262,7 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
 def read_settings(
     estimator: KernelAutoencoder, kernel: Kernel, storage: Storage | str, *, own: bool, streamed: bool = False
 ) -> Settings:
-    """Check the parameters of a :class:`KernelAutoencoder` before its data are touched.
-
-    ``storage`` is not "auto" any more.
-    ``own`` says whether the items themselves are rebuilt: codes of new items can then be refined, which allows a looser
-    encoder. ``streamed`` says whether the rows are read from where they are.
-    """
+    """Check the parameters of a :class:`KernelAutoencoder` before its data are touched."""
     given = estimator.n_components
     widths = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else (given,)
     widths = tuple(check_count(p, "n_components") for p in widths)
@@ -465,10 +390,7 @@ def _read_loss(estimator: KernelAutoencoder) -> Loss:
 def default_regs(
     estimator: KernelAutoencoder, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
 ) -> tuple[tuple[float, ...], ...]:
-    """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first.
-
-    Measured: see the docstring of the estimator.
-    """
+    """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first."""
     if linear_part == "free" and len(widths) == 1 and not refined:
         return (1e-2, 1e-3), (1e-2, 1e-2), (1e-2, 1e-3), (1e-2, 1e-4)
     if linear_part == "free" and len(widths) == 1:

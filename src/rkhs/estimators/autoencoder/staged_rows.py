@@ -62,27 +62,13 @@ def stage_sizes(n: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What a stage ends with.
-
-    Parameters
-    ----------
-    reg : tuple of float
-    point : Tensor of shape (dim, p_1)
-        Parameters of the encoder.
-    hidden : list of Tensor
-        Coefficients of hidden layers, each (a, p_l).
-    layers : list of Tensor
-        Codes of the rows in every layer, each (size, p_l).
-    layer : AnchoredLayer
-        Of the leading directions of the targets.
-    solution : Solution
-    """
+    """What a stage ends with."""
 
     reg: tuple[float, ...]
-    point: Tensor
-    hidden: list[Tensor]
-    layers: list[Tensor]
-    layer: AnchoredLayer
+    point: Tensor  # (dim, p_1): parameters of the encoder
+    hidden: list[Tensor]  # coefficients of hidden layers, each (a, p_l)
+    layers: list[Tensor]  # codes of the rows in every layer, each (size, p_l)
+    layer: AnchoredLayer  # of the leading directions of the targets
     solution: Solution
 
     @property
@@ -93,26 +79,14 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class RowStages:
-    """How the stages of a fit are solved.
-
-    Parameters
-    ----------
-    settings : Settings
-    rows : OrderedRows
-    run : Run
-    engine : Engine
-    most : int, optional
-        Anchors of the decoder at most; None: as many as the storage says.
-    loss : Loss, optional
-        A robust one, with numbers for its parameters; None: squared.
-    """
+    """How the stages of a fit are solved."""
 
     settings: Settings
     rows: OrderedRows
     run: Run
     engine: Engine
-    most: int | None = None
-    loss: Loss | None = None
+    most: int | None = None  # anchors of the decoder at most; None: as many as the storage says
+    loss: Loss | None = None  # A robust one, with numbers for its parameters; None: squared
 
     @property
     def p(self) -> int:

@@ -29,21 +29,7 @@ __all__ = ["fit_any_rows"]
 
 
 def fit_any_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Fit two layers with free linear parts; rows are in memory, or read from where they are.
-
-    Parameters
-    ----------
-    settings : Settings
-    training : Training
-    run : Run
-    previous : AutoencoderModel or None
-        To start from; not where rows are read.
-
-    Returns
-    -------
-    Fit
-        Its codes are those of all rows.
-    """
+    """Fit two layers with free linear parts; rows are in memory, or read from where they are."""
     rows = training.items
     if not isinstance(rows, Rows):
         return fit_rows(settings, training, run, previous)

@@ -41,22 +41,7 @@ def add_rows(options: Options, kernel: Kernel, features: FeatureMap, rows: Items
 def components_of(
     features: FeatureMap, sums: RowSums, n: int, rows: Items, count: int | float | None, *, center: bool
 ) -> Components:
-    """Components of ``n`` rows from their sums, with the scores of some of them.
-
-    Parameters
-    ----------
-    features : FeatureMap
-    sums : RowSums
-    n : int
-    rows : Tensor (m, d), or list of m objects
-    count : int, float or None
-        See :meth:`rkhs.spaces.Space.principal`.
-    center : bool
-
-    Returns
-    -------
-    Components
-    """
+    """Components of ``n`` rows from their sums, with the scores of some of them."""
     moments = feature_moments(features, sums[0] / n, sums[1] / n, center=center)
     found = feature_components(features, moments, sums[2] / n, n, count, center=center)
     raw: Tensor = features.raw(rows)

@@ -28,33 +28,7 @@ __all__ = ["robust_components"]
 def robust_components(
     space: WholeSpace, first: Components, loss: Loss, *, center: bool, n_init: int, random_state: Seed
 ) -> tuple[Components, RobustFacts, Solution]:
-    """Maximise the mean loss of the scores in place of their variance.
-
-    Parameters
-    ----------
-    space : WholeSpace
-        With its Gram matrix in memory.
-    first : Components
-        Of the squared loss, the first start.
-    loss : Loss
-    center : bool
-    n_init : int
-        Starts; all but the first are random.
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    Components, RobustFacts, Solution
-
-    Raises
-    ------
-    InputError
-        For a loss that depends on more than the codes.
-
-    References
-    ----------
-    Toland (1979).
-    """
+    """Maximise the mean loss of the scores in place of their variance."""
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the codes alone; got {loss!r}. Use Huber(1.0)")
     K, weights, mean, width = space.gram.dense(), space.weights, space.mean_weights, len(first.variances)

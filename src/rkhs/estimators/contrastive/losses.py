@@ -26,75 +26,28 @@ _AUTO_TRIES = 6
 
 @dataclass(frozen=True)
 class ContrastOptions:
-    """Which loss is minimised, and how.
-
-    Parameters
-    ----------
-    loss : {"simple", "spectral"}
-    n_components : int
-    reg : float or "auto"
-        Of the spectral loss.
-    strict : bool
-        Components of the simple loss whatever the sign of their eigenvalues.
-    max_iter, tol : int and float
-        Of the one loss without a closed form.
-    verbose : int
-
-    Raises
-    ------
-    InputError
-        By :func:`fit_contrast`.
-
-    References
-    ----------
-    Esser et al. (2024), definitions 1 and 2.
-    """
+    """Which loss is minimised, and how."""
 
     loss: str
     n_components: int
-    reg: float | str
-    strict: bool
-    max_iter: int
+    reg: float | str  # of the spectral loss
+    strict: bool  # components of the simple loss whatever the sign of their eigenvalues
+    max_iter: int  # of the one loss without a closed form
     tol: float
     verbose: int
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Codes that minimise a loss.
+    """Codes that minimise a loss."""
 
-    Parameters
-    ----------
-    coefficients : Tensor of shape (N or r, h)
-        On the points or on their features.
-    solution : Solution
-    facts : ContrastFacts
-
-    References
-    ----------
-    Esser et al. (2024), theorems 1 to 4.
-    """
-
-    coefficients: Tensor
+    coefficients: Tensor  # (N or r, h): on the points or on their features
     solution: Solution
     facts: ContrastFacts
 
 
 def fit_contrast(values: Tensor, pairs: Pairs, options: ContrastOptions, *, factored: bool) -> Contrast:
-    """Minimise a loss.
-
-    Parameters
-    ----------
-    values : Tensor of shape (N, N) or (N, r)
-        Gram matrix of the points, or ``factored`` features of them.
-    pairs : Pairs
-    options : ContrastOptions
-    factored : bool
-
-    Returns
-    -------
-    Contrast
-    """
+    """Minimise a loss."""
     if options.loss == "simple":
         return _fit_simple(SimpleContrastive(values, pairs, options.n_components, options.strict, factored))
     if pairs.negatives is None:

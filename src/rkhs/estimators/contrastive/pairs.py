@@ -32,29 +32,11 @@ _NEGATIVE_STEP = 2**32  # keeps the draws of negatives apart from those of views
 
 @dataclass
 class PairBuilder:
-    """Collects points beyond the training items, and the links between them.
+    """Collects points beyond the training items, and the links between them."""
 
-    Parameters
-    ----------
-    items : Tensor or list
-        Training items in the form that the kernel reads; for Gram inputs the Gram matrix.
-    domain : {"vectors", "objects", "gram"}
-    seed : int
-        Views and permutations are functions of it and of their number.
-
-    Raises
-    ------
-    InputError
-        By its methods, for positives, negatives, labels or augmentations that cannot be used.
-
-    References
-    ----------
-    Esser et al. (2024), section "Simple contrastive loss" (triplets by augmentation and independent negatives).
-    """
-
-    items: Any
+    items: Any  # training items in the form that the kernel reads; for Gram inputs the Gram matrix
     domain: str
-    seed: int
+    seed: int  # views and permutations are functions of it and of their number
 
     def __post_init__(self) -> None:
         self.n = len(self.items)
@@ -115,10 +97,7 @@ class PairBuilder:
         return array.reshape(self.n, -1)
 
     def neighbors(self, held: HeldItems, n_neighbors: int) -> np.ndarray:
-        """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number.
-
-        By exact kernel values unless they are slow; a tile of their rows is held at one time.
-        """
+        """The nearest other items in the feature space, shape (n, min(n_neighbors, n - 1)); ties by row number."""
         rows, diagonal, items, kernel = held.rows, held.diagonal, self.items, held.kernel
         if held.factored and self.domain == "gram":
             rows, diagonal = items.__getitem__, items.diagonal()

@@ -26,10 +26,7 @@ __all__ = ["Encoder", "fit_encoders", "machine_model"]
 
 @dataclass(frozen=True)
 class Encoder:
-    """Codes of one layer: ``rows dual + shift``; and what it does to the training items.
-
-    Rows are kernel values with ``support``, or raw features of ``map``.
-    """
+    """Codes of one layer: ``rows dual + shift``; and what it does to the training items."""
 
     dual: Tensor
     shift: Tensor
@@ -41,11 +38,7 @@ class Encoder:
 
 
 def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Encoder]:
-    """Encoders of all layers, from the bottom.
-
-    A ridge encoder is fitted on what the encoder below gives for the training items, not on their exact codes: new
-    items arrive with the same errors.
-    """
+    """Encoders of all layers, from the bottom."""
     if isinstance(settings.storage, Storage):
         return _feature_encoders(settings.storage, held, problem, H, settings.ridge)
     encoders: list[Encoder] = []

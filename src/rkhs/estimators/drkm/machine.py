@@ -109,10 +109,7 @@ def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:
 
 
 def build_machine(settings: Settings, K: Tensor, factored: bool) -> tuple[ConstrainedDRKM, Tensor]:
-    """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes.
-
-    The bandwidths come from the deterministic codes whatever the start, so that they do not depend on the seed.
-    """
+    """The problem with every code kernel resolved on layer-wise kernel PCA codes, and these codes."""
     shared: dict[str, Any] = {"center": settings.center, "code_scale": settings.code_scale}
     per_layer = settings.constraint.blocks is not None
     # The number of components is checked on the whole machine first, for one clear message.
@@ -170,10 +167,7 @@ def solve_machine(held: HeldItems, settings: Settings) -> tuple[ConstrainedDRKM,
 def _with_bandwidths(
     found: tuple[ConstrainedDRKM, Solution, Kernel], solver: Solver, items: Tensor, tol: float
 ) -> tuple[ConstrainedDRKM, Solution, Kernel]:
-    """Alternate between the bandwidths, one bounded line search a layer, and the codes; the objective never rises.
-
-    For given codes the objective is a sum over layers, each of which depends on its own bandwidth alone.
-    """
+    """Alternate between the bandwidths, one bounded line search a layer, and the codes; the objective never rises."""
     problem, solution, kernel = found
     centres: list[float] = []
     for each in (kernel, *problem.kernels):

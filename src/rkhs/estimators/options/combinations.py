@@ -54,21 +54,12 @@ AXES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """Where every axis of ``given`` has one of its values, ``axis`` must have one of ``allowed``.
-
-    Parameters
-    ----------
-    given : mapping of str to tuple of str
-    axis : str
-    allowed : tuple of str
-    sentence : str
-        Of the refusal; ``{name!r}`` is the parameter of that name.
-    """
+    """Where every axis of ``given`` has one of its values, ``axis`` must have one of ``allowed``."""
 
     given: Mapping[str, tuple[str, ...]]
     axis: str
     allowed: tuple[str, ...]
-    sentence: str
+    sentence: str  # of the refusal; ``{name!r}`` is the parameter of that name
 
 
 def _rule(given: str, needs: str, sentence: str = "") -> Rule:
@@ -309,27 +300,7 @@ def broken_rule(rules: Iterable[Rule], facts: Mapping[str, str]) -> Rule | None:
 
 
 def check_combination(name: str, parameters: Mapping[str, Any], **known: str) -> Storage | str:
-    """Refuse a storage that an estimator does not have, and a combination of options that does not go together.
-
-    Parameters
-    ----------
-    name : str
-        Entry of the table.
-    parameters : mapping
-        Of the estimator, by their names.
-    **known : str
-        Values of axes that the parameters alone do not say, and other words of the sentences.
-
-    Returns
-    -------
-    Storage or str
-        The storage, checked.
-
-    Raises
-    ------
-    InputError
-        The sentence of the first broken rule.
-    """
+    """Refuse a storage that an estimator does not have, and a combination of options that does not go together."""
     storage, allowed = parameters["storage"], _MORE_STORAGES.get(name, _STORAGES)
     if isinstance(storage, Storage) and not isinstance(storage, type):
         storage.check()

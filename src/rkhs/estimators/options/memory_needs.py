@@ -29,21 +29,7 @@ _MEASURED = {
 def staged_bytes(
     n: int, fitted: int, features: int, last: int, *, columns: int, outputs: int, components: int
 ) -> float:
-    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors.
-
-    Parameters
-    ----------
-    n, fitted : int
-        Rows, and those that the encoder is fitted to.
-    features, last : int
-        Features of a row, and anchors in the end.
-    columns, outputs, components : int
-
-    Returns
-    -------
-    float
-        Bytes.
-    """
+    """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
     workers, p = min(torch.get_num_threads(), -(-fitted // STRIP)), components
     held = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
@@ -52,21 +38,7 @@ def staged_bytes(
 
 
 def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int) -> str:
-    """Sentences for a refusal of dense storage.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    parameters : mapping
-        Of the estimator, by their names.
-    n, columns : int
-        Of the data.
-
-    Returns
-    -------
-    str
-    """
+    """Sentences for a refusal of dense storage."""
     there = SHARE * available_bytes()
     rows = int((there / (_MATRICES * (4 if parameters.get("dtype") == "float32" else 8))) ** 0.5)
     fewer = f"at most some {rows:,} rows fit"
@@ -91,10 +63,7 @@ def dense_advice(name: str, parameters: Mapping[str, Any], n: int, columns: int)
 
 
 def _seconds(name: str, n: int, m: int, columns: int, components: int) -> float:
-    """Processor time of a fit on landmarks, from its operations; right within a factor of some three.
-
-    An autoencoder: forty evaluations on the rows that it is fitted to, codes of the others, a last decoder of all.
-    """
+    """Processor time of a fit on landmarks, from its operations; right within a factor of some three."""
     if name != "KernelAutoencoder":
         return n * m * (m + 2.0 * columns) / _RATE
     fitted, last, width = min(n, MOST), min(n, MORE * m), columns + components

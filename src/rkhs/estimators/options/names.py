@@ -25,20 +25,7 @@ _STANDS_FOR: dict[str, Callable[[Any], object]] = {
 
 
 def check_nested(asked: Iterable[str], parameters: Mapping[str, Any]) -> None:
-    """Refuse ``solver__tol`` where ``solver`` is a name: only objects have parameters of their own.
-
-    Parameters
-    ----------
-    asked : iterable of str
-        Names of parameters, also nested ones.
-    parameters : mapping
-        Of the estimator, by their names.
-
-    Raises
-    ------
-    InputError
-        Naming the object that the name stands for.
-    """
+    """Refuse ``solver__tol`` where ``solver`` is a name: only objects have parameters of their own."""
     for key in asked:
         name, nested, _ = key.partition("__")
         if not nested or name not in parameters or hasattr(parameters[name], "get_params"):

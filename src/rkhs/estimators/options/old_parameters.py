@@ -14,17 +14,7 @@ __all__ = ["renewed"]
 
 
 def renewed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of an estimator as its constructor takes them now.
-
-    Parameters
-    ----------
-    parameters : mapping
-        By the names of the version that wrote the file.
-
-    Returns
-    -------
-    dict
-    """
+    """Parameters of an estimator as its constructor takes them now."""
     given = dict(parameters)
     if given.keys() & {"address", "n_jobs"}:
         _engine(given)

@@ -52,12 +52,7 @@ def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike |
 
 
 class KernelMachine(KernelEstimator):
-    """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs.
-
-    References
-    ----------
-    Laforgue et al. (2020), problem (1).
-    """
+    """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs."""
 
     model_: MachineModel
     _model_class = MachineModel
@@ -144,14 +139,7 @@ class KernelMachine(KernelEstimator):
 
 
 class DualRegressor(RegressorMixin, KernelMachine):
-    """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality.
-
-    A subclass says how inputs and targets become Gram matrices and coordinates.
-
-    References
-    ----------
-    Laforgue et al. (2020), problem (1).
-    """
+    """Base of the regressors ``min 1/n sum_i loss(h(x_i) - y_i) + reg/2 ||h||^2`` that are solved by duality."""
 
     certificates_ = Fitted[np.ndarray]("certificates.shares")
     kkt_residuals_ = Fitted[np.ndarray]("certificates.residuals")
@@ -160,19 +148,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
     output_bound_ = Fitted[float]("certificates.output_bound")
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
-        y : array of shape (n,) or (n, q)
-        sample_weight : array of shape (n,), optional
-            Not negative; the loss is the weighted mean.
-
-        Returns
-        -------
-        self
-        """
+        """Fit the machine."""
         self._check_parameters()
         return self._solve(self._prepare(X, y, sample_weight))
 
@@ -185,25 +161,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         losses: Sequence[Loss] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> RegressionPath:
-        """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition.
-
-        The estimator itself stays as it is. Choose a setting, then fit it.
-
-        Parameters
-        ----------
-        X : array or sparse matrix (n, d), Gram matrix (n, n), or list of n objects
-        y : array of shape (n,) or (n, q)
-        regs : sequence of float, optional
-            Default: ``reg``.
-        losses : sequence of Loss, optional
-            Default: ``loss``. The four named losses may be mixed.
-        sample_weight : array of shape (n,), optional
-
-        Returns
-        -------
-        RegressionPath
-            Its ``predict(X)`` has shape (settings, m, q); settings are ordered with the losses fastest.
-        """
+        """Fit every pair of a regulariser and a loss in one batch, sharing one eigendecomposition."""
         self._check_parameters()
         options = self._read_options()
         many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
@@ -231,17 +189,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         """Read the data, resolve the kernel, and put the targets in coordinates."""
 
     def predict(self, X: Any) -> Any:
-        """Predict the outputs of new items.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n) for ``kernel="precomputed"``, or list of m objects
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, q)
-            As ``y`` was in fit; a tensor if ``X`` is one.
-        """
+        """Predict the outputs of new items."""
         check_is_fitted(self)
         return give_back(self._to_output(self.model_.outputs(self._coordinates(X))), X)
 

@@ -33,35 +33,13 @@ Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a ke
 
 @dataclass(frozen=True)
 class CurveChoice:
-    """What was chosen.
-
-    Parameters
-    ----------
-    kernel : Kernel or None
-    reg : float
-    inliers : ndarray of shape (n,), bool
-        Curves in the fit.
-    score : ndarray of shape (n,) or None
-        Root of the error of each curve by a machine without it, over the largest that an inlier may have. None: no
-        curve was judged.
-    error : float
-        Leave-one-out error of the choice, the mean over the curves in the fit.
-
-    Raises
-    ------
-    InputError
-        From :func:`choose_for_curves`.
-
-    References
-    ----------
-    Rousseeuw and Van Driessen (1999), "A fast algorithm for the minimum covariance determinant estimator": the rounds.
-    """
+    """What was chosen."""
 
     kernel: Kernel | None
     reg: float
-    inliers: np.ndarray
-    score: np.ndarray | None
-    error: float
+    inliers: np.ndarray  # (n,): curves in the fit
+    score: np.ndarray | None  # (n,)
+    error: float  # leave-one-out error of the choice, the mean over the curves in the fit
 
 
 @dataclass(frozen=True)
@@ -87,33 +65,7 @@ def choose_for_curves(
     *,
     rounds: int = 10,
 ) -> CurveChoice:
-    """Choose kernel, regulariser and the curves that are fitted.
-
-    Parameters
-    ----------
-    open_regression : function of a kernel and weights of shape (n,)
-        A regression with an output space of functions and one kernel times one operator.
-    kernels : sequence of Kernel or None
-    weights : ndarray of shape (n,)
-        Not negative. A row of weight m counts as m rows.
-    trim : float or None
-        None: every curve is fitted.
-    rounds : int, default=10
-
-    Returns
-    -------
-    CurveChoice
-        Time of some four Gram matrices a kernel and one a round, O(n^3) each.
-
-    Raises
-    ------
-    InputError
-        What opening raises.
-
-    References
-    ----------
-    ``docs/user/curves.md`` has the measurements.
-    """
+    """Choose kernel, regulariser and the curves that are fitted."""
     given = weights > 0.0
     every = open_regression(kernels[0], np.ones(len(weights)))  # rows of weight zero get a score too
 

@@ -42,13 +42,7 @@ def check_loss_beside_gaps(loss: Loss, *, default: bool) -> None:
 
 
 def filled_with_means(Y: Tensor, weights: Tensor | None, basis: Any) -> Tensor:
-    """Curves with the mean of the known values of a time in place of a gap, so that they have the same mean.
-
-    Raises
-    ------
-    InputError
-        Without a known value, for a time or a curve without one, and for a basis that is made of the curves.
-    """
+    """Curves with the mean of the known values of a time in place of a gap, so that they have the same mean."""
     gaps = torch.isnan(Y)
     if bool(gaps.all()):
         raise InputError("y must hold known values; got NaN (gaps) only")
@@ -97,10 +91,7 @@ def _problem(regression: Regression, *, center: bool, matrices: int) -> GappedCu
 def fit_curves_with_gaps(
     regression: Regression, options: MachineOptions, *, chosen: bool = False
 ) -> tuple[MachineModel, Solution]:
-    """The machine of the squared loss; the loss of a curve is the quadrature over its known times.
-
-    With `chosen` the regulariser was chosen, and the warning says what such a choice leaves out.
-    """
+    """The machine of the squared loss; the loss of a curve is the quadrature over its known times."""
     training, output = regression.training, regression.output
     fitted = training.goal if training.weights is None else training.goal[training.weights > 0.0]
     gaps = torch.isnan(fitted)

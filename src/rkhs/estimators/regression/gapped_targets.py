@@ -29,13 +29,7 @@ __all__ = ["check_gaps", "fit_with_gaps"]
 
 
 def check_gaps(training: Training, kernel: OperatorKernel, loss: Loss, *, dense: bool = True) -> bool:
-    """Whether targets have gaps; an error where the machine cannot be fitted with them.
-
-    Raises
-    ------
-    InputError
-        For one output only, an output without a target, or a machine that joins the outputs.
-    """
+    """Whether targets have gaps; an error where the machine cannot be fitted with them."""
     gaps = torch.isnan(training.goal)
     if not bool(gaps.any()):
         return False

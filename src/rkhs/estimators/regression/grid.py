@@ -25,38 +25,16 @@ __all__ = ["MachineGrid"]
 
 @dataclass(frozen=True, eq=False)
 class MachineGrid:
-    """The settings of one kernel that are compared.
+    """The settings of one kernel that are compared."""
 
-    Parameters
-    ----------
-    kernel : OperatorKernel
-        Resolved.
-    grams : list of Tensor of shape (n, n)
-        One a term.
-    goal : Tensor of shape (n, q)
-        Targets; NaN at a gap.
-    weights : Tensor of shape (n,)
-        Of mean one.
-    losses : list of Loss
-    regs : list of float
-    options : MachineOptions
-        How a machine is fitted.
-    criterion : {"squared", "norm"}
-        What is measured on held-out rows.
-
-    References
-    ----------
-    Laforgue et al. (2020), section 5.
-    """
-
-    kernel: OperatorKernel
-    grams: list[Tensor]
-    goal: Tensor
-    weights: Tensor
+    kernel: OperatorKernel  # resolved
+    grams: list[Tensor]  # (n, n): one a term
+    goal: Tensor  # (n, q): targets; NaN at a gap
+    weights: Tensor  # (n,): of mean one
     losses: list[Loss]
     regs: list[float]
-    options: MachineOptions
-    criterion: str
+    options: MachineOptions  # how a machine is fitted
+    criterion: str  # what is measured on held-out rows
 
     def errors(self, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> Tensor:
         """Held-out errors, shape (regs, losses, folds)."""

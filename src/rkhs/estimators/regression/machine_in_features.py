@@ -22,14 +22,7 @@ __all__ = ["fit_in_features"]
 
 
 def fit_in_features(rows: FeatureRows) -> tuple[MachineModel, Solution]:
-    """The machine of one kernel ``k A`` in finite features.
-
-    Minimises ``sum_i w_i loss(A V^T F(x_i) - t_i) + reg/2 <V, V A>``.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), equation 8; Laforgue et al. (2020), problem (1).
-    """
+    """The machine of one kernel ``k A`` in finite features."""
     loss, solver = rows.options.loss, rows.options.solver
     squared = isinstance(loss, Squared)
     allowed, kind = ("direct", Direct) if squared else ("admm", ADMM)

@@ -32,29 +32,7 @@ __all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
 
 
 def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
-    """The operator-valued kernel that a user's two arguments mean.
-
-    Parameters
-    ----------
-    kernel : str, Kernel, callable, OperatorKernel, or sequence of pairs (kernel, operator)
-    operator : None, "covariance" or array of shape (q, q)
-        For one scalar kernel only.
-    X : items, optional
-        What it is for: the kernel of a sparse matrix reads its rows as they are.
-
-    Returns
-    -------
-    OperatorKernel
-
-    Raises
-    ------
-    InputError
-        For anything else, or an operator beside a kernel that already has one.
-
-    References
-    ----------
-    Laforgue et al. (2020), assumption 4.
-    """
+    """The operator-valued kernel that a user's two arguments mean."""
     if isinstance(kernel, (list, tuple)):
         pairs = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else None for pair in kernel]
         if not pairs or any(pair is None for pair in pairs):
@@ -81,32 +59,7 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
 def operators_in_coordinates(
     kernel: OperatorKernel, output: OutputSpace, U: Tensor, weights: Tensor | None
 ) -> list[Tensor | None]:
-    """Output operators of every term in the coordinates of the targets.
-
-    Parameters
-    ----------
-    kernel : OperatorKernel
-    output : OutputSpace
-        Vectors, on which matrices act; targets that are features have none.
-    U : Tensor of shape (n, r)
-        Coordinates of the training targets.
-    weights : Tensor of shape (n,), optional
-        Sample weights that sum to one.
-
-    Returns
-    -------
-    list of Tensor or None
-        None is the identity.
-
-    Raises
-    ------
-    InputError
-        For a matrix of another shape or not psd, or one under which the span of the targets is not invariant.
-
-    References
-    ----------
-    Laforgue et al. (2020), assumption 3.
-    """
+    """Output operators of every term in the coordinates of the targets."""
     operators: list[Tensor | None] = []
     for term in kernel.pairs:
         if term.operator is None:
@@ -125,51 +78,20 @@ def operators_in_coordinates(
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """How a machine is fitted.
-
-    Parameters
-    ----------
-    loss : Loss
-    reg : float
-    center : bool
-        Around the mean of the targets.
-    solver : str or GapSolver
-        ``"auto"``: the closed form (for sums conjugate gradients) for the squared loss, ADMM in the eigenbasis for one
-        kernel, FISTA for sums.
-    tol : float
-        Relative gap.
-    max_iter : int or None
-        Largest number of iterations; None: the solver's own.
-    verbose : int
-
-    Raises
-    ------
-    InputError
-        For another solver, or numbers out of range.
-
-    References
-    ----------
-    Laforgue et al. (2020): ``docs/papers/duality_robust_losses.md``.
-    """
+    """How a machine is fitted."""
 
     loss: Loss
     reg: float
-    center: bool
+    center: bool  # around the mean of the targets
     solver: str | GapSolver
-    tol: float
-    max_iter: int | None
+    tol: float  # relative gap
+    max_iter: int | None  # largest number of iterations; None: the solver's own
     verbose: int = 0
 
     def grid(
         self, regs: Sequence[float] | np.ndarray | None, losses: Sequence[Loss] | None
     ) -> list[tuple[float, Loss]]:
-        """All pairs of regularisers and losses, losses fastest; None: those of these options.
-
-        Raises
-        ------
-        InputError
-            If a list is empty or holds something else.
-        """
+        """All pairs of regularisers and losses, losses fastest; None: those of these options."""
         many_regs = [self.reg] if regs is None else list(np.atleast_1d(regs))
         many_losses = [self.loss] if losses is None else list(losses)
         if not many_regs or not many_losses:

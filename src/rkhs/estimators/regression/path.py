@@ -21,55 +21,23 @@ __all__ = ["RegressionPath"]
 
 @dataclass(frozen=True)
 class RegressionPath:
-    """Machines for S settings that share data and kernel.
+    """Machines for S settings that share data and kernel."""
 
-    Parameters
-    ----------
-    estimator : OperatorKernelRegressor
-        Reads items: a copy of the estimator with kernel, training items and output space.
-    regs : list of S float
-    losses : list of S Loss
-    dual_coefs : ndarray of shape (S, n, r)
-    objectives, gaps : ndarray of shape (S,)
-        Objectives and their certified distances from the optima.
-    n_iter : ndarray of shape (S,)
-    n_support, n_saturated : ndarray of shape (S,)
-        Numbers of samples with a non-zero dual variable, and of samples where the loss is linear.
-
-    References
-    ----------
-    Laforgue et al. (2020), figures 3 and 4.
-    """
-
-    estimator: DualRegressor
+    estimator: DualRegressor  # reads items: a copy of the estimator with kernel, training items and output space
     regs: list[float]
     losses: list[Loss]
-    dual_coefs: np.ndarray
-    objectives: np.ndarray
-    gaps: np.ndarray
-    n_iter: np.ndarray
-    n_support: np.ndarray
-    n_saturated: np.ndarray
+    dual_coefs: np.ndarray  # (S, n, r)
+    objectives: np.ndarray  # (S,): objectives and their certified distances from the optima
+    gaps: np.ndarray  # (S,)
+    n_iter: np.ndarray  # (S,)
+    n_support: np.ndarray  # numbers of samples with a non-zero dual variable, and of samples where the loss is linear
+    n_saturated: np.ndarray  # (S,)
 
     def __len__(self) -> int:
         return len(self.regs)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predictions of every machine.
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-
-        Returns
-        -------
-        ndarray of shape (S, m) or (S, m, q)
-
-        Raises
-        ------
-        InputError
-            If the items do not fit the training data.
-        """
+        """Predictions of every machine."""
         reader = self.estimator
         values = path_values(
             reader.kernel_, reader.model_.raw(reader._read_new(X)), to_tensor(self.dual_coefs, **reader._options)
@@ -77,16 +45,6 @@ class RegressionPath:
         return np.stack([reader._to_output(reader.model_.outputs(values[:, s])) for s in range(len(self))])
 
     def mean_squared_errors(self, X: Any, Y: ArrayLike) -> np.ndarray:
-        """Mean over all entries of the squared errors of every machine, shape (S,).
-
-        Parameters
-        ----------
-        X : array (m, d), kernel values (m, n), or list of m objects
-        Y : array of shape (m,) or (m, q)
-
-        Returns
-        -------
-        ndarray of shape (S,)
-        """
+        """Mean over all entries of the squared errors of every machine, shape (S,)."""
         errors = self.predict(X) - np.asarray(Y, dtype=float)
         return (errors**2).reshape(len(self), -1).mean(1)

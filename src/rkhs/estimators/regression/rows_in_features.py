@@ -30,42 +30,18 @@ _STATE = 4  # of the solver, beside the targets, in threes of arrays of their si
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """Rows in blocks, with their normal equations.
-
-    Parameters
-    ----------
-    run : Run
-    kernel : OperatorKernel
-        One term.
-    training : Training
-        With targets.
-    options : MachineOptions
-    source : Source
-    passes : Data
-    sweep : Sweep
-        With the space of the targets.
-    M : Tensor of shape (m, m)
-        ``sum_i w_i F_i F_i^T``.
-    c : Tensor of shape (m, q)
-        ``sum_i w_i F_i t_i^T``.
-    total : float
-        ``sum_i w_i |t_i|^2``.
-
-    References
-    ----------
-    Rudi, Carratino and Rosasco (2017), equation 8.
-    """
+    """Rows in blocks, with their normal equations."""
 
     run: Run
-    kernel: OperatorKernel
-    training: Training
+    kernel: OperatorKernel  # one term
+    training: Training  # with targets
     options: MachineOptions
     source: Source
     passes: Data
-    sweep: Sweep
-    M: Tensor
-    c: Tensor
-    total: float
+    sweep: Sweep  # with the space of the targets
+    M: Tensor  # (m, m): ``sum_i w_i F_i F_i^T``
+    c: Tensor  # (m, q): ``sum_i w_i F_i t_i^T``
+    total: float  # ``sum_i w_i |t_i|^2``
 
     @classmethod
     def open(
@@ -114,10 +90,7 @@ class FeatureRows:
         return rows.held() if 8 * len(self.training) * self.source.evaluated.width <= HELD else rows
 
     def settled(self, rows: RowFeatures, A: Tensor | None) -> tuple[Loss, Euclidean]:
-        """The loss with numbers for parameters that are ``"auto"``, and outputs around the mean of those that fit.
-
-        Numbers come of the leave-one-out residuals of the squared loss, ``e / (1 - w F^T (M + reg)^-1 F)``.
-        """
+        """The loss with numbers for parameters that are ``"auto"``, and outputs around the mean of those that fit."""
         loss, reg = self.options.loss, self.options.reg
         if not loss.automatic:
             return loss, self.output

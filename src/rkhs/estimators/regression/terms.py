@@ -36,27 +36,14 @@ _FIXED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """A regression that was read: targets in coordinates, and the Gram matrix of every term.
+    """A regression that was read: targets in coordinates, and the Gram matrix of every term."""
 
-    Parameters
-    ----------
-    kernel : OperatorKernel
-        Resolved, with operators in the coordinates.
-    training : Training
-    grams : list of Tensor of shape (n, n)
-    output : OutputSpace
-    targets : Tensor of shape (n, r)
-        Coordinates.
-    one_output : bool
-        Whether targets were numbers, not rows.
-    """
-
-    kernel: OperatorKernel
+    kernel: OperatorKernel  # resolved, with operators in the coordinates
     training: Training
-    grams: list[Tensor]
+    grams: list[Tensor]  # (n, n)
     output: OutputSpace
-    targets: Tensor
-    one_output: bool = False
+    targets: Tensor  # (n, r): coordinates
+    one_output: bool = False  # whether targets were numbers, not rows
 
     @classmethod
     def of(
@@ -108,12 +95,7 @@ class Regression:
         return [loss.resolve(size) for loss in losses], found
 
     def chosen_reg(self, loss: Loss) -> tuple[float, float | None]:
-        """The regulariser with the least leave-one-out error of the squared loss, and this error over the variance.
-
-        Values are relative to the mean of ``k(x, x)`` times the largest eigenvalue of the operator, from 1 to 1e-8. A
-        sum of kernels has no closed form, and for another loss that of the squared one misleads where rows are wrong:
-        both get 1e-3, and None.
-        """
+        """The regulariser with the least leave-one-out error of the squared loss, and this error over the variance."""
         if len(self.grams) > 1 or not isinstance(loss, Squared):
             return _FIXED, None
         K, (A,), U = self.grams[0], self.operators, self.targets

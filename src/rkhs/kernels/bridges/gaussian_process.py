@@ -104,15 +104,7 @@ class SklearnKernel(process.Kernel):
 
 
 class GammaKernel(SklearnKernel):
-    """A stationary kernel, or ``GaussianOf``, whose ``gamma`` is a hyper-parameter.
-
-    Parameters
-    ----------
-    template : Kernel
-        All but its ``gamma`` counts.
-    gamma : float, default=1.0
-    gamma_bounds : tuple of two float or "fixed", default=(1e-5, 1e5)
-    """
+    """A stationary kernel, or ``GaussianOf``, whose ``gamma`` is a hyper-parameter."""
 
     def __init__(self, template: Kernel, gamma: float = 1.0, gamma_bounds: Any = (1e-5, 1e5)) -> None:
         self.template = template
@@ -138,15 +130,7 @@ class GammaKernel(SklearnKernel):
 
 
 class ScaleKernel(SklearnKernel):
-    """A linear kernel whose ``scale`` is a hyper-parameter.
-
-    Parameters
-    ----------
-    template : Linear
-        All but its ``scale`` counts.
-    scale : float, default=1.0
-    scale_bounds : tuple of two float or "fixed", default=(1e-5, 1e5)
-    """
+    """A linear kernel whose ``scale`` is a hyper-parameter."""
 
     def __init__(self, template: Linear, scale: float = 1.0, scale_bounds: Any = (1e-5, 1e5)) -> None:
         self.template = template
@@ -168,19 +152,7 @@ class ScaleKernel(SklearnKernel):
 
 
 class ScalesKernel(SklearnKernel):
-    """A stationary kernel of scaled columns whose ``scales`` are hyper-parameters: automatic relevance determination.
-
-    Parameters
-    ----------
-    template : ScaledInputs
-        Of a stationary kernel, whose ``gamma`` stays as it is: the scales say the same.
-    scales : array of shape (d,), default=(1.0,)
-    scales_bounds : tuple of two float or "fixed", default=(1e-5, 1e5)
-
-    References
-    ----------
-    Rasmussen and Williams (2006), section 5.1.
-    """
+    """A stationary kernel of scaled columns whose ``scales`` are hyper-parameters (relevance of columns)."""
 
     def __init__(self, template: ScaledInputs, scales: Any = (1.0,), scales_bounds: Any = (1e-5, 1e5)) -> None:
         self.template = template
@@ -210,12 +182,7 @@ class ScalesKernel(SklearnKernel):
 
 
 class FixedKernel(SklearnKernel):
-    """A kernel without hyper-parameters.
-
-    Parameters
-    ----------
-    template : Kernel
-    """
+    """A kernel without hyper-parameters."""
 
     def __init__(self, template: Kernel) -> None:
         self.template = template
@@ -230,23 +197,7 @@ class FixedKernel(SklearnKernel):
 
 
 def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
-    """A kernel for scikit-learn's Gaussian processes: sums, products and multiples become scikit-learn's.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    limits : tuple of two float or "fixed", default=(1e-5, 1e5)
-        Bounds of every hyper-parameter; ``"fixed"``: none is changed.
-
-    Returns
-    -------
-    sklearn.gaussian_process.kernels.Kernel
-
-    Raises
-    ------
-    InputError
-        If a hyper-parameter is not yet a number (``gamma="median"``), and for other limits.
-    """
+    """A kernel for scikit-learn's Gaussian processes: sums, products and multiples become scikit-learn's."""
     limits = _check_limits(limits)
     if isinstance(kernel, (Sum, Product)):
         join = process.Sum if isinstance(kernel, Sum) else process.Product
@@ -269,17 +220,7 @@ def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
 
 
 def from_process(kernel: process.Kernel) -> Kernel | None:
-    """The kernel of this library that :func:`to_process` made, with the hyper-parameters as they are now.
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-
-    Returns
-    -------
-    Kernel or None
-        None for a kernel that is scikit-learn's in some part.
-    """
+    """The kernel of this library that :func:`to_process` made, with the hyper-parameters as they are now."""
     if isinstance(kernel, SklearnKernel):
         return kernel.kernel
     if not isinstance(kernel, (process.Sum, process.Product)):

@@ -252,23 +252,7 @@ def _is_item(one: Any, width: int) -> bool:
 
 
 def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
-    """The same kernel on rows of sparse matrices of so many columns.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        On vectors; kernels on other items stay what they are.
-    width : int
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    InputError
-        For a kernel on vectors that cannot be computed from sparse products.
-    """
+    """The same kernel on rows of sparse matrices of so many columns."""
     if kernel.domain != "vectors":
         return kernel
     if isinstance(kernel, Composite) and kernel.of_values:

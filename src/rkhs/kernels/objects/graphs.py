@@ -26,29 +26,7 @@ _SALT = np.uint64(0x632BE59BD9B4E019)  # keeps numbers of another kind apart fro
 
 
 def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
-    """One graph in the plain form that kernels and model files hold.
-
-    Parameters
-    ----------
-    item : networkx.Graph, pair or dict
-        An undirected graph; a pair ``(edges, labels)`` with edges of shape (m, 2), numbers of nodes, and one label a
-        node, or the number of nodes if they have none; or the plain form itself.
-    node_label : str
-        Name of the attribute of nodes of a networkx graph that holds the label.
-    where : str
-        Who reads, and which item, for messages.
-
-    Returns
-    -------
-    dict
-        ``edges``: int64 array of shape (m, 2), each edge once, smaller node first; ``labels``: int64 array of shape
-        (n,), whole numbers as they are, texts as hashes, 0 for nodes without.
-
-    Raises
-    ------
-    InputError
-        For anything else, directed graphs, graphs without nodes, and edges to nodes that are not there.
-    """
+    """One graph in the plain form that kernels and model files hold."""
     if isinstance(item, dict) and item.keys() == {"edges", "labels"}:
         edges, labels = item["edges"], item["labels"]
     elif hasattr(item, "is_directed") and hasattr(item, "nodes") and hasattr(item, "edges"):

@@ -30,33 +30,7 @@ _LONGEST = 10_000  # RDKit takes a second or two for so long a SMILES, the squar
 def fingerprint_rows(
     molecules: Iterable[Any], fingerprint: str, counts: bool, radius: int, n_bits: int
 ) -> tuple[list[np.ndarray], list[int], list[tuple[int, Any, str]]]:
-    """Fingerprints of what RDKit can read.
-
-    Parameters
-    ----------
-    molecules : iterable of str or rdkit.Chem.Mol
-    fingerprint : {"morgan", "path", "maccs"}
-    counts : bool
-        Occurrences in place of bits.
-    radius : int
-        Of ``"morgan"``, in bonds.
-    n_bits : int
-        Length of a fingerprint; MACCS keys always have 167.
-
-    Returns
-    -------
-    rows : list of ndarray of shape (n_bits,)
-        uint8 bits, or uint16 counts.
-    kept : list of int
-        Which molecules they belong to.
-    refused : list of tuple
-        Number, text and reason of each of the others.
-
-    Raises
-    ------
-    MissingExtraError
-        If RDKit is not installed.
-    """
+    """Fingerprints of what RDKit can read."""
     try:
         from rdkit import Chem, rdBase
     except ImportError as error:

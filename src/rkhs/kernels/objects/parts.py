@@ -24,18 +24,10 @@ _ROWS = 512
 
 
 class Counts(NamedTuple):
-    """Counted parts of n objects.
+    """Counted parts of n objects."""
 
-    Parameters
-    ----------
-    codes : ndarray of shape (v,), uint64
-        The parts that occur, ascending.
-    matrix : scipy.sparse.csr_array of shape (n, v)
-        How often.
-    """
-
-    codes: np.ndarray
-    matrix: Any
+    codes: np.ndarray  # (v,): the parts that occur, ascending
+    matrix: Any  # (n, v): how often
 
 
 def mix(x: np.ndarray) -> np.ndarray:
@@ -51,22 +43,7 @@ def mix(x: np.ndarray) -> np.ndarray:
 
 
 def count_parts(owners: np.ndarray, codes: np.ndarray, n: int, weights: np.ndarray | None = None) -> Counts:
-    """Count parts by owner.
-
-    Parameters
-    ----------
-    owners : ndarray of shape (e,)
-        Number of the object of each occurrence.
-    codes : ndarray of shape (e,), uint64
-    n : int
-        Number of objects.
-    weights : ndarray of shape (e,), optional
-        Default: 1.
-
-    Returns
-    -------
-    Counts
-    """
+    """Count parts by owner."""
     known, columns = np.unique(codes, return_inverse=True)
     values = np.ones(len(codes)) if weights is None else weights
     matrix = scipy.sparse.coo_array((values, (owners, columns.ravel())), shape=(n, len(known))).tocsr()
@@ -90,11 +67,7 @@ def _placed(counts: Counts, codes: np.ndarray) -> Any:
 
 
 def common_product(A: Counts, B: Counts) -> np.ndarray:
-    """Inner products of all rows, shape (n, m).
-
-    Columns that are full enough go through a dense product, the others through a sparse one; memory beyond the result
-    is bounded by tiles of rows.
-    """
+    """Inner products of all rows, shape (n, m)."""
     if A is B:
         left = right = A.matrix
     else:
@@ -116,11 +89,7 @@ def common_product(A: Counts, B: Counts) -> np.ndarray:
 
 
 class ObjectKernel(Kernel):
-    """A kernel on objects that reads them into a plain form and remembers the features of the last list.
-
-    A subclass gives ``_read_item`` (one object to texts, numbers and arrays, so that model files can hold it; what it
-    returns it must also accept), ``_features`` and ``_from_features``.
-    """
+    """A kernel on objects that reads them into a plain form and remembers the features of the last list."""
 
     def read(self, X: Any) -> list[Any]:
         """Bring every object to the plain form; raises InputError naming the item that cannot be read."""
@@ -161,12 +130,7 @@ class ObjectKernel(Kernel):
 
 
 class PartsKernel(ObjectKernel):
-    """Inner product of counted parts, or its cosine (``normalize=True``).
-
-    References
-    ----------
-    Haussler (1999), convolution kernels on discrete structures.
-    """
+    """Inner product of counted parts, or its cosine (``normalize=True``)."""
 
     normalize: bool
 

@@ -18,21 +18,7 @@ _SHIFTS = 4_000_000  # entries of the shifted pairs of a batch
 
 
 def read_series(item: Any, row: int, reader: str) -> np.ndarray:
-    """One series as a float64 array of shape (length, channels).
-
-    Parameters
-    ----------
-    item : array of shape (length,) or (length, channels)
-    row : int
-        Which item it is, for messages.
-    reader : str
-        Who reads, for messages.
-
-    Raises
-    ------
-    InputError
-        For anything but finite numbers of such a shape, without any time or channel.
-    """
+    """One series as a float64 array of shape (length, channels)."""
     try:
         array = np.asarray(item.detach().cpu() if isinstance(item, Tensor) else item)
         if array.dtype.kind not in "biufO":

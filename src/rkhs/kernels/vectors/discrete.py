@@ -106,10 +106,7 @@ def _squares_fit(sizes: Tensor) -> bool:
 
 
 def _of_any_size(X: Tensor, Y: Tensor, s: Tensor, t: Tensor) -> Tensor:
-    """Tanimoto values of rows ``x = s a`` and ``y = t b`` whose squares leave the range of numbers.
-
-    With ``r = s / t`` a value is ``a.b / (r |a|^2 + |b|^2 / r - a.b)``.
-    """
+    """Tanimoto values of rows ``x = s a`` and ``y = t b`` whose squares leave the range of numbers."""
     s, t = (torch.where(size > 0.0, size, torch.ones_like(size)) for size in (s, t))
     A, B = X / s[:, None], Y / t[:, None]
     a, b, K = (A * A).sum(1), (B * B).sum(1), A @ B.mT

@@ -15,11 +15,7 @@ TILE = 256  # side of a square tile: the distances and the terms of a sum fit th
 
 
 def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
-    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``.
-
-    On the CPU the memory is NumPy's, which asks the system for huge pages where torch does not: at n = 5000 the page
-    faults of a fresh Gram matrix cost half as much as its matrix product.
-    """
+    """Uninitialised matrix of shape (n, m), with dtype and device of ``like``."""
     dtype = {torch.float64: np.float64, torch.float32: np.float32}.get(like.dtype)
     if like.device.type != "cpu" or dtype is None:
         return like.new_empty(n, m)
@@ -27,11 +23,7 @@ def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
 
 
 def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor]) -> Tensor:
-    """Symmetric matrix of shape (n, n) in square tiles that ``tile(rows, columns, buffer)`` computes while cached.
-
-    Tiles under the diagonal are copied from above it. One buffer serves all tiles, since fresh memory for each costs a
-    tenth of the time.
-    """
+    """Symmetric matrix of shape (n, n) in square tiles that ``tile(rows, columns, buffer)`` computes while cached."""
     K = new_matrix(n, n, like)
     buffer = like.new_empty(TILE * TILE)
     for i in range(0, n, TILE):
@@ -59,30 +51,19 @@ def in_strips(n: int, m: int, like: Tensor, fill: Callable[[slice, Tensor], obje
 
 
 def cancels(ratio: float, dtype: torch.dtype) -> bool:
-    """Whether a matrix product on centred data loses the digits of distances: one far point, or groups far apart.
-
-    ``ratio`` is the largest squared norm over the squared distance that matters.
-    """
+    """Whether a matrix product on centred data loses the digits of distances: one far point, or groups far apart."""
     return ratio > (1e6 if dtype == torch.float64 else 1e4)
 
 
 def rounding(norms: Tensor) -> float:
-    """What rounding can make of a squared distance of zero, given the squared norms of centred points.
-
-    Subtracted, it makes equal points have distance zero, where a kernel of the plain distance would otherwise turn
-    1e-16 into 1e-8; all other distances are as exact as before.
-    """
+    """What rounding can make of a squared distance of zero, given the squared norms of centred points."""
     return 8.0 * torch.finfo(norms.dtype).eps * float(norms.max()) if len(norms) else 0.0
 
 
 def squared_distances(
     X: Tensor, Y: Tensor | None = None, rate: float = 0.0, of: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
-    """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero.
-
-    Where the product would lose the digits of distances around ``rate^(-1/2)`` they come from differences instead. A
-    function ``of`` the distances, which may overwrite what it is given, is computed while they are cached.
-    """
+    """Squared Euclidean distances, shape (n, m), by one matrix product on centred data, clamped at zero."""
     center = column_means(X if Y is None else Y)
     A = X - center
     B = A if Y is None else Y - center

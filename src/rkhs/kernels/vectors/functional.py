@@ -90,22 +90,7 @@ class _Functional(VectorKernel):
         return super().read(X)
 
     def resolve(self, X: Tensor, weights: Tensor | None = None) -> _Functional:
-        """Turn ``"median"`` into a number and check the grid.
-
-        Parameters
-        ----------
-        X : Tensor of shape (n, T)
-        weights : Tensor of shape (n,), optional
-
-        Returns
-        -------
-        Kernel
-
-        Raises
-        ------
-        InputError
-            If ``gamma`` is neither a positive number nor "median", or ``times`` do not fit.
-        """
+        """Turn ``"median"`` into a number and check the grid."""
         name = type(self).__name__
         self._weights(X)
         if isinstance(self.gamma, str) and self.gamma == "median":

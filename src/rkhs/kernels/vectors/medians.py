@@ -16,11 +16,7 @@ _MARGIN = 0.05  # half of the share of pairs inside the bracket
 
 
 def weighted_median(values: Tensor, weights: Tensor | None = None) -> float:
-    """Median of all entries, weighted if weights of the same shape are given.
-
-    The weighted median is the smallest value at which the cumulative weight reaches one half, averaged with the next
-    value when it is reached exactly, so that integer weights and repeated entries give the same number.
-    """
+    """Median of all entries, weighted if weights of the same shape are given."""
     flat = values.reshape(-1)
     if weights is None:
         return float(np.median(flat.cpu().numpy()))  # by partition, where torch sorts
@@ -62,11 +58,7 @@ def median_squared_distance(X: Tensor, weights: Tensor | None = None) -> float:
 
 
 def middle_squared_distances(X: Tensor) -> list[float]:
-    """The one or two middle values of the n^2 squared distances between rows, in order.
-
-    A sample brackets the middle; one sweep then counts the pairs below the bracket and keeps those inside, so that no
-    n x n matrix is held. Where the sample misled, all pairs are held and partitioned.
-    """
+    """The one or two middle values of the n^2 squared distances between rows, in order."""
     n = X.shape[0]
     ranks = _pair_ranks(n)
     if n <= _SAMPLE or not ranks:
@@ -129,11 +121,7 @@ def _pair_ranks(n: int) -> list[int]:
 
 
 def median_bandwidth(D: Tensor, weights: Tensor | None = None) -> float:
-    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``.
-
-    Where more than half of the pairs coincide the mean still has a scale and takes the place of the median; where all
-    do, the answer is 1.
-    """
+    """One over the median distance of all ordered pairs, ``D`` of shape (n, n), weighted by ``w_i w_j``."""
     weights = None if weights is None else weights.to(D)  # items of several views have a type of their own
     scale = pair_median(D) if weights is None else weighted_median(D, torch.outer(weights, weights))
     if scale <= 0.0:

@@ -13,20 +13,7 @@ __all__ = ["Mixture"]
 
 
 class Mixture(Radial):
-    """``k = sum_t w_t f_t(D)`` of radial kernels with numbers for bandwidths: what a sum of them computes with.
-
-    The distances of a tile are computed once, while every term reads them from the cache; a sum of Gram matrices would
-    compute them once a term and pass over an n x n matrix again to add.
-
-    Parameters
-    ----------
-    weights : sequence of float
-    terms : sequence of Radial
-
-    References
-    ----------
-    Scholkopf and Smola (2002), proposition 13.1.
-    """
+    """``k = sum_t w_t f_t(D)`` of radial kernels with numbers for bandwidths: what a sum of them computes with."""
 
     _power = 2
 

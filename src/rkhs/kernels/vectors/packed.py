@@ -15,20 +15,7 @@ _LARGEST = 64  # counts above this are not written in unary
 
 
 def pack_counts(A: np.ndarray, B: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Write whole numbers in unary and pack the bits into 64-bit words, so that minima become common bits.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, d)
-        Whole numbers from 0 to 64.
-    B : ndarray of shape (m, d), optional
-        Packed with the same layout.
-
-    Returns
-    -------
-    tuple of ndarray of shape (n, w) and (m, w), or None
-        None if an entry is no such number.
-    """
+    """Write whole numbers in unary and pack the bits into 64-bit words, so that minima become common bits."""
     small = [_small(part) for part in ((A,) if B is None else (A, B))]
     if any(part is None for part in small):
         return None
@@ -61,19 +48,7 @@ def _words(A: np.ndarray, largest: np.ndarray) -> np.ndarray:
 
 
 def packed_jaccard(A: np.ndarray, B: np.ndarray | None = None) -> Tensor:
-    """Common bits over bits in either row; two rows without bits have 1.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, w), uint64
-    B : ndarray of shape (m, w), optional
-        Default: ``A`` itself, at half the price.
-
-    Returns
-    -------
-    Tensor of shape (n, m), float64
-        The tiles of rows run on as many threads as torch uses.
-    """
+    """Common bits over bits in either row; two rows without bits have 1."""
     right = A if B is None else B
     columns = np.ascontiguousarray(right.T)
     left_bits = np.bitwise_count(A).sum(1, dtype=np.int64)
@@ -110,20 +85,7 @@ def packed_jaccard(A: np.ndarray, B: np.ndarray | None = None) -> Tensor:
 
 
 def jaccard(X: Tensor, Y: Tensor | None, *, bits_only: bool) -> Tensor | None:
-    """The Jaccard index of rows of bits (or of counts, as multisets) by packed words, where that is the kernel.
-
-    Parameters
-    ----------
-    X : Tensor of shape (n, d)
-    Y : Tensor of shape (m, d) or None
-    bits_only : bool
-        Refuse counts.
-
-    Returns
-    -------
-    Tensor of shape (n, m) or None
-        None if the rows hold other numbers, or lie on another device.
-    """
+    """The Jaccard index of rows of bits (or of counts, as multisets) by packed words, where that is the kernel."""
     if X.device.type != "cpu" or X.shape[0] * (X if Y is None else Y).shape[0] < 64:
         return None
     rows = [T.detach().numpy() for T in ((X,) if Y is None else (X, Y))]

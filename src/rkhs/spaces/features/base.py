@@ -359,10 +359,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
 
 
 def sample_rows(n: int, size: int, rng: np.random.RandomState) -> np.ndarray | None:
-    """Numbers of ``size`` rows drawn without replacement, None if that is all of them.
-
-    Sorted, so that a file is read forwards.
-    """
+    """Numbers of ``size`` rows drawn without replacement, None if that is all of them."""
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 

@@ -15,18 +15,7 @@ __all__ = ["ArcCosineMap", "FourierMap", "directions"]
 
 
 def directions(count: int, d: int, rng: np.random.RandomState, *, orthogonal: bool) -> np.ndarray:
-    """Standard normal vectors, shape (count, d); orthogonal within each group of ``d``, each still standard normal.
-
-    Parameters
-    ----------
-    count, d : int
-    rng : RandomState
-    orthogonal : bool
-
-    Returns
-    -------
-    ndarray of shape (count, d)
-    """
+    """Standard normal vectors, shape (count, d); orthogonal within each group of ``d``, each still standard normal."""
     if not orthogonal:
         return rng.standard_normal((count, d))
     groups = []

@@ -43,24 +43,7 @@ class Gram(ABC):
 
     @abstractmethod
     def top_eigenpairs(self, k: int, weights: Tensor | None = None, *, center: bool = True) -> tuple[Tensor, Tensor]:
-        """Leading eigenpairs of the weighted, centred matrix ``W^(1/2) C K C^T W^(1/2)``.
-
-        Parameters
-        ----------
-        k : int
-            Number of pairs, at most n.
-        weights : Tensor of shape (n,), optional
-            Weights that sum to one; default ``1/n``.
-        center : bool, default=True
-            Centre the features first.
-
-        Returns
-        -------
-        values : Tensor of shape (k,)
-            Descending: the variances of the principal components.
-        vectors : Tensor of shape (n, k)
-            Orthonormal columns.
-        """
+        """Leading eigenpairs of the weighted, centred matrix ``W^(1/2) C K C^T W^(1/2)``."""
 
     @abstractmethod
     def like(self, kernel: Kernel, items: Any) -> Gram:
@@ -72,15 +55,7 @@ class Gram(ABC):
 
     @abstractmethod
     def solve(self, B: Tensor, ridge: Tensor | float) -> Tensor:
-        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one an item.
-
-        The matrix may be used up: nothing else can be asked of it afterwards.
-
-        Raises
-        ------
-        InputError
-            If the system is not positive definite, or cannot be solved.
-        """
+        """``X`` with ``(K + ridge) X = B``, shape (n, q); the ridge is positive, one number or one an item."""
 
     def norm_bound(self) -> float:
         """An upper bound of the largest eigenvalue: the largest absolute row sum."""

@@ -22,33 +22,7 @@ __all__ = ["Blocked"]
 
 
 class Blocked(Gram):
-    """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results.
-
-    Products with many columns cost hardly more than with one, since the tiles dominate: eigenpairs come from a block
-    Krylov iteration, linear systems from conjugate gradients on all right-hand sides at once.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    items : Tensor of shape (n, d), or list of n objects
-    max_bytes : int, default=2**26
-        Of a tile; each thread or worker holds one at a time. Tiles depend on it and on n alone.
-    engine : Engine, optional
-        Computes the tiles of a product, with the same bits whichever it is; None: this thread.
-    journal : Journal, optional
-        Keeps products, so that what was cut off goes on with the same bits.
-
-    Raises
-    ------
-    InputError
-        From :meth:`factor`: an exact factor is as large as the matrix.
-
-    References
-    ----------
-    Musco and Musco (2015), algorithm 2 (block Krylov); Frangella, Tropp and Udell (2023), algorithm 2.1
-    (preconditioned conjugate gradients).
-    """
+    """Tiles of ``k(X, X)``, recomputed for every product: O(n) memory, exact results."""
 
     def __init__(
         self,
@@ -152,30 +126,7 @@ class Blocked(Gram):
     def conjugate_gradients(
         self, B: Tensor, ridge: Tensor | float, *, rank: int = 500, tol: float = 1e-10
     ) -> tuple[Tensor, int]:
-        """Solve ``(K + ridge) X = B`` by conjugate gradients in float64, preconditioned by landmarks.
-
-        Parameters
-        ----------
-        B : Tensor of shape (n, q)
-        ridge : float or Tensor of shape (n,)
-            Positive; added to the diagonal.
-        rank : int, default=500
-            Landmarks of the preconditioner.
-        tol : float, default=1e-10
-            Relative residual at which to stop; 50 times the rounding of the tiles at least.
-
-        Returns
-        -------
-        X : Tensor of shape (n, q)
-            In float64.
-        sweeps : int
-            Products with the matrix.
-
-        Raises
-        ------
-        InputError
-            If it does not converge in 1000 steps.
-        """
+        """Solve ``(K + ridge) X = B`` by conjugate gradients in float64, preconditioned by landmarks."""
         B = B.to(torch.float64)
         tol = max(tol, 50.0 * torch.finfo(self._like.dtype).eps)
         apply = _preconditioner(self._kernel, self._items, ridge, rank)
@@ -202,21 +153,12 @@ class Blocked(Gram):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """What the tiles of a product share.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    items : Rows, or list of n objects
-    columns : Tensor of shape (n, p)
-    dtype : torch.dtype
-        Of the tiles.
-    """
+    """What the tiles of a product share."""
 
     kernel: Kernel
     items: Any
-    columns: Tensor
-    dtype: torch.dtype
+    columns: Tensor  # (n, p)
+    dtype: torch.dtype  # of the tiles
 
 
 def _tensor(rows: Rows, dtype: torch.dtype) -> Tensor:

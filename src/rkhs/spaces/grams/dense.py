@@ -15,24 +15,7 @@ __all__ = ["Dense"]
 
 
 class Dense(Gram):
-    """The matrix itself, ``K_ij = k(x_i, x_j)``.
-
-    ``n^2`` numbers of memory and ``n^2`` products for each column of ``K V``. A factor is ``K = L L^T``.
-
-    Parameters
-    ----------
-    K : Tensor of shape (n, n)
-        Symmetric positive semi-definite; kept, not copied.
-
-    Raises
-    ------
-    InputError
-        From :meth:`factor`, never for a positive semi-definite matrix.
-
-    References
-    ----------
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, chapter 10, for Cholesky factors with pivots.
-    """
+    """The matrix itself, ``K_ij = k(x_i, x_j)``."""
 
     def __init__(self, K: Tensor) -> None:
         self._K = K
