@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,24 +15,34 @@ from typing import Any
 __all__ = ["Stream", "Terminated", "ended_by_signals", "forgiving_streams"]
 
 
-class Stream:
-    """A text stream whose writes never fail: a reader that left, or a full disk, is no reason to lose a fit."""
+# What a terminal obeys: control characters except tab and line feed, and marks that turn the direction of writing.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_PROGRESS = re.compile("(\r?)(.*?)((?:\x1b\\[K)?)", re.DOTALL)  # a line that is written over
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+
+class Stream:
+    """A text stream whose writes never fail and in which no text of a file commands the terminal."""
+
+    def __init__(self, stream: Any, *, progress: bool = False) -> None:
+        self._stream, self._progress = stream, progress
         self.error: OSError | None = None
         """What went wrong first; nothing was written after it."""
 
     def write(self, text: str) -> int:
-        """Write what the encoding has; other characters as escapes."""
+        """Write what the encoding has; other characters, and what a terminal obeys, as escapes."""
         if self._stream is not None and self.error is None:
             encoding = getattr(self._stream, "encoding", None) or "utf-8"
-            known = text.encode(encoding, "backslashreplace").decode(encoding)
+            known = self._escaped(text).encode(encoding, "backslashreplace").decode(encoding)
             try:
                 self._stream.write(known)
             except (OSError, ValueError) as error:  # a ValueError: it was closed
                 self._fail(error)
         return len(text)
+
+    def _escaped(self, text: str) -> str:
+        found = _PROGRESS.fullmatch(text) if self._progress else None
+        start, inside, end = ("", text, "") if found is None else found.groups()
+        return start + _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), inside) + end
 
     def flush(self) -> None:
         """Hand on what was written."""
@@ -58,7 +69,7 @@ class Stream:
 @contextmanager
 def forgiving_streams() -> Iterator[Stream]:
     """Within the block writing to standard output and error cannot fail."""
-    out, err = Stream(sys.stdout), Stream(sys.stderr)
+    out, err = Stream(sys.stdout), Stream(sys.stderr, progress=True)
     with redirect_stdout(out), redirect_stderr(err):
         try:
             yield out

@@ -113,8 +113,8 @@ def few(names: Sequence[str], most: int = 6) -> str:
 
 
 def one_line(text: str) -> str:
-    """A message as one printable line of bounded length."""
+    """A message as one line of bounded length."""
     words = " ".join(text.split())
     if len(words) > _LONGEST:
         words = f"{words[: _LONGEST // 2]} ... {words[-_LONGEST // 2 :]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return words
