@@ -1,4 +1,4 @@
-"""Do two checkouts give the same numbers? Records what 95 settings of all estimators answer, and compares two records.
+"""Do two checkouts give the same numbers? Records what 130 settings of all estimators answer, compares two records.
 
     PYTHONPATH=old/src python tools/same_numbers.py record old.npz
     PYTHONPATH=new/src python tools/same_numbers.py record new.npz
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 Answers = dict[str, np.ndarray]
+FOLDER = tempfile.TemporaryDirectory()
 TOLERANCE, ROUNDINGS = 1e-10, 10.0
 
 
@@ -37,6 +38,8 @@ def table(n: int, d: int, seed: int, noise: float = 0.1) -> np.ndarray:
 
 X, NEW = table(60, 6, 0), table(9, 6, 1)
 MANY, MANY_NEW = table(700, 6, 2), table(9, 6, 3)
+LARGE = table(5000, 6, 6)
+HEAVY = table(260, 6, 8) * np.exp(np.random.default_rng(8).standard_normal((260, 1)))
 WEIGHTS = np.random.default_rng(4).integers(0, 4, 60).astype(float)
 Y = np.stack([np.sin(X[:, 0]), X[:, 1] * X[:, 2]], 1)
 LABELS = (X[:, 0] > 0).astype(int)
@@ -49,6 +52,18 @@ def shaken(data: np.ndarray, shake: bool) -> np.ndarray:
     if not shake or data.dtype.kind != "f":
         return data
     return data * (1.0 + 4e-15 * np.random.default_rng(9).choice([-1.0, 1.0], data.shape))
+
+
+def in_a_file(data: np.ndarray) -> np.memmap:
+    """The data in a file that is mapped into memory; it goes with the folder when Python ends."""
+    path = Path(FOLDER.name) / f"{hash(data.tobytes())}.npy"
+    np.save(path, data)
+    return np.load(path, mmap_mode="r")
+
+
+def warm(model: Any, shake: bool) -> Any:
+    """A model that is fitted again, from where it ended."""
+    return model.fit(shaken(X, shake)).fit(shaken(X, shake) * 1.01)
 
 
 def numbers(model: Any, names: tuple[str, ...]) -> Answers:
@@ -166,6 +181,18 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
         "K2AE": {"output_kernel": "same", "kernel": Gaussian("median")},
         "K2AE, other kernel": {"output_kernel": Laplacian("l2"), "kernel": Gaussian("median"), "reg": 1e-3},
         "single precision": {"dtype": "float32", "reg": 1e-3, "max_iter": 5},
+        "operators and depth": {
+            "n_components": (3, 2),
+            "operators": (np.diag([1.0, 2.0, 0.5]), np.diag([0.0, 1.0]), np.diag(np.arange(1.0, 7.0))),
+            "reg": 1e-3,
+        },
+        "depth from random codes": {"n_components": (4, 2), "init": "random", "random_state": 1, "reg": 1e-3},
+        "depth by alternating": {"n_components": (4, 2), "solver": "alternating", "max_iter": 5, "reg": 1e-3},
+        "depth, huber": {"n_components": (4, 2), "loss": Huber(0.3), "reg": 1e-3, "max_iter": 20},
+        "free, huge targets": {"linear_part": "free", "scale": False, "center": False},
+        "sphere, random": {"constraint": "sphere", "init": "random", "n_init": 2, "random_state": 0, "max_iter": 30},
+        "sphere, K2AE": {"constraint": "sphere", "output_kernel": "same", "kernel": Gaussian("median")},
+        "sphere, denoising": {"constraint": "sphere", "noise": GaussianNoise(0.1, relative=False), "random_state": 3},
     }
     large: dict[str, dict[str, Any]] = {
         "landmarks": {"storage": Nystroem(40)},
@@ -185,6 +212,28 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
             "max_iter": 30,
             "random_state": 0,
         },
+        "landmarks, 5 components": {"n_components": 5, "storage": Nystroem(100)},
+        "landmarks, fixed reg": {"storage": Nystroem(40), "reg": 1e-3},
+        "landmarks, unrefined": {"storage": Nystroem(40), "refine": False, "reg": 1e-3},
+        "landmarks, sphere": {"storage": Nystroem(40), "constraint": Sphere(renormalize=True), "reg": 1e-3},
+        "landmarks, ball": {"storage": Nystroem(40), "constraint": "ball", "reg": 1e-3},
+        "landmarks, white": {"storage": Nystroem(40), "constraint": "whiten", "reg": 1e-3},
+        "landmarks, soft sphere": {"storage": Nystroem(40), "constraint": SoftSphere(2.0), "reg": 1e-3},
+        "landmarks, three layers": {"n_components": (4, 2), "storage": Nystroem(40), "reg": 1e-3},
+        "landmarks, huber": {"storage": Nystroem(40), "loss": "huber", "reg": 1e-3},
+        "landmarks, denoising": {
+            "storage": Nystroem(40),
+            "noise": GaussianNoise(0.1, relative=False, copies=2),
+            "random_state": 3,
+        },
+        "landmarks, random starts": {"storage": Nystroem(40), "init": "random", "n_init": 2, "random_state": 0},
+        "landmarks, penalised": {"storage": Nystroem(40), "linear_part": "kernel"},
+        "landmarks, penalised K2AE": {
+            "storage": Nystroem(40),
+            "linear_part": "kernel",
+            "output_kernel": "same",
+            "kernel": Gaussian("median"),
+        },
     }
     made: dict[str, Callable[[bool], Answers]] = {}
     for name, params in plain.items():
@@ -198,6 +247,23 @@ def autoencoders() -> dict[str, Callable[[bool], Answers]]:
     made["autoencoder, targets"] = lambda s: asked(KernelAutoencoder(reg=1e-3).fit(shaken(X, s), targets=Y), NEW)
     made["autoencoder, held out at 450 rows"] = lambda s: asked(
         KernelAutoencoder(3, max_iter=20).fit(shaken(MANY[:450], s)), MANY_NEW
+    )
+    made["autoencoder, sphere, weights"] = lambda s: asked(
+        KernelAutoencoder(constraint="sphere").fit(shaken(X, s), sample_weight=WEIGHTS), NEW
+    )
+    made["autoencoder, penalised, weights"] = lambda s: asked(
+        KernelAutoencoder((3, 2), reg=1e-3).fit(shaken(X, s), sample_weight=WEIGHTS), NEW
+    )
+    made["autoencoder, heavy tails"] = lambda s: asked(KernelAutoencoder(max_iter=20).fit(shaken(HEAVY, s)), NEW)
+    for n in (150, 1100, 5000):
+        made[f"autoencoder, {n} rows"] = lambda s, n=n: asked(KernelAutoencoder(3).fit(shaken(LARGE[:n], s)), MANY_NEW)
+    for name, params in (("free", {}), ("penalised", {"linear_part": "kernel"})):
+        made[f"autoencoder, rows of a file, {name}"] = lambda s, p=params: asked(
+            KernelAutoencoder(2, storage=Nystroem(60), **p).fit(in_a_file(shaken(LARGE[:1500], s))), MANY_NEW
+        )
+    made["autoencoder, warm start"] = lambda s: asked(warm(KernelAutoencoder(reg=1e-3, warm_start=True), s), NEW)
+    made["autoencoder, parts"] = lambda s: asked(
+        KernelAutoencoder(reg=1e-3).partial_fit(shaken(X[:30], s)).partial_fit(shaken(X[30:], s)), NEW
     )
     made["autoencoder, folds"] = lambda s: asked(
         KernelAutoencoderCV(regs=(1e-2, 1e-4), cv=2, tol=1e-3).fit(shaken(X, s)), NEW

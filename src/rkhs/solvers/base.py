@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import torch
@@ -42,7 +42,14 @@ def check_options(solver: Configurable) -> None:
     defaults = inspect.signature(type(solver).__init__).parameters
     for name, value in solver.get_params(deep=False).items():
         if name in _OPTIONS and not (value is None and defaults[name].default is None):
-            _OPTIONS[name](value, f"{type(solver).__name__}.{name}")
+            one = _read_option if isinstance(value, (int, float)) else _read_option.__wrapped__
+            one(name, value, f"{type(solver).__name__}.{name}")
+
+
+@lru_cache(maxsize=256, typed=True)
+def _read_option(name: str, value: Any, where: str) -> None:
+    """Check one number; a choice solves with the same solver many times."""
+    _OPTIONS[name](value, where)
 
 
 class Solver(Configurable):

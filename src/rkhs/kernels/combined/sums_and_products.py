@@ -72,14 +72,14 @@ class Sum(_Many):
         """The terms, those that read the same distances as one."""
         radial: list[tuple[float, Radial]] = []
         others: list[Kernel] = []
-        for term in self.parts:
-            weight, base = (term.scale, term.parts[0]) if isinstance(term, Scaled) else (1.0, term)
+        for term in self.terms:
+            weight, base = (term.scale, term.base) if isinstance(term, Scaled) else (1.0, term)
             if isinstance(base, Radial) and base.rotation_invariant:  # not the L1 norm
                 radial.append((weight, base))
             else:
                 others.append(term)
         if len(radial) < 2:
-            return list(self.parts)
+            return list(self.terms)
         return [Mixture(*zip(*radial, strict=True)), *others]
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
@@ -238,7 +238,7 @@ class Scaled(Composite):
     @property
     def radial(self) -> Radial | None:
         """The base, scaled, if it is one."""
-        base = self.parts[0].radial
+        base = self.base.radial
         return Mixture([self.scale], [base]) if isinstance(base, Radial) else None
 
     def gram_and_pullback(self, X: Tensor) -> tuple[Tensor, Callable[[Tensor | Outer], Tensor]]:
