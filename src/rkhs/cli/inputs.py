@@ -256,7 +256,7 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     known = notes.get("input", {})
     args = _as_known(args, path, known)
     if model.kernel_.domain == "gram":
-        data = read_input(args, path, gram="cross")
+        data = _in_training_order(path, read_input(args, path, gram="cross"), known.get("column_names"))
     elif known.get("kind") == "table":
         data = _read_mixed(args, path, known.get("column_names"), known.get("column_kinds"))
     elif known.get("kind") in ("vectors", "curves"):
@@ -274,6 +274,33 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
             f"{path}: the model needs {expected} {meaning}; got {data.X.shape[-1]}; choose them with --columns"
         )
     return data
+
+
+def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
+    """Kernel values with their columns in the order of the training items, where both files name these."""
+    from dataclasses import replace
+
+    from rkhs._core.errors import InputError, shown
+    from rkhs.data.dataset import listed
+
+    found = data.column_names
+    if names is None or found is None:
+        return data
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"{path}: names of training items repeat, so that columns cannot be told by them; leave the names of "
+            "columns out, with kernel values in the order of the training file"
+        )
+    lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
+    if lacking:
+        instead = f"; got {listed(list(map(shown, others)))} in their place" if others else ""
+        raise InputError(
+            f"{path}: the columns must be kernel values with the training items, by their names; "
+            f"{listed(list(map(shown, lacking)))} {'is' if len(lacking) == 1 else 'are'} not there{instead}; compute "
+            "kernel values with the training items, or correct the names"
+        )
+    places = [found.index(name) for name in names]
+    return replace(data, X=data.X[..., places], column_names=tuple(names))
 
 
 def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
@@ -322,7 +349,8 @@ def chunks_for_model(
     names = known.get("column_names")
     if not gram and known.get("kind") != "molecules" and names is not None and args.columns is None:
         chunks = _by_names(path, rows, options, names, chunks)
-    for data in chunks:
+    for part in chunks:
+        data = _in_training_order(path, part, names) if gram else part
         expected = getattr(model, "n_features_in_", data.X.shape[-1])
         if data.X.shape[-1] != expected:
             raise InputError(f"{path}: the model needs {expected} columns; got {data.X.shape[-1]}; see --columns")
@@ -359,6 +387,8 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
 
     kind, given = known.get("kind"), dict(vars(args))
     given["index_column"] = _index_column(args, path, known.get("index_column"))
+    if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
+        given["header"] = "yes"
     if kind in (*OBJECTS, "curves", "vectors"):
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
@@ -377,15 +407,28 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     return argparse.Namespace(**given)
 
 
+def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:
+    """Whether most names of training items stand in the first row of a file; they may be numbers."""
+    from rkhs.data.readers import column_titles
+
+    if names is None or not path.lower().endswith((".csv", ".tsv")):
+        return False
+    titles = column_titles(path, **_reading(args))
+    return len(set(titles)) == len(titles) and 2 * len(set(titles) & set(names)) > len(names)
+
+
+def _reading(args: argparse.Namespace) -> dict[str, Any]:
+    """How the text of a file is read."""
+    return {name: value for name, value in _options(args).items() if name in ("delimiter", "encoding")}
+
+
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
     """The column of row names that was given, or that of the training file where this file has it too."""
     from rkhs.data.readers import column_titles
 
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
-    options = _options(args)
-    reading = {name: options[name] for name in ("delimiter", "encoding") if name in options}
-    return title if args.header != "no" and title in column_titles(path, **reading) else None
+    return title if args.header != "no" and title in column_titles(path, **_reading(args)) else None
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:

@@ -39,7 +39,17 @@ def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelF
             f"{source}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use it in "
             f"Python, as in rkhs.load({source!r}).transform(X)"
         )
+    _note_columns(file)
     for reader in (file.estimator, getattr(file.estimator, "filling_", None)):
         if reader is not None:
             vars(reader).pop("feature_names_in_", None)  # columns are found by the names in the notes
     return file
+
+
+def _note_columns(file: ModelFile) -> None:
+    """Note the columns of the data frame to which Python fitted a model, as a command notes those of its file."""
+    model = file.estimator
+    names, domain = getattr(model, "feature_names_in_", None), getattr(getattr(model, "kernel_", None), "domain", None)
+    if names is not None and domain in ("gram", "vectors") and "input" not in file.notes:
+        kind = "gram" if domain == "gram" else "table" if getattr(model, "filling_", None) is not None else "vectors"
+        file.notes["input"] = {"kind": kind, "column_names": list(names)}

@@ -88,11 +88,14 @@ def keep_rows(data: Dataset, kept: np.ndarray) -> Dataset:
     from rkhs.data.dataset import LEFT_OUT
 
     numbers, rows = data.row_numbers, kept.nonzero()[0]
-    X = data.X[..., rows, :][..., rows] if data.kind == "gram" else data.X[rows]
+    gram = data.kind == "gram"
+    X = data.X[..., rows, :][..., rows] if gram else data.X[rows]
     skipped = [*data.skipped, *(SkippedRow(numbers[i], "", LEFT_OUT) for i in (~kept).nonzero()[0])]
     names, smiles = (
         None if known is None else tuple(known[i] for i in rows) for known in (data.row_names, data.smiles)
     )
     skipped.sort(key=lambda bad: bad.row)
     classes = None if data.classes is None else data.classes[kept]
-    return replace(data, X=X, row_names=names, smiles=smiles, skipped=tuple(skipped), classes=classes)
+    columns = names if gram and data.column_names is not None else data.column_names
+    parts: dict[str, Any] = {"row_names": names, "column_names": columns, "smiles": smiles, "classes": classes}
+    return replace(data, X=X, skipped=tuple(skipped), **parts)
