@@ -1,0 +1,312 @@
+"""Measures of the house, from the source and a traced session: ``python tools/measure_house.py [--over] [--hard]``.
+
+``tests/test_measures.py`` holds each of them under a ceiling that may only fall.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import io
+import sys
+import tokenize
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1] / "src" / "rkhs"
+# Modules that users import from: their names are documented in full, all others in one line and a formula.
+DOORS = (
+    *("augment", "constraints", "data", "engines", "errors", "evaluation", "export", "features", "kernels", "losses"),
+    *("metrics", "outputs", "plots", "reports", "selection", "solvers", "testing"),
+)
+OPTIONS = ("constraint", "operators", "noise", "refine", "code_metric", "linear_part")  # words that mean nothing else
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DECISIONS = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension, ast.match_case)
+NO_CODE = (
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+    tokenize.ENCODING,
+)
+
+
+@cache
+def modules() -> dict[str, tuple[Path, str, ast.Module]]:
+    """Path, text and tree of each module, by its name."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        text = path.read_text()
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = (path, text, ast.parse(text))
+    return found
+
+
+def doc_lines(node: ast.AST) -> set[int]:
+    """Lines of the docstring of a node."""
+    first = node.body[0] if getattr(node, "body", None) else None  # type: ignore[attr-defined]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return set()
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """Lines that are no blank, no comment and no docstring."""
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            found.update(range(token.start[0], token.end[0] + 1))
+    documented = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return len(found.difference(*map(doc_lines, documented)))
+
+
+def complexity(function: ast.AST) -> int:
+    """McCabe's number: decisions and one; nested functions count on their own."""
+    total, stack = 1, list(ast.iter_child_nodes(function))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            continue
+        total += isinstance(node, DECISIONS)
+        total += len(node.ifs) if isinstance(node, ast.comprehension) else 0
+        total += len(node.values) - 1 if isinstance(node, ast.BoolOp) else 0
+        stack.extend(ast.iter_child_nodes(node))
+    return total
+
+
+def hardest() -> list[tuple[int, str]]:
+    """Every function by its complexity, the hardest first."""
+    return sorted(
+        (
+            (complexity(node), f"{name}.{node.name}")
+            for name, (_, _, tree) in modules().items()
+            for node in ast.walk(tree)
+            if isinstance(node, FUNCTIONS)
+        ),
+        reverse=True,
+    )
+
+
+def public_names() -> set[tuple[str, str]]:
+    """Module and name of what users import."""
+    doors = [importlib.import_module(name) for name in ("rkhs", *(f"rkhs.{door}" for door in DOORS))]
+    things = (getattr(door, name, None) for door in doors for name in door.__all__)
+    return {(one.__module__, one.__qualname__) for one in things if hasattr(one, "__qualname__")}
+
+
+def private_doc_lines() -> int:
+    """Lines of docstrings of what no door exports."""
+    public = public_names()
+
+    def count(module: str, node: ast.AST, prefix: str, inside: bool) -> int:
+        total = 0
+        for child in ast.iter_child_nodes(node):
+            name, shown = prefix, inside
+            if isinstance(child, (ast.ClassDef, *FUNCTIONS)):
+                name = f"{prefix}.{child.name}" if prefix else child.name
+                shown = (module, name) in public or (inside and not child.name.startswith("_"))
+                total += 0 if shown else len(doc_lines(child))
+            total += count(module, child, name, shown)
+        return total
+
+    return sum(count(name, tree, "", False) for name, (_, _, tree) in modules().items())
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Modules of the package that each module names, annotations included."""
+    known = modules()
+    graph: dict[str, set[str]] = {}
+    for name, (_, _, tree) in known.items():
+        found: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                longer = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= (longer & known.keys()) | ({node.module} if longer - known.keys() else set())
+        graph[name] = {one for one in found if one in known and one != name}
+    return graph
+
+
+def circles() -> list[list[str]]:
+    """Groups of modules that import each other; a package may list what its modules hold."""
+    graph = {name: {to for to in found if not name.startswith(to + ".")} for name, found in imports().items()}
+    reached = {name: reach(name, graph) for name in graph}
+    groups = {frozenset(to for to in found if name in reached[to]) for name, found in reached.items()}
+    return [sorted(group) for group in groups if len(group) > 1]
+
+
+def reach(start: str, graph: dict[str, set[str]]) -> set[str]:
+    """Modules that a module imports, directly or not, itself included."""
+    seen: set[str] = set()
+    stack = [start]
+    while stack:
+        one = stack.pop()
+        if one not in seen:
+            seen.add(one)
+            stack.extend(graph[one])
+    return seen
+
+
+def option_files() -> Counter[str]:
+    """How many files name each option."""
+    uses: Counter[str] = Counter()
+    for _, _, tree in modules().values():
+        nodes = [vars(node) for node in ast.walk(tree)]
+        words = {word for node in nodes for kind in ("id", "attr", "arg") if isinstance(word := node.get(kind), str)}
+        uses.update(option for option in OPTIONS if option in words)
+    return uses
+
+
+def constants_written_twice() -> dict[str, list[str]]:
+    """Private numbers of the same name and value in several modules."""
+    found: defaultdict[tuple[str, Any], list[str]] = defaultdict(list)
+    for name, (_, _, tree) in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                target, value = node.targets[0], node.value.value
+                if isinstance(target, ast.Name) and target.id.startswith("_") and isinstance(value, int | float):
+                    found[target.id, value].append(name)
+    return {name: where for (name, _), where in found.items() if len(where) > 1}
+
+
+@dataclass
+class Trace:
+    """What an act ran: distinct lines, the deepest chain of own calls, and calls of ``check_*``."""
+
+    lines: set[tuple[str, int]]
+    depth: int = 0
+    checks: int = 0
+
+
+def traced(act: Callable[[], object]) -> Trace:
+    """Run an act and follow it."""
+    found, depth = Trace(set()), 0
+
+    def inside(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal depth
+        if event == "line":
+            found.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        depth -= event == "return"
+        return inside
+
+    def outside(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal depth
+        if not frame.f_code.co_filename.startswith(str(ROOT)):
+            return None
+        depth += 1
+        found.depth = max(found.depth, depth)
+        found.checks += frame.f_code.co_name.startswith("check_")
+        return inside
+
+    before = sys.gettrace()
+    sys.settrace(outside)
+    try:
+        act()
+    finally:
+        sys.settrace(before)
+    return found
+
+
+def sessions() -> tuple[Trace, Trace, int, int]:
+    """Traces of a default fit and of ``transform`` on the iris data, and lines run by sessions of two estimators."""
+    from sklearn.datasets import load_iris
+
+    import rkhs
+
+    X = load_iris().data
+    model = rkhs.KernelAutoencoder(2).fit(X)
+
+    def rest() -> None:
+        model.inverse_transform(model.transform(X[:5]))
+        model.reconstruction_error(X[:5])
+        model.decode(model.codes_[:3], X, n_best=2)
+
+    def components() -> None:
+        plain = rkhs.KernelPCA(2).fit(X)
+        plain.inverse_transform(plain.transform(X[:5]))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rest()
+        components()  # once before, so that what is imported late does not count
+        fit, after = traced(lambda: rkhs.KernelAutoencoder(2).fit(X)), traced(rest)
+        transform = traced(lambda: model.transform(X))
+        return fit, transform, len(fit.lines | after.lines), len(traced(components).lines)
+
+
+# Where the house is to go.
+GOALS = {
+    "lines of code": 28_500,
+    "all lines": 46_000,
+    "docstring lines behind no door": 3_000,
+    "functions of complexity above 15": 8,
+    "functions of complexity above 10": 80,
+    "import circles": 0,
+    "modules behind kernel_autoencoder": 120,
+    "files that name an option": 14,
+    "constants written twice": 4,
+    "lines run by a session of KernelAutoencoder": 1_350,
+    "deepest own chain of fit": 18,
+    "deepest own chain of transform": 13,
+    "check_ calls of a fit": 60,
+    "lines run by a session of KernelPCA": 550,
+}
+
+
+def measures() -> dict[str, int]:
+    """Every measure by its name, in the order of the goals."""
+    sources, hard = modules().values(), [number for number, _ in hardest()]
+    fit, transform, session, components = sessions()
+    found = (
+        sum(code_lines(text, tree) for _, text, tree in sources),
+        sum(text.count("\n") for _, text, _ in sources),
+        private_doc_lines(),
+        sum(number > 15 for number in hard),
+        sum(number > 10 for number in hard),
+        len(circles()),
+        len(reach("rkhs.estimators.kernel_autoencoder", imports())),
+        max(option_files().values()),
+        len(constants_written_twice()),
+        session,
+        fit.depth,
+        transform.depth,
+        fit.checks,
+        components,
+    )
+    return dict(zip(GOALS, found, strict=True))
+
+
+def by_folder() -> Iterator[str]:
+    """Lines of code of each folder, the largest first."""
+    sizes: Counter[str] = Counter()
+    for path, text, tree in modules().values():
+        sizes[path.relative_to(ROOT).parts[0]] += code_lines(text, tree)
+    yield from (f"{name}: {size}" for name, size in sizes.most_common())
+
+
+def main() -> None:
+    """Print the measures beside their goals."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--over", action="store_true", help="only what is above its goal")
+    parser.add_argument("--hard", action="store_true", help="functions, circles, constants and folders by name")
+    asked = parser.parse_args()
+    for name, value in measures().items():
+        if value > GOALS[name] or not asked.over:
+            print(f"{name}: {value} (goal {GOALS[name]})")
+    if asked.hard:
+        print(*(f"{number} {name}" for number, name in hardest() if number > 10), sep="\n")
+        print(*circles(), *constants_written_twice().items(), *by_folder(), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
