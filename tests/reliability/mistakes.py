@@ -421,7 +421,7 @@ MISTAKES = (
     ),
     Mistake(
         "an option that is read and not used",
-        "cli/fit.py",
+        "cli/build.py",
         'given["random_state"] = args.seed',
         'given["random_state"] = 0',
         ("cli/test_commands.py", "cli/test_expressions.py"),
@@ -464,7 +464,7 @@ MISTAKES = (
     ),
     Mistake(
         "a missing copy: an augmentation of the user writes into the data",
-        "augment/base.py",
+        "augment/registry.py",
         "view = as_augmentation(augment)(own(X), rng)",
         "view = as_augmentation(augment)(X, rng)",
         ("augment/test_augment.py", "estimators/test_kernel_contrastive.py"),

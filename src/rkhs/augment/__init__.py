@@ -4,8 +4,9 @@ An augmentation is called with an array (n, d) and a NumPy generator. :func:`aug
 pure function of ``(seed, step)``.
 """
 
-from rkhs.augment.base import Augmentation, Compose, as_augmentation, augmented
+from rkhs.augment.base import Augmentation
 from rkhs.augment.images import RandomCrop, RandomFlip, RandomShift
+from rkhs.augment.registry import Compose, as_augmentation, augmented
 from rkhs.augment.vectors import BitDropout, GaussianNoise, TimeWarp
 
 __all__ = [

@@ -44,7 +44,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     """Fit codes to all rows, a learner to those with a class, score it by cross-validation, and write both."""
     import numpy as np
 
-    from rkhs.cli.fit import build_estimator
+    from rkhs.cli.build import build_estimator
     from rkhs.evaluation import SmoothClassifier
 
     outputs = _plan(args)

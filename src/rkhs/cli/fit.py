@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.columns import add_scale_option, column_sentences, column_setting
-from rkhs.cli.engines import add_engine_options, checkpoint_of, engine_settings, find_rows, open_stream
+from rkhs.cli.build import build_estimator
+from rkhs.cli.columns import add_scale_option, column_sentences
+from rkhs.cli.engines import add_engine_options, checkpoint_of, find_rows, open_stream
 from rkhs.cli.inputs import add_drop_option, add_input_options, read_input, user_errors
-from rkhs.cli.kinds import OBJECTS, choose_by_classes, default_kernel, find_estimator, refuse_unknown
+from rkhs.cli.kinds import choose_by_classes
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
     from rkhs.selection import KernelChoice
 
-__all__ = ["add_arguments", "add_fit_options", "build_estimator", "run", "say_kernel"]
+__all__ = ["add_arguments", "add_fit_options", "run", "say_kernel"]
 
 _LANDMARKS = 500  # at least, of an automatic storage
 
@@ -249,44 +249,6 @@ def _write(
             write_codes(args.codes, codes, **beside(data, args.codes, numbered=len(codes) < data.row_numbers[-1]))
     if checkpoint is not None:
         checkpoint.remove()
-
-
-def build_estimator(
-    args: argparse.Namespace, data: Dataset, cls: type | None = None, defaults: dict[str, Any] | None = None
-) -> Any:
-    """Make the estimator that the arguments describe, with defaults that fit the data."""
-    from rkhs._core.errors import InputError
-    from rkhs.cli.expressions import parse_kernel, parse_setting, parse_value
-
-    cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
-    known = cls().get_params(deep=False)
-    given: dict[str, Any] = dict(defaults or {})
-    kernel = default_kernel(data)
-    if kernel is not None:
-        given.setdefault("kernel", kernel)
-    if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
-        given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
-    if args.kernel is not None:
-        if data.kind == "gram":
-            raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-        given["kernel"] = parse_kernel(args.kernel)
-    if args.n_components is not None:
-        given["n_components"] = parse_value(args.n_components, "--n-components")
-    if sys.stderr.isatty() and not args.quiet and "verbose" in known:
-        given["verbose"] = 1
-    if args.seed is not None and "random_state" in known:
-        given["random_state"] = args.seed
-    given.update(engine_settings(args))
-    if args.checkpoint is not None:
-        given["checkpoint"] = checkpoint_of(args)  # deleted once the model is written, not before
-    settings = dict(parse_setting(text) for text in args.set)
-    if data.kind == "table" and "columns" not in known:
-        given.setdefault("kernel", "mixed_table")
-    if "columns" in known:
-        given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
-    given.update(settings)
-    refuse_unknown(cls, given, known)
-    return cls(**given)
 
 
 def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, seconds: float) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.fit import add_fit_options, build_estimator
+from rkhs.cli.fit import add_fit_options
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values

@@ -102,7 +102,7 @@ def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorK
 def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKernelRegressorCV:
     from sklearn.model_selection import KFold
 
-    from rkhs.cli.fit import build_estimator
+    from rkhs.cli.build import build_estimator
     from rkhs.estimators import OperatorKernelRegressorCV
 
     folds = KFold(min(_FOLDS, data.n_samples), shuffle=True, random_state=args.seed or 0)

@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.fit import add_fit_options, build_estimator, say_kernel
+from rkhs.cli.build import build_estimator
+from rkhs.cli.fit import add_fit_options, say_kernel
 from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model

@@ -5,7 +5,8 @@ from rkhs.engines.block_sums import Block, Node, TreeSum, block_generator, row_b
 from rkhs.engines.distributed import Dask
 from rkhs.engines.journal import Checkpoint, Journal, fingerprint
 from rkhs.engines.registry import make_engine
-from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows, as_rows
+from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows
+from rkhs.engines.sources import as_rows
 from rkhs.engines.threads import count_threads, thread_limit
 
 __all__ = [

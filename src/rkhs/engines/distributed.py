@@ -157,7 +157,7 @@ class _Session:
 
     def spill(self, rows: ArrayRows) -> Rows:
         """Write rows to a file of our own."""
-        from rkhs.engines.rows import as_rows
+        from rkhs.engines.sources import as_rows
 
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="rkhs-")

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rkhs._core.arrays import read_values
 from rkhs._core.errors import InputError, missing_extra
-from rkhs._core.files import UNREADABLE, check_readable, old_headers
 
-__all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows", "as_rows"]
+__all__ = ["ArrayRows", "DaskRows", "FileRows", "ParquetRows", "Rows"]
 
 
 class Rows(ABC):
@@ -279,99 +277,6 @@ class DaskRows(Rows):
     def _read(self, start: int, stop: int) -> np.ndarray:
         part = self._array if (start, stop) == (0, self.shape[0]) else self._array[start:stop]
         return np.asarray(part.compute(scheduler="synchronous"))
-
-
-def as_rows(X: Any, name: str = "X") -> Rows:
-    """Tell from what is given where rows come from.
-
-    Parameters
-    ----------
-    X : array of shape (n, d), or where to find one
-        An array, tensor, frame or NumPy memory map; the path of a ``.npy`` file, of a ``.parquet`` file or of a folder
-        of such; a Dask array or dataframe (not a persisted one: its rows must be computable anywhere); an iterator or
-        loader of batches, which is read once into a temporary file.
-    name : str, default="X"
-        The argument, for messages.
-
-    Returns
-    -------
-    Rows
-
-    Raises
-    ------
-    InputError
-        For anything else, and for what is not a matrix with rows and columns.
-    """
-    rows = _find_rows(X, name)
-    if 0 in rows.shape:
-        raise InputError(f"{name} must have rows and columns; got n_samples={rows.shape[0]}, shape {rows.shape}")
-    return rows
-
-
-def _find_rows(X: Any, name: str) -> Rows:
-    from rkhs.engines.batches import are_batches, spool
-
-    if isinstance(X, Rows):
-        return X
-    if isinstance(X, (str, os.PathLike)):
-        return _from_path(os.fspath(X), name)
-    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
-        return _from_dask(X, name)
-    if are_batches(X):
-        return spool(X, name)
-    mapped = _from_map(X) if isinstance(X, np.ndarray) else None
-    if mapped is not None:
-        return mapped
-    array = read_values(X, name)
-    if array.ndim != 2:
-        raise InputError(f"{name} must be a 2-D array (n samples, d inputs); got shape {array.shape}")
-    return ArrayRows(array)
-
-
-def _from_path(path: str, name: str) -> Rows:
-    check_readable(path)
-    if os.path.isdir(path) or path.lower().endswith((".parquet", ".pq")):
-        return ParquetRows.of(path)
-    if not path.lower().endswith(".npy"):
-        raise InputError(f"{name} must name a .npy file, a .parquet file or a folder of them; got {path!r}")
-    try:
-        with old_headers():
-            table = np.lib.format.open_memmap(path, mode="r")
-    except UNREADABLE as error:
-        # NumPy's own words would teach to load what can run code.
-        reason = "it holds Python objects" if "pickle" in str(error) or "objects" in str(error) else error
-        raise InputError(
-            f"{name}: cannot read {path!r} ({reason}); check the name, and that it is a .npy file of numbers"
-        ) from None
-    if table.ndim != 2:
-        raise InputError(f"{name} must be a 2-D array (n samples, d inputs); {path!r} has shape {table.shape}")
-    rows = _from_map(table)
-    assert rows is not None
-    return rows
-
-
-def _from_map(X: np.ndarray) -> Rows | None:
-    """Where in which file the rows of a memory map lie; None if they are no such rows."""
-    root: Any = X
-    while isinstance(root, np.ndarray) and isinstance(root.base, np.ndarray):
-        root = root.base
-    if not isinstance(root, np.memmap) or root.filename is None or X.ndim != 2 or root.mode not in ("r", "r+", "c"):
-        return None
-    if root.mode == "c" or not (X.flags.c_contiguous or X.flags.f_contiguous):
-        return None  # copy-on-write: the file does not hold what was written; other strides: not a stretch of rows
-    offset = int(root.offset) + X.ctypes.data - root.ctypes.data
-    fortran = not X.flags.c_contiguous
-    return FileRows(os.path.abspath(os.fspath(root.filename)), X.dtype.str, (X.shape[0], X.shape[1]), offset, fortran)
-
-
-def _from_dask(X: Any, name: str) -> Rows:
-    if hasattr(X, "to_dask_array"):
-        X = X.to_dask_array(lengths=True)
-    if not hasattr(X, "chunks") or X.ndim != 2:
-        raise InputError(f"{name} must be a Dask dataframe or a 2-D Dask array; got {type(X).__name__}")
-    if any(size != size for sizes in X.chunks for size in sizes):
-        X = X.compute_chunk_sizes()
-    return DaskRows(X)
 
 
 def _parquet() -> Any:

@@ -24,7 +24,7 @@ from rkhs.estimators.regression.terms import Regression
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, as_loss
-from rkhs.models import MachineModel
+from rkhs.models import MachineModel, path_values
 from rkhs.outputs import OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.solvers import GapSolver
@@ -173,7 +173,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         report = sample_report(problem, batch.points)
         reader.model_ = regression.unsolved()
         return RegressionPath(
-            reader,
+            reader._path_predictions,
             list(many_regs),
             losses,
             problem.coefficients(batch.points)[0].cpu().numpy(),
@@ -183,6 +183,12 @@ class DualRegressor(RegressorMixin, KernelMachine):
             report.support[0].sum(0).cpu().numpy(),
             report.saturated[0].sum(0).cpu().numpy(),
         )
+
+    def _path_predictions(self, X: Any, dual_coefs: np.ndarray) -> np.ndarray:
+        """Predictions of machines with this kernel and these dual coefficients (S, n, r)."""
+        raw, coefs = self.model_.raw(self._read_new(X)), to_tensor(dual_coefs, **self._options)
+        values = path_values(self.kernel_, raw, coefs)
+        return np.stack([self._to_output(self.model_.outputs(values[:, s])) for s in range(len(dual_coefs))])
 
     @abstractmethod
     def _prepare(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Regression:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs._core.arrays import to_tensor
 from rkhs.losses import Loss
-from rkhs.models import path_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from rkhs.estimators.regression.base import DualRegressor
 
 __all__ = ["RegressionPath"]
 
@@ -23,7 +20,7 @@ __all__ = ["RegressionPath"]
 class RegressionPath:
     """Machines for S settings that share data and kernel."""
 
-    estimator: DualRegressor  # reads items: a copy of the estimator with kernel, training items and output space
+    predictions: Callable[[Any, np.ndarray], np.ndarray]  # of items, from dual coefficients of several machines
     regs: list[float]
     losses: list[Loss]
     dual_coefs: np.ndarray  # (S, n, r)
@@ -38,11 +35,7 @@ class RegressionPath:
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions of every machine."""
-        reader = self.estimator
-        values = path_values(
-            reader.kernel_, reader.model_.raw(reader._read_new(X)), to_tensor(self.dual_coefs, **reader._options)
-        )
-        return np.stack([reader._to_output(reader.model_.outputs(values[:, s])) for s in range(len(self))])
+        return self.predictions(X, self.dual_coefs)
 
     def mean_squared_errors(self, X: Any, Y: ArrayLike) -> np.ndarray:
         """Mean over all entries of the squared errors of every machine, shape (S,)."""
