@@ -170,20 +170,15 @@ def test_left_out_path_is_what_refits_give(weighted: bool) -> None:
     rng = np.random.default_rng(0)
     A, U = rng.normal(size=(7, 5)), rng.normal(size=(7, 2))
     K, a, reg = A @ A.T, np.array([1.0, 0.3]), 0.2
-    copies = np.array([1, 3, 1, 1, 2, 1, 1]) if weighted else np.ones(7, dtype=int)
-    total = copies.sum()
-    w = torch.as_tensor(copies / total) if weighted else None
-    found, duals = next(left_out_path(*(torch.as_tensor(b) for b in (K, U, a)), [reg, 1.0], w, float(total)))
-    order = np.repeat(np.arange(7), copies)
-    KK, UU = K[np.ix_(order, order)], U[order]
+    w = np.array([1, 3, 1, 1, 2, 1, 1]) / 10 if weighted else np.full(7, 1 / 7)
+    given = torch.as_tensor(w) if weighted else None
+    found, duals = next(left_out_path(*(torch.as_tensor(b) for b in (K, U, a)), [reg, 1.0], given))
     for j in range(2):
-        solved = np.linalg.solve(a[j] * KK + total * reg * np.eye(total), UU[:, j])
-        sums = np.bincount(order, solved)
-        np.testing.assert_allclose(duals[:, j].numpy(), sums, rtol=1e-9)
+        G = a[j] * K + reg * np.diag(1 / w)
+        np.testing.assert_allclose(duals[:, j].numpy(), np.linalg.solve(G, U[:, j]), rtol=1e-9)
         for i in range(7):
-            rest = np.delete(np.arange(total), np.flatnonzero(order == i)[0])
-            c = np.linalg.solve(a[j] * KK[np.ix_(rest, rest)] + total * reg * np.eye(len(rest)), UU[rest, j])
-            left = U[i, j] - a[j] * K[i, order[rest]] @ c
+            rest = np.delete(np.arange(7), i)
+            left = U[i, j] - a[j] * K[i, rest] @ np.linalg.solve(G[np.ix_(rest, rest)], U[rest, j])
             assert found[i, j].item() == pytest.approx(left, rel=1e-8)
 
 

@@ -320,3 +320,46 @@ def test_paths_and_leave_one_out_leave_a_fitted_machine_as_it_is() -> None:
     before = curves.predict(X)
     curves.loo_errors(other, Y + 5.0, regs=[1e-2])
     np.testing.assert_array_equal(curves.predict(X), before)
+
+
+@pytest.mark.parametrize(("operator", "center"), [(None, True), (None, False), (np.diag([1.0, 0.4, 0.1]), True)])
+def test_leaving_rows_out_in_turn_is_what_refits_give(operator, center):
+    X, Y = data(11, n=16)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=16)
+    weights[3] = 0.0
+    options = {"operator": operator, "regs": [1e-3, 1e-1], "gammas": [0.2, 2.0], "center": center}
+    model = OperatorKernelRegressorCV(Gaussian(1.0), **options).fit(X, Y, sample_weight=weights)
+    given = np.delete(np.arange(16), 3)
+    parts = [(np.delete(given, i), given[i : i + 1]) for i in range(15)]
+    twin = OperatorKernelRegressorCV(Gaussian(1.0), cv=parts, **options).fit(X, Y, sample_weight=weights)
+    np.testing.assert_allclose(model.cv_errors_, twin.cv_errors_, rtol=1e-6)
+    mean = model.cv_errors_ @ (weights[given] / weights.sum())
+    assert model.best_score_ == pytest.approx(-mean.min())
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_the_order_of_the_rows_says_nothing(loss):
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(-3.0, 3.0, (120, 1)), axis=0)  # rows sorted by likeness
+    Y = np.sin(4.0 * X) + 0.1 * rng.normal(size=X.shape)
+    order = rng.permutation(120)
+    regs = [
+        OperatorKernelRegressorCV(Gaussian(4.0), loss=loss).fit(X[rows], Y[rows]).reg_
+        for rows in (np.arange(120), order)
+    ]
+    assert max(regs) < 11 * min(regs)
+    assert max(regs) < 1e-3  # contiguous folds take 0.05
+    first, again, other = (
+        OperatorKernelRegressorCV(Gaussian(4.0), cv=5, random_state=seed).fit(X, Y).cv_errors_ for seed in (0, 0, 1)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_the_number_of_a_loss_is_kept():
+    X, Y = data(12, n=24)
+    model = OperatorKernelRegressorCV(loss=Huber(0.3), cv=3).fit(X, Y)
+    assert model.losses_ == [Huber(0.3)]
+    assert model.loss_ == Huber(0.3)
+    with pytest.raises(InputError, match=r"kappas must be None beside loss=Huber\(kappa=0.3\), which has a number"):
+        OperatorKernelRegressorCV(loss=Huber(0.3), kappas=[0.1]).fit(X, Y)

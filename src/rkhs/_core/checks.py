@@ -149,12 +149,12 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
         ) from None
 
 
-def check_folds(cv: Any, n: int, y: Any = None, *, shuffle: bool = False) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Training and held-out row numbers that a user's ``cv=`` means."""
+def check_folds(cv: Any, n: int, y: Any = None, seed: Any = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
         folds = check_count(cv, "cv", at_least=2, at_most=n, why=f" (n_samples={n})")
-        cv = KFold(folds, shuffle=True, random_state=0) if shuffle else folds
+        cv = KFold(folds, shuffle=True, random_state=check_seed(seed))  # files are often sorted
     try:
         parts = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(np.zeros((n, 1)), y)]
     except (TypeError, ValueError, AttributeError) as error:

@@ -109,6 +109,8 @@ def _regressor(args: argparse.Namespace, data: Dataset, loss: str) -> OperatorKe
     defaults = {"loss": loss, "criterion": "norm" if args.loss == "auto" else "auto", "cv": folds}
     model = build_estimator(args, data, OperatorKernelRegressorCV, defaults)
     assert isinstance(model, OperatorKernelRegressorCV)
+    if isinstance(model.cv, int) and model.cv > 1:  # of --set; the order of a file says nothing
+        model.cv = KFold(model.cv, shuffle=True, random_state=args.seed or 0)
     return model
 
 

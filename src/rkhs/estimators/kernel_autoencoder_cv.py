@@ -244,7 +244,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
             raise InputError("regs must not be empty; pass one regulariser or more, or None")
         with model._running(X, targets, sample_weight) as run:
             training = model._read(settings, X, targets, sample_weight, drop=False)
-            folds = check_folds(self.cv, len(training), shuffle=True)
+            folds = check_folds(self.cv, len(training))
             found = [path_errors(fit_dense, settings, path, training, run, *fold) for fold in folds]
         means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]
         errors = np.stack(means, 1)

@@ -21,6 +21,7 @@ from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
+from rkhs.selection.loss_scale import merged_copies
 from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         MachineSolverLike,
         OperatorKernelLike,
         Psd,
+        Seed,
     )
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
@@ -45,6 +47,7 @@ __all__ = ["OperatorKernelRegressorCV"]
 
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")
+_FOLDS = 5
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
 _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
@@ -54,8 +57,8 @@ _CHOICE = ("reg_", "regs_", "gamma_", "losses_", "_chosen_kernel", *_MEASURED)
 class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachine):
     """Operator-valued kernel regression with parameters chosen by cross-validation: reg, epsilon or kappa, and gamma.
 
-    It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold. All regularisers and loss
-    parameters are then solved together.
+    It computes one Gram matrix for each bandwidth and one eigendecomposition for each fold, or one for all rows that
+    are left out in turn. All regularisers and loss parameters are then solved together.
 
     Parameters
     ----------
@@ -63,6 +66,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         As in :class:`OperatorKernelRegressor`.
     operator : None, "covariance" or array of shape (q, q), default=None
     loss : str or Loss, default="squared"
+        The numbers of an object such as ``Huber(0.3)`` are kept. Those of a name are compared.
     regs : sequence of float, default=None
         None: 1e-6, 1e-5, ..., 10 times the variance of the features, the mean squared distance of ``phi(x_i)`` to their
         mean.
@@ -73,8 +77,12 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         Bandwidths of the kernel, which must have one. ``"auto"``: ``"0.25*median"``, a Gaussian
         twice as wide, and ``"median"`` for one kernel whose ``gamma`` is ``"median"``; else as None. None: the kernel
         as it is.
-    cv : int, splitter or iterable, default=5
-        As in scikit-learn.
+    cv : "auto", int, splitter or iterable, default="auto"
+        ``"auto"``: every row, with its copies, is left out in turn, in closed form, with the squared loss, one kernel,
+        targets without gaps, and an operator that is None or a matrix; else 5. A number means that many folds of
+        shuffled rows. Others as in scikit-learn.
+    random_state : int, RandomState or None, default=0
+        Of the shuffling.
     criterion : {"auto", "squared", "norm"}, default="auto"
         Held-out error that is minimised: the mean squared norm of the residuals, or their mean norm, which outliers
         change less. ``"auto"``: the squared norm for the squared loss, the norm for others.
@@ -102,7 +110,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
     best_score_ : float
         Minus the smallest held-out error.
     cv_errors_ : ndarray of shape (gammas, regs, losses, folds)
-        Held-out errors.
+        Held-out errors. With every row left out in turn, a fold is a row of positive weight with its copies.
     losses_ : list of Loss
         What the third axis means.
     criterion_ : {"squared", "norm"}
@@ -151,7 +159,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         epsilons: Sequence[float] | None = None,
         kappas: Sequence[float] | None = None,
         gammas: Sequence[float | str] | Literal["auto"] | None = "auto",
-        cv: int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = 5,
+        cv: Literal["auto"] | int | Iterable[tuple[np.ndarray, np.ndarray]] | BaseCrossValidator = "auto",
+        random_state: Seed = 0,
         criterion: Literal["auto", "squared", "norm"] = "auto",
         columns: Columns = "raw",
         center: bool = True,
@@ -171,6 +180,7 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self.kappas = kappas
         self.gammas = gammas
         self.cv = cv
+        self.random_state = random_state
         self.criterion = criterion
         self.columns = columns
         self.center = center
@@ -209,21 +219,21 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
         items, Y, weights = training.items, training.goal, training.weights
         full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
-        if check_gaps(training, kernels[0], loss) and self.criterion_ != "squared":
+        gaps = check_gaps(training, kernels[0], loss)
+        if gaps and self.criterion_ != "squared":
             raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
         self.losses_ = self._losses(Y, full)
-        folds = check_folds(self.cv, len(items), as_numpy(y, "y"))
-        for number, (train, _) in enumerate(folds):
-            if not bool((full[torch.as_tensor(np.array(train))] > 0.0).any()):
-                raise InputError(
-                    f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
-                    "give parts that each keep some others"
-                )
         grids = [self._grid(kernel, training, full, regs) for kernel in kernels]
         self.regs_ = np.array([grid.regs for grid in grids])
-        errors = np.stack([self._finite(grid.errors(folds)) for grid in grids])
-        self.cv_errors_ = errors
-        mean = errors.mean(-1)
+        if self._leaves_out(kernels[0], loss, full, gaps=gaps):
+            first, _, w = merged_copies(training.groups, full)
+            errors = [self._finite(grid.left_out_errors(first[w > 0.0], w[w > 0.0])) for grid in grids]
+            shares = w[w > 0.0].cpu().numpy()
+        else:
+            folds = self._folds(y, full)
+            errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
+        self.cv_errors_ = np.stack(errors)
+        mean = self.cv_errors_ @ (shares / shares.sum())
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
         self.reg_, chosen = float(self.regs_[g, r]), self.losses_[j]
         self.gamma_ = gammas[g]
@@ -242,6 +252,24 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         params = final.get_params(deep=False)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
         return self
+
+    def _leaves_out(self, kernel: OperatorKernel, loss: Loss, weights: Tensor, *, gaps: bool) -> bool:
+        """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""
+        asked = isinstance(self.cv, str) and self.cv == "auto"
+        closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
+        return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
+
+    def _folds(self, y: Any, weights: Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rows that train and rows that are held out."""
+        asked = min(_FOLDS, len(weights)) if isinstance(self.cv, str) and self.cv == "auto" else self.cv
+        folds = check_folds(asked, len(weights), as_numpy(y, "y"), self.random_state)
+        for number, (train, _) in enumerate(folds):
+            if not bool((weights[torch.as_tensor(np.array(train))] > 0.0).any()):
+                raise InputError(
+                    f"sample_weight is zero for all training rows of part {number} of cv; drop rows of weight zero, or "
+                    "give parts that each keep some others"
+                )
+        return folds
 
     def _chosen(self, loss: Loss) -> OperatorKernelRegressor:
         names = ("columns", "center", "solver", "tol", "max_iter", "psd", "device", "dtype", "verbose")
@@ -279,6 +307,13 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         )  # fmt: skip
         if other is not None:
             raise InputError(f"{type(loss).__name__} takes {name} only; leave the other list out")
+        if not loss.automatic:
+            if given is not None:
+                raise InputError(
+                    f"{name} must be None beside loss={loss!r}, which has a number; got both. Give the loss by its "
+                    "name to compare several"
+                )
+            return [loss]
         if given is None:
             centred = Y - (weights @ Y) / weights.sum() if self.center else Y
             size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())

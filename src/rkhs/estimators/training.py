@@ -14,7 +14,7 @@ from rkhs._core.errors import InputError, shown
 from rkhs.augment import Augmentation, augmented
 from rkhs.engines import Rows
 
-__all__ = ["Training", "cut", "normal_weights", "read_noise"]
+__all__ = ["Training", "cut", "equal_rows", "normal_weights", "read_noise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,11 @@ class Training:
     def row_weights(self) -> np.ndarray | None:
         """The weights in double precision."""
         return None if self.weights is None else self.weights.to("cpu", torch.float64).numpy()
+
+    @property
+    def groups(self) -> np.ndarray:
+        """A number for each item, shape (n,): one for equal items with equal targets, which are one of more weight."""
+        return equal_rows(self.items) if self.own else equal_rows(self.items, self.goal)
 
     def part(self, rows: np.ndarray) -> Training:
         """Those of some items that have positive weight."""
@@ -87,6 +92,24 @@ def cut(items: Any, rows: np.ndarray | None, columns: np.ndarray | None = None) 
         return [items[i] for i in rows]
     index = row_index(rows, items)
     return items[index] if columns is None else items[index[:, None], row_index(columns, items)]
+
+
+def equal_rows(*rows: Any) -> np.ndarray:
+    """A number for each row, by first appearance: one for rows that are equal in all that is given."""
+    seen: dict[tuple[object, ...], int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in zip(*map(_keys, rows), strict=True)], dtype=np.int64)
+
+
+def _keys(items: Any) -> list[object]:
+    """What tells items apart; objects of unknown kinds all differ."""
+    if isinstance(items, Tensor):
+        return [row.tobytes() for row in items.detach().cpu().numpy() + 0.0]  # zero has one sign
+    if not isinstance(items, list):
+        return list(range(len(items)))
+    if all(isinstance(item, str) for item in items):
+        return list(items)
+    pairs = all(isinstance(item, tuple) and all(isinstance(a, np.ndarray) for a in item) for item in items)
+    return [tuple(a.tobytes() for a in item) for item in items] if pairs else list(range(len(items)))
 
 
 def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:

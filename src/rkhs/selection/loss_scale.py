@@ -17,7 +17,7 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import cholesky
 
-__all__ = ["effective_gram", "mean_factor", "typical_norm", "typical_residual", "typical_size"]
+__all__ = ["effective_gram", "mean_factor", "merged_copies", "typical_norm", "typical_residual", "typical_size"]
 
 _FAR = 3.0  # residuals of so many typical ones are those of outliers
 _SMALLER = 0.9  # a fit without the outliers counts if it has at most so much of the typical residual
@@ -25,25 +25,21 @@ _ROUNDS = 5
 
 
 def typical_residual(
-    K: Tensor, T: Tensor, reg: float, weights: Tensor | None, total: float, *, center: bool
+    K: Tensor, T: Tensor, reg: float, weights: Tensor | None, groups: np.ndarray | None = None, *, center: bool
 ) -> tuple[float, Tensor]:
     """Size of a residual of ridge regression of ``T`` (n, r), and the mean (r,) of the targets that are no outliers."""
-    w = K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights
-    given = (w > 0.0).nonzero()[:, 0]
-    K, T, w = K[given][:, given], T[given], w[given]
+    first, _, w = merged_copies(groups, K.new_full((len(K),), 1.0 / len(K)) if weights is None else weights)
+    given, w = first[w > 0.0], w[w > 0.0]
+    K, T = K[given][:, given], T[given]
 
     def residuals(kept: Tensor, targets: Tensor) -> Tensor:
         rows = kept.nonzero()[:, 0]
         W = K[rows][:, rows]
-        ridge = reg / w[rows]
-        W.diagonal().add_(ridge)
+        W.diagonal().add_(reg / w[rows])
         P = torch.cholesky_inverse(cholesky(W, name="the system K + n reg I")[0])
         dual = P @ targets[rows]
-        left = dual / P.diagonal()[:, None]
-        # Of m copies m - 1 stay: they divide the residual without the row by 1 + v / ridge', v its variance without it.
-        spread = (1.0 / P.diagonal() - ridge).clamp_min(0.0)
-        left = left / (1.0 + spread * (w[rows] * total - 1.0).clamp_min(0.0) / (reg * total))[:, None]
-        return (targets - K[:, rows] @ dual).index_copy(0, rows, left)
+        # A row is left out with all of its weight and its copies, so that only ratios of the weights count.
+        return (targets - K[:, rows] @ dual).index_copy(0, rows, dual / P.diagonal()[:, None])
 
     return typical_size(residuals, T, w, center=center)
 
@@ -97,3 +93,15 @@ def mean_factor(A: np.ndarray | Tensor | None, T: Tensor, weights: Tensor | None
         return 1.0
     W = T if weights is None else T * weights[:, None]
     return float(((T @ tensor_like(A, T)) * W).sum()) / max(float((T * W).sum()), 1e-300)
+
+
+def merged_copies(groups: np.ndarray | None, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The first item of each group, the group of each item, and the weights of the groups."""
+    numbers = np.arange(len(weights)) if groups is None else groups
+    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    where = torch.as_tensor(place.reshape(-1), device=weights.device)
+    return (
+        torch.as_tensor(first, device=weights.device),
+        where,
+        weights.new_zeros(len(first)).index_add(0, where, weights),
+    )

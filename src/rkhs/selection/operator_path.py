@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["left_out_path", "regs_above_rounding"]
+from rkhs.selection.loss_scale import merged_copies
+
+__all__ = ["left_out_path", "refit_residuals", "regs_above_rounding"]
 
 _DIGITS = 100.0  # regularisers are so many times what rounding does to a Gram matrix, at least
 
@@ -20,16 +22,22 @@ def regs_above_rounding(regs: np.ndarray, K: Tensor, eigenvalues: Tensor) -> np.
 
 
 def left_out_path(
-    K: Tensor, U: Tensor, eigenvalues: Tensor, regs: Sequence[float] | np.ndarray, weights: Tensor | None, total: float
+    K: Tensor,
+    U: Tensor,
+    eigenvalues: Tensor,
+    regs: Sequence[float] | np.ndarray,
+    weights: Tensor | None,
+    groups: np.ndarray | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Residuals of items left out in turn, and the coefficients of all items, in coordinates of the operator.
 
     In the coordinate of eigenvalue ``a`` the machine solves ``G c = u``, ``G = a K + reg diag(1/w)``. The residual of
-    item i by the machine without it is ``c_i / (G^-1)_ii``. Of m copies of a row one is left out: the others divide its
-    residual by ``1 + (m - 1) v w / reg``, with its variance ``v = 1 / (G^-1)_ii - reg / w`` and the weight ``w`` of a
-    copy.
+    item i by the machine without it is ``c_i / (G^-1)_ii``. An item is left out with all of its weight and with its
+    copies, which have one number in ``groups`` (n,): only ratios of the weights count, and copies are weights.
     """
-    w = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
+    given = torch.full_like(U[:, 0], 1.0 / len(U)) if weights is None else weights
+    first, place, w = merged_copies(groups, given)
+    K, U, share = K[first][:, first], U[first], (given / w[place])[:, None]
     root = w.sqrt()[:, None]
     values, Q = torch.linalg.eigh(root * K * root.mT)
     spectrum, turned, squares = values.clamp_min(0.0)[:, None] * eigenvalues, Q.mT @ (root * U), Q * Q
@@ -37,6 +45,29 @@ def left_out_path(
         inverse = 1.0 / (spectrum + float(reg))
         c = root * (Q @ (inverse * turned))
         diagonal = w[:, None] * (squares @ inverse)
-        variance = (1.0 / diagonal - float(reg) / w[:, None]).clamp_min(0.0)
-        copies = (w * total - 1.0).clamp_min(0.0)[:, None]
-        yield c / diagonal / (1.0 + copies * variance / (float(reg) * total)), c
+        yield (c / diagonal)[place], share * c[place]
+
+
+def refit_residuals(
+    K: Tensor, Y: Tensor, operator: Tensor | None, regs: Sequence[float], w: Tensor, *, center: bool
+) -> Iterator[Tensor]:
+    """Residuals (n, q) of items by fits to the others, whose weights sum to one again, around a mean of their own.
+
+    Without item i the system is ``G_i = a K + reg (1 - w_i) diag(1/w)``, up to a factor of item i alone, and with the
+    mean ``m_i`` of the others its residual is ``(G_i^-1 (y - m_i))_i / (G_i^-1)_ii``.
+    """
+    values, V = (Y.new_ones(1), None) if operator is None else torch.linalg.eigh(operator)
+    T = Y if V is None else Y @ V
+    root, rest = w.sqrt()[:, None], (1.0 - w)[:, None]
+    means = (w @ T - w[:, None] * T) / rest if center else torch.zeros_like(T)
+    s, Q = torch.linalg.eigh(root * K * root.mT)
+    s, turned, ones, squares = s.clamp_min(0.0), Q.mT @ (root * T), Q.mT @ root, Q * Q
+    for reg in regs:
+        parts = []
+        for j, a in enumerate(values.clamp_min(0.0)):
+            columns = slice(None) if V is None else slice(j, j + 1)
+            inverse = 1.0 / (a * s + reg * rest)  # (n, n): a line an item
+            solved = (Q * inverse) @ torch.cat([turned[:, columns], ones], 1)
+            diagonal = root * (squares * inverse).sum(1, keepdim=True)
+            parts.append((solved[:, :-1] - solved[:, -1:] * means[:, columns]) / diagonal)
+        yield torch.cat(parts, 1)

@@ -38,13 +38,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items, as_numpy
+from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
 from rkhs.estimators.autoencoder.fit import FitFunction
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
-from rkhs.estimators.training import Training, cut
+from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
@@ -196,10 +196,8 @@ def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np
     if len(items) > _MANY or (isinstance(items, list) and not sparse):
         return np.arange(len(items))
     kept = np.arange(len(items)) if weights is None else np.flatnonzero(weights.cpu().numpy() > 0.0)
-    rows = np.array([a.tobytes() + b.tobytes() for a, b in items], dtype=object) if sparse else as_numpy(items)
-    _, first, inverse = np.unique(rows[kept], axis=None if sparse else 0, return_index=True, return_inverse=True)
     groups = np.full(len(items), -1)
-    groups[kept] = np.argsort(np.argsort(first))[inverse.reshape(-1)]
+    groups[kept] = equal_rows(cut(items, kept))
     return groups
 
 

@@ -70,7 +70,7 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     del K  # n x n numbers that the solver does not need
     if settings.loss.automatic:
         plain = _solve_layers(replace(settings, loss=Squared()), encoder, U, weights, rebuilt.output, start, run)
-        settings, start = _with_loss_parameter(settings, plain, U, weights, training.total), plain.layers
+        settings, start = _with_loss_parameter(settings, plain, U, weights, training.groups), plain.layers
     found = _solve_layers(settings, encoder, U, weights, rebuilt.output, start, run)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     model = _model(settings, features, training, encoder, found, rebuilt)
@@ -171,12 +171,12 @@ class _Solved:
 
 
 def _with_loss_parameter(
-    settings: Settings, plain: _Solved, U: Tensor, weights: Tensor | None, total: float
+    settings: Settings, plain: _Solved, U: Tensor, weights: Tensor | None, groups: np.ndarray
 ) -> Settings:
     """Settings with numbers for a loss that has none, from the layers of the squared loss."""
     K = settings.decoder_kernels[-1]._gram(plain.codes[-1])
     K = effective_gram([K], [settings.operators[-1]], U)
-    size, _ = typical_residual(K, U, settings.reg[-1], weights, total, center=False)
+    size, _ = typical_residual(K, U, settings.reg[-1], weights, groups, center=False)
     return replace(settings, loss=settings.loss.resolve(size))
 
 

@@ -10,11 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
+from rkhs._core.checks import check_operator
 from rkhs.estimators.regression.options import MachineOptions, operators_in_coordinates
 from rkhs.models import path_values
 from rkhs.outputs import Euclidean
 from rkhs.problems.dual import dual_problem
 from rkhs.problems.gapped_ridge import GappedRidge
+from rkhs.selection.operator_path import refit_residuals
 
 if TYPE_CHECKING:
     from rkhs.kernels import OperatorKernel
@@ -43,6 +46,14 @@ class MachineGrid:
             ridge = GappedRidge(self.grams[0], self.goal, self.weights, self.options.center)
             return torch.stack([ridge.held_out_errors(*part, self.regs) for part in parts], -1)[:, None]
         return torch.stack([self._of(*part) for part in parts], -1)
+
+    def left_out_errors(self, rows: Tensor, weights: Tensor) -> Tensor:
+        """Errors of every one of some rows by the machines of the others of them, shape (regs, 1, rows)."""
+        (K,), (term,), Y, w = self.grams, self.kernel.pairs, self.goal[rows], weights
+        A = None if term.operator is None else tensor_like(check_operator(term.operator, "operator", Y.shape[1]), Y)
+        residuals = refit_residuals(K[rows][:, rows], Y, A, self.regs, w / w.sum(), center=self.options.center)
+        squares = torch.stack([(left**2).sum(1) for left in residuals])[:, None]
+        return squares if self.criterion == "squared" else squares.sqrt()
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
         """Errors on the rows ``b`` of machines of the rows ``a``, shape (regs, losses)."""

@@ -15,7 +15,7 @@ from rkhs.estimators.training import Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.outputs import Euclidean
-from rkhs.selection.loss_scale import mean_factor, typical_size
+from rkhs.selection.loss_scale import mean_factor, merged_copies, typical_size
 from rkhs.spaces import Data, Source, fit_euclidean, open_source
 from rkhs.spaces.feature_gram import PassedFeatures, RowFeatures
 from rkhs.spaces.features import Storage
@@ -95,7 +95,8 @@ class FeatureRows:
         if not loss.automatic:
             return loss, self.output
         T, w, center = self.targets, self.weights, self.options.center
-        g = mean_factor(A, T, w)
+        g, groups = mean_factor(A, T, w), self.training.groups
+        place = merged_copies(groups, w)[1]
 
         def residuals(kept: Tensor, targets: Tensor) -> Tensor:
             v = w * kept
@@ -103,8 +104,8 @@ class FeatureRows:
             c = rows.adjoint(targets * v[:, None])
             D = g * values.clamp_min(0.0) + reg
             said = g * rows.values(E @ (E.mT @ c / D[:, None]))
-            copies = (w * self.training.total).clamp_min(1.0)  # of m copies of a row one is left out
-            rest = 1.0 - g * v * rows.lengths(E / D.sqrt()) / copies
+            # A row is left out with all of its weight and with its copies.
+            rest = 1.0 - g * merged_copies(groups, v)[2][place] * rows.lengths(E / D.sqrt())
             return (targets - said) / rest[:, None].clamp_min(torch.finfo(T.dtype).eps)
 
         size, shift = typical_size(residuals, T, w, center=center)

@@ -90,7 +90,7 @@ class Regression:
         K = effective_gram(self.grams, self.operators, U, self.training.weights)
         output = self.output if center and isinstance(self.output, Euclidean) else None
         training = self.training
-        size, shift = typical_residual(K, U, reg, training.weights, training.total, center=output is not None)
+        size, shift = typical_residual(K, U, reg, training.weights, training.groups, center=output is not None)
         found = self if output is None else replace(self, output=output.moved(shift), targets=U - shift)
         return [loss.resolve(size) for loss in losses], found
 
@@ -105,7 +105,8 @@ class Regression:
         rows = w > 0.0
         K, U, w = K[rows][:, rows], U[rows], w[rows]
         regs = regs_above_rounding(_REGS * (unit or 1.0), K, values) if len(values) else _REGS
-        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, self.training.total)
+        groups = self.training.groups[rows.cpu().numpy()]
+        path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
         best = int(np.argmin(errors))
         return float(regs[best]), errors[best] / (float(w @ (U * U).sum(1)) or 1.0)

@@ -1,0 +1,58 @@
+"""Only ratios of sample weights count: eight times the weights are the same model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rkhs import (
+    FunctionalKernelRegressor,
+    InputOutputKernelRegressor,
+    KernelAutoencoder,
+    KernelAutoencoderCV,
+    KernelPCA,
+    OperatorKernelRegressor,
+    OperatorKernelRegressorCV,
+)
+from rkhs.features import Nystroem
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(36, 3))
+Y = np.tanh(X @ RNG.normal(size=(3, 4))) + 0.1 * RNG.normal(size=(36, 4))
+Y[:3] *= 10.0
+LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+REGRESSORS = [
+    *(OperatorKernelRegressor(loss=loss) for loss in LOSSES),
+    *(OperatorKernelRegressor(loss=loss, storage=Nystroem(10)) for loss in ("squared", "huber")),
+    *(OperatorKernelRegressorCV(loss=loss, regs=[0.01, 0.1], gammas=None, cv=2) for loss in LOSSES[:3]),
+    OperatorKernelRegressorCV(),
+    *(InputOutputKernelRegressor(loss=loss) for loss in ("squared", "huber")),
+    *(FunctionalKernelRegressor(loss=loss) for loss in ("squared", "huber")),
+    FunctionalKernelRegressor("gaussian", trim=None),
+]
+CODERS = [
+    *(KernelAutoencoder(2, loss=loss, refine=False, max_iter=30) for loss in LOSSES),
+    KernelAutoencoder(2, loss="huber", storage=Nystroem(10), refine=False, max_iter=30),
+    KernelAutoencoder((2, 1), reg=1e-2, max_iter=20),
+    KernelAutoencoderCV(2, regs=(1e-2, 1e-3), cv=2, refine=False, max_iter=20),
+    KernelPCA(2),
+    KernelPCA(2, loss="huber"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weights", ["equal", "unequal"])
+@pytest.mark.parametrize("model", [*REGRESSORS, *CODERS], ids=repr)
+def test_only_ratios_of_weights_count(model: Any, weights: str) -> None:
+    w = np.ones(36) if weights == "equal" else np.random.default_rng(1).integers(1, 4, 36).astype(float)
+    regressor = any(model is one for one in REGRESSORS)
+    given = (X, Y) if regressor else (X,)
+    one, eight = (clone(model).fit(*given, sample_weight=k * w) for k in (1.0, 8.0))
+    found = [fitted.predict(X) if regressor else fitted.transform(X) for fitted in (one, eight)]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
+    if weights == "equal":
+        none = clone(model).fit(*given)
+        np.testing.assert_allclose(none.predict(X) if regressor else none.transform(X), found[0], rtol=1e-6, atol=1e-6)
