@@ -114,14 +114,7 @@ def _build(node: ast.expr, what: str) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _call(node, _find(node.func.id, what), what)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
-        left, right = _build(node.left, what), _build(node.right, what)
-        # Of lists and texts a product would be as long as the number says.
-        if not all(isinstance(part, (Configurable, int, float)) for part in (left, right)):
-            raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply")
-        try:
-            return left + right if isinstance(node.op, ast.Add) else left * right
-        except (TypeError, OverflowError) as error:
-            raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply") from error
+        return _combined(node, what)
     if isinstance(node, ast.Dict) and all(isinstance(key, (ast.Name, ast.Constant)) for key in node.keys):
         names = [key.id if isinstance(key, ast.Name) else key.value for key in node.keys]  # type: ignore[union-attr]
         return dict(zip(names, (_argument(value, what) for value in node.values), strict=True))
@@ -131,6 +124,19 @@ def _build(node: ast.expr, what: str) -> Any:
     raise InputError(
         f"{what}: {_spelled(node)} is not understood; expected names, numbers, texts, +, * and name(parameter=value)"
     )
+
+
+def _combined(node: ast.BinOp, what: str) -> Any:
+    """A sum or a product."""
+    left, right = _build(node.left, what), _build(node.right, what)
+    # Of lists and texts a product would be as long as the number says.
+    known = all(isinstance(part, (Configurable, int, float)) for part in (left, right))
+    try:
+        if known:
+            return left + right if isinstance(node.op, ast.Add) else left * right
+    except (TypeError, OverflowError):
+        pass
+    raise InputError(f"{what}: {_spelled(node)} cannot be combined; kernels add and multiply") from None
 
 
 def _spelled(node: ast.expr) -> str:

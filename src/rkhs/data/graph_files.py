@@ -170,22 +170,8 @@ def _read_text(file: Path) -> Graphs:
 
 
 def _read_npz(file: Path) -> Graphs:
-    check_arrays(file)
-    try:
-        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as stored:
-            arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-    except UNREADABLE as error:
-        raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
-    missing = [name for name in _ARRAYS if name not in arrays]
-    if missing:
-        raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")
+    arrays = _stored(file)
     labels, y = arrays.get("node_label"), arrays.get("y")
-    for name in (*_ARRAYS, *(["node_label"] if labels is not None else [])):
-        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != (2 if name == "edges" else 1):
-            raise InputError(
-                f"{file}: expected rows of two whole numbers in edges, and one row of them in edge_ptr, node_ptr and "
-                f"node_label; got {name} of {arrays[name].dtype} and shape {arrays[name].shape}"
-            )
     edges, edge_ptr, node_ptr = (arrays[name].astype(np.int64) for name in _ARRAYS)
     for pointer in (edge_ptr, node_ptr):
         if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 0).any():
@@ -196,6 +182,26 @@ def _read_npz(file: Path) -> Graphs:
     if edges.shape[1] != 2 or not all(sizes) or (y is not None and y.shape[:1] != (len(node_ptr) - 1,)):
         raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
     return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
+
+
+def _stored(file: Path) -> dict[str, Any]:
+    """The arrays of a npz file, those of node numbers checked."""
+    check_arrays(file)
+    try:
+        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as stored:
+            arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
+    except UNREADABLE as error:
+        raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
+    missing = [name for name in _ARRAYS if name not in arrays]
+    if missing:
+        raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")
+    for name in arrays.keys() & {*_ARRAYS, "node_label"}:
+        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != (2 if name == "edges" else 1):
+            raise InputError(
+                f"{file}: expected rows of two whole numbers in edges, and one row of them in edge_ptr, node_ptr and "
+                f"node_label; got {name} of {arrays[name].dtype} and shape {arrays[name].shape}"
+            )
+    return arrays
 
 
 def _graphs(edges: Any, edge_ptr: Any, node_ptr: Any, labels: Any, y: Any, source: str) -> Graphs:

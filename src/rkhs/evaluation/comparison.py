@@ -386,10 +386,11 @@ def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> s
             f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
             "not show)"
         )
-    rivals = [name for name in dict.fromkeys(row.method for row in rows) if name not in (OURS, RAW)]
-    level = [name for name in rivals if all(word != "better" for word, _ in _outcomes(rows, name).values())]
-    simpler = next((name for name in ("PCA", "kernel PCA", "UMAP") if name in level), None)
-    return said + (f". {simpler} is as good here and simpler" if simpler in ("PCA", "kernel PCA") else "") + "."
+    for simpler in ("PCA", "kernel PCA"):
+        tried = any(row.method == simpler for row in rows)
+        if tried and all(word != "better" for word, _ in _outcomes(rows, simpler).values()):
+            return f"{said}. {simpler} is as good here and simpler."
+    return f"{said}."
 
 
 def _listed(names: Sequence[str]) -> str:

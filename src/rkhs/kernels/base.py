@@ -352,35 +352,7 @@ class VectorKernel(Kernel):
 
 def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inputs)") -> Tensor:
     """Turn a finite numeric matrix into a floating-point tensor; float32 stays float32, read-only memory is copied."""
-    if isinstance(X, Tensor):
-        if X.dtype.is_complex:
-            raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")
-        if X.layout != torch.strided:
-            raise InputError(f"{reader} reads dense tensors; got layout {X.layout}. Pass X.to_dense()")
-        if X.requires_grad and torch.is_grad_enabled():
-            raise InputError(
-                f"{reader} records no gradients; got a tensor that asks for them. Pass X.detach(), and take gradients "
-                "from pullback or cross_pullback"
-            )
-        X = X.detach()
-        tensor = X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
-    else:
-        if hasattr(X, "toarray"):
-            raise InputError(f"{reader} reads dense arrays; got a sparse {type(X).__name__}. Pass X.toarray()")
-        plain = as_numpy(X)
-        try:
-            array = np.asarray(plain)
-        except ValueError:  # rows of different lengths
-            array = np.empty(0, dtype=object)
-        array = _numbers_of(array) if array.dtype == object else array
-        if array.dtype.kind not in "biuf":
-            raise InputError(
-                f"{reader} reads numbers; got dtype {array.dtype}. "
-                "Encode the columns as numbers, or use a kernel for objects"
-            )
-        single = array.dtype.kind == "f" and array.dtype.itemsize == 4  # of either byte order
-        wide = array if single else array.astype(np.float64, copy=False)
-        tensor = to_tensor(wide, torch.float32 if single else torch.float64, torch.device("cpu"))
+    tensor = _read_tensor(X, reader) if isinstance(X, Tensor) else _read_array(X, reader)
     if tensor.ndim != 2:
         raise InputError(
             f"{reader} reads {what}; got shape {tuple(tensor.shape)}. "
@@ -394,6 +366,41 @@ def read_matrix(X: Any, reader: str, what: str = "a 2-D array (n samples, d inpu
             f"{reader} reads finite numbers; got NaN or infinity in row {row}. Fill or drop such rows first"
         )
     return tensor
+
+
+def _read_tensor(X: Tensor, reader: str) -> Tensor:
+    """A real dense tensor without a gradient."""
+    if X.dtype.is_complex:
+        raise InputError(f"{reader} reads real numbers; got dtype {X.dtype}")
+    if X.layout != torch.strided:
+        raise InputError(f"{reader} reads dense tensors; got layout {X.layout}. Pass X.to_dense()")
+    if X.requires_grad and torch.is_grad_enabled():
+        raise InputError(
+            f"{reader} records no gradients; got a tensor that asks for them. Pass X.detach(), and take gradients "
+            "from pullback or cross_pullback"
+        )
+    X = X.detach()
+    return X if X.dtype in (torch.float32, torch.float64) else X.to(torch.float64)
+
+
+def _read_array(X: Any, reader: str) -> Tensor:
+    """What NumPy reads as real numbers, as a tensor."""
+    if hasattr(X, "toarray"):
+        raise InputError(f"{reader} reads dense arrays; got a sparse {type(X).__name__}. Pass X.toarray()")
+    plain = as_numpy(X)
+    try:
+        array = np.asarray(plain)
+    except ValueError:  # rows of different lengths
+        array = np.empty(0, dtype=object)
+    array = _numbers_of(array) if array.dtype == object else array
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{reader} reads numbers; got dtype {array.dtype}. "
+            "Encode the columns as numbers, or use a kernel for objects"
+        )
+    single = array.dtype.kind == "f" and array.dtype.itemsize == 4  # of either byte order
+    wide = array if single else array.astype(np.float64, copy=False)
+    return to_tensor(wide, torch.float32 if single else torch.float64, torch.device("cpu"))
 
 
 def _numbers_of(array: np.ndarray) -> np.ndarray:

@@ -71,21 +71,14 @@ class ReconstructionDisplay(Display):
             )
         d = self.originals.shape[1]
         check_choice(kind, "kind", ("auto", "images", "curves", "table"))
-        self.shape = None if shape is None else tuple(int(side) for side in shape)
-        if self.shape is not None and (len(self.shape) not in (2, 3) or int(np.prod(self.shape)) != d):
-            raise InputError(f"shape must be (height, width) with a product of {d}, the columns; got {self.shape}")
+        self.shape = _image_shape(shape, d)
         guess = "images" if self.shape is not None else "curves" if d >= 20 else "table"
         self.kind = guess if kind == "auto" else kind
         if self.kind == "images" and self.shape is None:
             raise InputError("shape must be given for images: (height, width)")
         self.times = np.arange(d, dtype=float) if times is None else vector(times, "times", d)
-        self.names = [f"column {j + 1}" for j in range(d)] if names is None else [str(name) for name in names]
-        if len(self.names) != d:
-            raise InputError(f"names must be {d}, one a column; got {len(self.names)}")
-        m = len(self.originals)
-        self.titles = [""] * m if titles is None else [str(title) for title in titles]
-        if len(self.titles) != m:
-            raise InputError(f"titles must be {m}, one an item; got {len(self.titles)}")
+        self.names = _texts([f"column {j + 1}" for j in range(d)], names, "names", "a column")
+        self.titles = _texts([""] * len(self.originals), titles, "titles", "an item")
 
     @classmethod
     def from_estimator(
@@ -205,9 +198,7 @@ class TraversalDisplay(Display):
         if self.walks.ndim != 3 or not self.walks.size or not np.isfinite(self.walks).all():
             raise InputError(f"walks must be finite numbers of shape (p, n_steps, d); got shape {self.walks.shape}")
         self.names = [f"code {i + 1}" for i in range(len(self.walks))] if names is None else list(names)
-        self.shape = None if shape is None else tuple(int(side) for side in shape)
-        if self.shape is not None and int(np.prod(self.shape)) != self.walks.shape[2]:
-            raise InputError(f"shape must have a product of {self.walks.shape[2]}, the columns; got {self.shape}")
+        self.shape = _image_shape(shape, self.walks.shape[2])
 
     @classmethod
     def from_estimator(
@@ -335,3 +326,19 @@ class ErrorDisplay(Display):
         ax.set_xlabel("squared reconstruction error")
         ax.set_ylabel("share of the items")
         ax.legend(frameon=False, fontsize="small")
+
+
+def _image_shape(shape: Sequence[int] | None, d: int) -> tuple[int, ...] | None:
+    """The sides of an image of d values."""
+    sides = None if shape is None else tuple(int(side) for side in shape)
+    if sides is not None and (len(sides) not in (2, 3) or int(np.prod(sides)) != d):
+        raise InputError(f"shape must be (height, width) with a product of {d}, the columns; got {sides}")
+    return sides
+
+
+def _texts(default: list[str], given: Sequence[Any] | None, what: str, each: str) -> list[str]:
+    """Texts that are given, as many as there are by default."""
+    texts = default if given is None else [str(text) for text in given]
+    if len(texts) != len(default):
+        raise InputError(f"{what} must be {len(default)}, one {each}; got {len(texts)}")
+    return texts

@@ -132,14 +132,21 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
     facts = [text.format(percent(value) if "{}" in text else value) for value, text in said if value is not None]
     if found.converged is not None:
         facts.append("The solver converged." if found.converged else "The solver did not converge.")
-    estimates = [share for share in (found.leave_one_out_error, found.held_out_error) if share is not None]
-    expected = f"Expect new items to lose about {percent(max(estimates))} of the variance." if estimates else ""
-    if estimates and max(estimates) > _MUCH:
-        width = model.codes_.shape[1]
-        short = "one number" if width == 1 else f"{width} numbers"
-        expected += f" So much is lost because a code has only {short}, or because columns have little to do with each"
-        expected += " other. It is no fault of the fit. Codes of more components usually lose less."
+    expected = _expected([found.leave_one_out_error, found.held_out_error], model.codes_.shape[1])
     return [text[0].upper() + text[1:] + "." for text in found.warnings], expected, facts
+
+
+def _expected(estimates: list[float | None], width: int) -> str:
+    """What new items lose by the larger of the estimates; empty without one."""
+    most = max((share for share in estimates if share is not None), default=None)
+    if most is None:
+        return ""
+    said = f"Expect new items to lose about {percent(most)} of the variance."
+    if most > _MUCH:
+        short = "one number" if width == 1 else f"{width} numbers"
+        said += f" So much is lost because a code has only {short}, or because columns have little to do with each"
+        said += " other. It is no fault of the fit. Codes of more components usually lose less."
+    return said
 
 
 def percent(share: float) -> str:

@@ -66,35 +66,47 @@ def read_items(
     n = _count(items)
     if getattr(items, "ndim", 0) == 3 and not hasattr(items, "data_matrix"):
         raise InputError("X must be one matrix; got several Gram matrices. Report their sum, or one of them")
-    if data is not None:
-        names = data.row_names if names is None else names
-        columns = data.column_names if columns is None else columns
-        smiles = data.smiles if smiles is None else smiles
-    if names is None and hasattr(items, "iloc") and items.index.dtype.kind not in "iu":
-        names = [str(name) for name in items.index]
-    if columns is None and hasattr(items, "iloc"):
-        columns = [str(name) for name in items.columns]
-    for given, what in ((names, "names"), (smiles, "smiles")):
-        if given is not None and len(given) != n:
-            raise InputError(f"{what} must be {n}, one an item; got {len(given)}")
-    kind = _kind(items, domain, smiles) if data is None else data.kind
+    given = _texts(names, n, "names"), _texts(columns), _texts(smiles, n, "smiles")
+    known = _known_texts(items, data)
+    labels, heads, structures = (other if one is None else one for one, other in zip(given, known, strict=True))
+    kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
-    if numbers is not None and columns is not None and len(columns) != numbers.shape[1]:
-        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(columns)}")
-    if columns is None and numbers is not None and kind in ("vectors", "table"):
-        columns = [f"column {j}" for j in range(numbers.shape[1])]
-    numbers_of_rows = range(1, n + 1) if data is None else data.row_numbers
+    if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
+        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(heads)}")
+    if heads is None and numbers is not None and kind in ("vectors", "table"):
+        heads = tuple(f"column {j}" for j in range(numbers.shape[1]))
     return Items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(map(str, numbers_of_rows)) if names is None else tuple(map(str, names)),
-        named=names is not None,
-        columns=None if columns is None else tuple(map(str, columns)),
-        smiles=None if smiles is None else tuple(map(str, smiles)),
+        names=tuple(map(str, range(1, n + 1) if data is None else data.row_numbers)) if labels is None else labels,
+        named=labels is not None,
+        columns=heads,
+        smiles=structures,
         skipped=() if data is None else data.skipped,
         image_shape=_image_shape(numbers, kind, image_shape),
         source=None if data is None else data.source,
+    )
+
+
+def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") -> tuple[str, ...] | None:
+    """What was given as texts, one an item if there is a number of items."""
+    if given is not None and n is not None and len(given) != n:
+        raise InputError(f"{what} must be {n}, one an item; got {len(given)}")
+    return None if given is None else tuple(map(str, given))
+
+
+def _known_texts(items: Any, data: Dataset | None) -> tuple[tuple[str, ...] | None, ...]:
+    """Names of items, names of columns and SMILES that come with the items."""
+    frame = hasattr(items, "iloc")
+    index = items.index if frame and items.index.dtype.kind not in "iu" else None
+    heads = items.columns if frame else None
+    if data is None:
+        return _texts(index), _texts(heads), None
+    return (
+        _texts(index if data.row_names is None else data.row_names),
+        _texts(heads if data.column_names is None else data.column_names),
+        _texts(data.smiles),
     )
 
 

@@ -30,27 +30,30 @@ def read_graph(item: Any, node_label: str, where: str) -> dict[str, np.ndarray]:
     if isinstance(item, dict) and item.keys() == {"edges", "labels"}:
         edges, labels = item["edges"], item["labels"]
     elif hasattr(item, "is_directed") and hasattr(item, "nodes") and hasattr(item, "edges"):
-        if item.is_directed():
-            raise InputError(f"{where} is directed; graphs must be undirected. Pass its to_undirected()")
-        if not isinstance(node_label, Hashable):
-            raise InputError(
-                f"{where.partition(':')[0]}.node_label must be the name of an attribute; got {node_label!r}"
-            )
-        numbers = {node: i for i, node in enumerate(item.nodes)}
-        edges = [(numbers[edge[0]], numbers[edge[1]]) for edge in item.edges]
-        found = [data.get(node_label) for _, data in item.nodes(data=True)]
-        if any(label is None for label in found) and not all(label is None for label in found):
-            missing = sum(label is None for label in found)
-            raise InputError(
-                f"{where} has {len(found)} nodes, {missing} of them without {node_label!r}; label all of them or none"
-            )
-        labels = len(found) if not found or found[0] is None else found
+        edges, labels = _of_networkx(item, node_label, where)
     elif isinstance(item, (tuple, list)) and len(item) == 2:
         edges, labels = item
     else:
         raise InputError(f"{where} is a {type(item).__name__}; expected {_FORMS}")
     codes = _labels(labels, where)
     return {"edges": _edges(edges, len(codes), where), "labels": codes}
+
+
+def _of_networkx(item: Any, node_label: str, where: str) -> tuple[list[tuple[int, int]], Any]:
+    """Edges between numbers of nodes, and the labels of the nodes or their number."""
+    if item.is_directed():
+        raise InputError(f"{where} is directed; graphs must be undirected. Pass its to_undirected()")
+    if not isinstance(node_label, Hashable):
+        raise InputError(f"{where.partition(':')[0]}.node_label must be the name of an attribute; got {node_label!r}")
+    numbers = {node: i for i, node in enumerate(item.nodes)}
+    edges = [(numbers[edge[0]], numbers[edge[1]]) for edge in item.edges]
+    found = [data.get(node_label) for _, data in item.nodes(data=True)]
+    missing = sum(label is None for label in found)
+    if 0 < missing < len(found):
+        raise InputError(
+            f"{where} has {len(found)} nodes, {missing} of them without {node_label!r}; label all of them or none"
+        )
+    return edges, len(found) if missing or not found else found
 
 
 def _labels(labels: Any, where: str) -> np.ndarray:
