@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, real_array
+from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
 from rkhs._core.errors import ColumnWarning, InputError
 
 __all__ = [
@@ -74,6 +74,11 @@ def as_numpy(X: Any, name: str = "X") -> Any:
         return X.compute()
     if is_curves(X):
         return read_curves(X, name)[0]
+    if hasattr(X, "coefficients") and hasattr(X, "basis") and hasattr(X, "to_grid"):
+        raise InputError(
+            f"{name} must hold values of curves on a grid of times; got a {type(X).__name__}, the coefficients of "
+            f"functions. Pass {name}.to_grid(times)"
+        )
     if hasattr(X, "start_indices"):
         raise InputError(f"{name} must {_ONE_GRID}")
     return np.asarray(X) if _is_series(X) else X
@@ -138,10 +143,11 @@ def read_rows(estimator: BaseEstimator, X: Any, *, reset: bool, **options: Any) 
         try:
             known = {"dtype": [np.float64, np.float32], "order": "C", **options}
             return validate_data(estimator, X, reset=reset, **known)
-        except ValueError as error:
-            if not str(error).startswith("Input X contains NaN"):
+        except (TypeError, ValueError) as error:
+            gap = "pd.NA" if is_missing(error) else "NaN"
+            if gap == "NaN" and not str(error).startswith("Input X contains NaN"):
                 raise
-            raise InputError(f"Input X contains NaN, which stands for a gap{_gap_advice(estimator)}") from None
+            raise InputError(f"Input X contains {gap}, which stands for a gap{_gap_advice(estimator)}") from None
 
 
 def _gap_advice(estimator: BaseEstimator) -> str:
@@ -163,7 +169,11 @@ def reading(X: Any, name: str) -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):  # what overflows or is not finite is refused by name
             yield
+    except InputError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
+        if is_missing(error):
+            raise InputError(missing_sentence(name)) from None
         unnamed = hasattr(X, "toarray") and not str(error).startswith("Sparse data was passed")
         if is_frame(X) or unnamed or isinstance(error, OverflowError):
             real_array(X, name)

@@ -28,6 +28,8 @@ __all__ = [
     "check_operator",
     "check_seed",
     "check_squares",
+    "is_missing",
+    "missing_sentence",
     "naming",
     "real_array",
 ]
@@ -55,7 +57,19 @@ def real_array(X: Any, name: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
+        if is_missing(error):
+            raise InputError(missing_sentence(name)) from None
         raise InputError(f"{name} must hold real numbers; got what NumPy cannot read: {error}") from None
+
+
+def is_missing(error: Exception) -> bool:
+    """Whether an error says that a cell is pd.NA, which no number stands for."""
+    return "NAType" in str(error)
+
+
+def missing_sentence(name: str) -> str:
+    """What to say of pd.NA where numbers are expected."""
+    return f"{name} must hold real numbers; got pd.NA, which stands for a gap; fill gaps or leave such rows out"
 
 
 def check_number(

@@ -45,7 +45,7 @@ from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters
 from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
-from rkhs.kernels.vectors.functional import check_grid, grid_weights, on_grid, quadrature_weights
+from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, on_grid, quadrature_weights
 from rkhs.spaces.rounding import warn_of_rounding
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ class KernelEstimator(BaseEstimator):
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
     fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
+    grid_: np.ndarray | None = (
+        None  # times of the training curves and of their targets, where these carried their times
+    )
+    target_grid_: np.ndarray | None = None
     column_means_: np.ndarray | None = None  # models of files that were written before columns could be scaled
     column_scales_: np.ndarray | None = None
     filling_: FilledTable | None = None
@@ -135,6 +139,7 @@ class KernelEstimator(BaseEstimator):
     ) -> Any:
         """Check training data and bring them to the form that the kernel reads, in memory of their own."""
         parameters = self.get_params(deep=False) | ({} if storage is None else {"storage": storage})
+        self._keep_grid("grid_", X)
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
         grid = self._grid_scaling(X, kernel) if getattr(self, "columns", "raw") == "integral" else None
         if kernel.row_width is not None:
@@ -255,14 +260,11 @@ class KernelEstimator(BaseEstimator):
     def _read_new(self, X: Any) -> Any:
         """Check new data against what was seen in fit."""
         check_is_fitted(self)
-        check_grid(self.kernel_, X)
-        if is_curves(X) and getattr(self, "columns", "raw") == "integral":
-            self._check_spacing(X)
+        self._check_grid(X)
         if self.kernel_.row_width is not None:
             return self.kernel_.read(self._check_sparse(X, reset=False))
         if self.kernel_.domain == "objects":
-            if is_frame(X) and hasattr(self, "feature_names_in_"):
-                _check_feature_names(self, X, reset=False)
+            self._check_names(X)
             return self.kernel_.read(check_items(X))
         if self.filling_ is not None:
             return to_tensor(self.filling_.transform(X), **self._options)
@@ -272,15 +274,23 @@ class KernelEstimator(BaseEstimator):
             return self._kept_columns(to_tensor(array, **self._options))
         return to_tensor(self._scaled(array), **self._options)
 
-    def _check_spacing(self, X: Any) -> None:
-        """Refuse curves at times whose spacing is not that of the training curves."""
-        times, scales = read_curves(X)[1], self.column_scales_
-        found = ColumnScaling.of_weights(quadrature_weights(times, len(times))).scale
-        if scales is None or found.shape != scales.shape or not np.allclose(found, scales, rtol=1e-6):
-            raise InputError(
-                f"X must hold curves at the times of the training curves; got {len(times)} times from {times[0]:g} to "
-                f"{times[-1]:g}, spaced otherwise. Resample the curves"
-            )
+    def _keep_grid(self, name: str, X: Any) -> None:
+        """Remember the times of curves that carry them."""
+        self.__dict__.pop(name, None)
+        if is_curves(X):
+            setattr(self, name, read_curves(X)[1])
+
+    def _check_grid(self, X: Any, name: str = "X") -> None:
+        """Refuse curves at other times than those of the training curves."""
+        if self.grid_ is None:
+            check_grid(self.kernel_, X)
+        else:
+            check_times(X, self.grid_, name, type(self).__name__)
+
+    def _check_target_grid(self, Y: Any, name: str = "y") -> None:
+        """Refuse targets at other times than those of the training targets."""
+        if self.target_grid_ is not None:
+            check_times(Y, self.target_grid_, name, type(self).__name__)
 
     def _as_matrix(self, X: Any, name: str) -> Any:
         """New data as the matrix that the training data became."""
@@ -334,12 +344,22 @@ class KernelEstimator(BaseEstimator):
         array = check_squares(read_numbers(X, name, columns=columns, shape=shape), name, self.dtype)
         return to_tensor(array, **self._options)
 
-    def _read_beside(self, X: Any, name: str, columns: int) -> Tensor:
-        """Rows with the columns of ``X`` (candidates, clean versions), in the units that the kernel reads."""
+    def _read_beside(self, X: Any, name: str, columns: int, *, targets: bool = False) -> Tensor:
+        """Rows with the columns of ``X``, or of ``targets``, in the units that the kernel reads."""
+        if targets:
+            self._check_target_grid(X, name)
+        else:
+            self._check_grid(X, name)
+            self._check_names(X)
         if self.filling_ is not None:
             return to_tensor(self.filling_.transform(X), **self._options)
         array = check_squares(read_numbers(self._as_matrix(X, name), name, columns=columns), name, self.dtype)
         return to_tensor(self._scaled(array), **self._options)
+
+    def _check_names(self, X: Any) -> None:
+        """Refuse a frame whose columns have other names, or another order, than those of the fit."""
+        if is_frame(X) and hasattr(self, "feature_names_in_"):
+            _check_feature_names(self, X, reset=False)
 
     def _forget_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
@@ -409,6 +429,7 @@ class KernelEstimator(BaseEstimator):
 
     def _check_rows(self, rows: Items) -> Tensor:
         shape = "(c, {q}), kernel values with the training items"
+        self._check_names(rows)
         K = self._read_matrix(self._as_matrix(rows, "candidates"), "candidates", self._n_training, shape)
         return self._kept_columns(K)
 

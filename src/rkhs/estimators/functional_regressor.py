@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
-from rkhs._core.checks import check_choice, check_number, naming
+from rkhs._core.checks import check_choice, check_number, naming, real_array
 from rkhs._core.errors import InputError, OutlierWarning
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
@@ -274,7 +274,7 @@ class FunctionalKernelRegressor(DualRegressor):
         if not (isinstance(self.kernel, str) and self.kernel == "auto"):
             return [None]
         rule = "mean" if self.convention == "reference" else "trapezoid"
-        return list(candidate_kernels(_curves(X, self.input_times)[1], rule))
+        return list(candidate_kernels(_times("input_times", X, self.input_times), rule))
 
     def _prepare(
         self,
@@ -289,14 +289,15 @@ class FunctionalKernelRegressor(DualRegressor):
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"
-        curves, input_times = _curves(X, self.input_times)
-        targets, output_times = _curves(y, self.output_times)
-        for name, given, rows in (("input_times", input_times, curves), ("output_times", output_times, targets)):
-            if given is not None and getattr(rows, "ndim", 0) == 2:
-                with naming(name):
-                    quadrature_weights(given, rows.shape[1])
+        input_times, output_times = (
+            _times("input_times", X, self.input_times),
+            _times("output_times", y, self.output_times),
+        )
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule) if chosen is None else chosen, None)
-        training, one_output = self._with_targets(curves, targets, kernel, sample_weight, drop=drop)
+        training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
+        for name, times in (("grid_", input_times), ("target_grid_", output_times)):
+            if times is not None and getattr(self, name) is None:
+                setattr(self, name, real_array(times, name))
         Y, weights = training.goal, training.weights
         if bool(torch.isnan(Y).any()):
             if not gaps:
@@ -338,7 +339,7 @@ class FunctionalKernelRegressor(DualRegressor):
         ndarray of shape (m, T_out)
             On the grid of the training outputs; shape (m,) if they were one column given as a vector.
         """
-        return super().predict(_curves(X, None)[0])
+        return super().predict(X)
 
     def loo_errors(self, X: Any, y: Any, *, regs: Sequence[float]) -> np.ndarray:
         """Leave-one-out errors of the squared loss, in closed form.
@@ -360,7 +361,7 @@ class FunctionalKernelRegressor(DualRegressor):
         problem = regression.problem(Squared(), list(np.atleast_1d(regs)))
         predicted = U - leave_one_out_residuals(problem)[0]
         assert isinstance(output, Functional)
-        Y = to_tensor(np.asarray(as_numpy(_curves(y, None)[0]), dtype=np.float64).reshape(len(U), -1), **self._options)
+        Y = to_tensor(np.asarray(as_numpy(y), dtype=np.float64).reshape(len(U), -1), **self._options)
         out = [output.squared_distances(Y, output.decode(h)).mean() for h in predicted]
         return self._finite(torch.stack(out))
 
@@ -387,9 +388,11 @@ def _left_out_sentence(rows: np.ndarray, n: int) -> str:
     )
 
 
-def _curves(X: Any, times: ArrayLike | None) -> tuple[Any, Any]:
-    """Values (n, T) and times of curves; those of the data if they carry a grid and no times are given."""
-    if not is_curves(X):
-        return X, times
-    values, grid = read_curves(X, "curves")
-    return values, grid if times is None else times
+def _times(name: str, X: Any, times: ArrayLike | None) -> Any:
+    """Times of curves: those that are given, else those that the data carry; None without either."""
+    values, grid = read_curves(X, "curves") if is_curves(X) else (X, None)
+    found = grid if times is None else times
+    if found is not None and getattr(values, "ndim", 0) == 2:
+        with naming(name):
+            quadrature_weights(found, values.shape[1])
+    return found

@@ -185,7 +185,7 @@ def _join_training_views(X: Any, kernel: Kernel | OperatorKernel) -> tuple[Any, 
     views = _matrices(X, "X")
     found = [part for part in (kernel, *kernel.get_params(deep=True).values()) if isinstance(part, Precomputed)]
     multipliers = view_weights(views, found[0].views if found else "alignment")
-    return _sum(views, multipliers), multipliers
+    return _named(X, _sum(views, multipliers)), multipliers
 
 
 def _join_new_views(X: Any, m: np.ndarray | None, name: str) -> Any:
@@ -200,7 +200,7 @@ def _join_new_views(X: Any, m: np.ndarray | None, name: str) -> Any:
             f"{name} must be {len(m)} matrices of kernel values (m, n), one a view, as in fit; got {got}. Pass them "
             f"in a list"
         )
-    return _sum(_matrices(X, name), m)
+    return _named(X, _sum(_matrices(X, name), m))
 
 
 def _matrices(X: Any, name: str) -> list[np.ndarray]:
@@ -215,6 +215,20 @@ def _matrices(X: Any, name: str) -> list[np.ndarray]:
         if not np.isfinite(K).all():
             raise InputError(f"{name}[{i}] must be finite; got NaN or infinity")
     return views
+
+
+def _named(X: Any, total: np.ndarray) -> Any:
+    """A sum of views under the names of their columns, if all are data frames of pandas."""
+    if not all(hasattr(K, "iloc") for K in X):
+        return total
+    for i, K in enumerate(X):
+        if list(K.columns) != list(X[0].columns):
+            other = next((a, b) for a, b in zip(K.columns, X[0].columns, strict=True) if a != b)
+            raise InputError(
+                f"views must have the same columns in the same order; got {shown(other[0])} in view {i} where view 0 "
+                f"has {shown(other[1])}; reorder the columns"
+            )
+    return type(X[0])(total, columns=X[0].columns)
 
 
 def _sum(views: list[np.ndarray], multipliers: np.ndarray) -> np.ndarray:

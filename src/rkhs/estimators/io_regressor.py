@@ -9,10 +9,10 @@ import torch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from torch import Tensor
 
-from rkhs._core.arrays import as_numpy, check_items, give_back, to_tensor
+from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number, check_squares, real_array
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, shown
 from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
@@ -191,6 +191,8 @@ class InputOutputKernelRegressor(KernelMachine):
         loss.check_isotropic()
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
         weights = training.weights
+        self._keep_grid("target_grid_", y)
+        self.__dict__.pop("output_names_", None)
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)
@@ -218,6 +220,8 @@ class InputOutputKernelRegressor(KernelMachine):
         """Bring outputs or candidates to the form that the output kernel reads."""
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if n is None:
+            self._check_target_grid(y, "candidates")
         if kernel.domain == "objects":
             items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
@@ -231,6 +235,8 @@ class InputOutputKernelRegressor(KernelMachine):
                 )
             if len(array) == 0:
                 raise InputError("candidates must not be empty")
+            if kernel.domain == "gram" and is_frame(y):
+                self._check_output_names([str(name) for name in y.columns], reset=n is not None)
             array = array.reshape(len(array), -1)
             if kernel.domain == "gram" and n is not None:
                 array = check_gram(array, "y (output_kernel='precomputed')")
@@ -240,6 +246,20 @@ class InputOutputKernelRegressor(KernelMachine):
         if len(items) == 0:
             raise InputError("candidates must not be empty")
         return items
+
+    def _check_output_names(self, names: list[str], *, reset: bool) -> None:
+        """Names of training outputs beside their kernel values: remember them, or refuse others and another order."""
+        if reset:
+            self.output_names_ = names
+        known = vars(self).get("output_names_", names)
+        if names != known:
+            other = next(
+                (pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), (len(names), len(known))
+            )
+            raise InputError(
+                f"columns of kernel values must be the training outputs in their order; got {shown(other[0])} in place "
+                f"of {shown(other[1])}; reorder them"
+            )
 
     def _output_gram(self, outputs: Items) -> Tensor:
         K = self.output_kernel_._gram(outputs).to(**self._options)

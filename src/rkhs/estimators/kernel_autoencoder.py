@@ -420,6 +420,11 @@ class KernelAutoencoder(BaseAutoencoder):
             raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
         before = vars(self).get("sample_")
         names = vars(self).get("feature_names_in_")
+        if before is None:
+            self._keep_grid("grid_", X)
+        elif self.grid_ is not None:
+            self._check_grid(X)
+        grid = self.grid_
         rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)
         names = vars(self).get("feature_names_in_", names)
         seen = vars(self).get("n_rows_seen_", 0)
@@ -431,6 +436,8 @@ class KernelAutoencoder(BaseAutoencoder):
             fitted = seen
         if names is not None:
             self.feature_names_in_ = names
+        if grid is not None:
+            self.grid_ = grid
         self.sample_, self.n_rows_seen_, self.n_rows_fitted_ = sample, seen, fitted
         return self
 
@@ -464,6 +471,7 @@ class KernelAutoencoder(BaseAutoencoder):
         at_least = 2 if isinstance(storage, str) else 1
         training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop, storage=storage)
         gram = output is not None and output.domain == "gram"
+        self._keep_grid("target_grid_", targets)
         if targets is not None:
             goal = self._read_targets(targets, settings, training.n_given)
             goal = cut(goal, training.kept, training.kept if gram else None)

@@ -192,7 +192,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         rebuilt, kernel = self.model_.rebuilt, self.model_.rebuilt.kernel
         if kernel is None:
             if given is not None:
-                return Goal(self._read_beside(given, name, rebuilt.columns))
+                return Goal(self._read_beside(given, name, rebuilt.columns, targets=not rebuilt.own))
             if not self.model_.map.whole or self.model_.map.kept is None or not rebuilt.own or self.noise is not None:
                 raise InputError("candidates must be given: this model keeps no training targets to choose from")
             return Goal(self._support())
@@ -210,7 +210,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         elif kernel.domain == "objects":
             items = read_items(kernel, given, name)
         else:
-            items = self._read_beside(given, name, kept.shape[1])
+            items = self._read_beside(given, name, kept.shape[1], targets=not rebuilt.own)
         return Goal(kernel._gram(items, kept).to(**self._options), kernel._diag(items).to(**self._options))
 
     def _left_out(self, gram: Tensor | None = None, at_most: int | None = None) -> tuple[dict[str, Any], Tensor | None]:

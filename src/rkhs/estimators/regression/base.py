@@ -113,6 +113,7 @@ class KernelMachine(KernelEstimator):
     ) -> tuple[Training, bool]:
         """Items, weights and the matrix of targets, and whether these came as a vector."""
         training = self._training(X, kernel, sample_weight, at_least=at_least, drop=drop)
+        self._keep_grid("target_grid_", y)
         Y, one_output = self._read_targets(y, training.n_given)
         return replace(training, goal=cut(Y, training.kept), own=False), one_output
 
@@ -202,6 +203,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Coefficient of determination, the mean over outputs (larger is better, at most 1)."""
         predicted = np.asarray(as_numpy(self.predict(X)))
+        self._check_target_grid(y)
         given = self._read_targets(y, len(predicted))[0].cpu().numpy()
         if predicted.size != given.size:
             outputs = predicted.size // len(predicted)

@@ -22,6 +22,7 @@ __all__ = [
     "FunctionalGaussian",
     "FunctionalLaplacian",
     "check_grid",
+    "check_times",
     "grid_weights",
     "on_grid",
     "quadrature_weights",
@@ -229,7 +230,8 @@ def _functional_parts(kernel: Any) -> list[_Functional]:
     """The functional kernels that a kernel is made of."""
     if isinstance(kernel, _Functional):
         return [kernel]
-    inner = getattr(kernel, "parts", ()) if isinstance(kernel, Composite) else ()
+    inner = [term.kernel for term in getattr(kernel, "pairs", ())]
+    inner += kernel.parts if isinstance(kernel, Composite) else ()
     return [part for term in inner for part in _functional_parts(term)]
 
 
@@ -260,12 +262,21 @@ def check_grid(kernel: Any, X: Any) -> None:
     """Refuse curves on another grid than the kernel's."""
     if not is_curves(X):
         return
-    times = read_curves(X)[1]
+    n_times = len(read_curves(X)[1])
     for part in _functional_parts(kernel):
-        grid = np.linspace(0.0, 1.0, len(times)) if part.times is None else np.asarray(part.times, dtype=np.float64)
-        if grid.shape != times.shape or not np.allclose(grid, times, rtol=1e-9, atol=1e-12 * np.ptp(times)):
-            raise InputError(
-                f"{type(part).__name__} reads curves on its grid of {len(grid)} times from {grid[0]:g} to "
-                f"{grid[-1]:g}; got "
-                f"{len(times)} times from {times[0]:g} to {times[-1]:g}. Resample the curves, or pass times="
-            )
+        grid = np.linspace(0.0, 1.0, n_times) if part.times is None else np.asarray(part.times, dtype=np.float64)
+        check_times(X, grid, "X", type(part).__name__, ", or pass times=")
+
+
+def check_times(X: Any, grid: np.ndarray, name: str, reader: str, more: str = "") -> None:
+    """Refuse curves that carry other times than a grid."""
+    if not is_curves(X):
+        return
+    times = read_curves(X, name)[1]
+    if grid.shape != times.shape or not np.allclose(grid, times, rtol=1e-9, atol=1e-12 * np.ptp(times)):
+        pairs = zip(grid, times, strict=False)
+        inside = next((f", such as {t:g} in place of {g:g}" for g, t in pairs if not np.isclose(g, t)), "")
+        raise InputError(
+            f"{name} must hold curves on the grid of {reader}, {len(grid)} times from {grid[0]:g} to {grid[-1]:g}; got "
+            f"{len(times)} times from {times[0]:g} to {times[-1]:g}{inside}. Resample the curves{more}"
+        )
