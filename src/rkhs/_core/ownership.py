@@ -1,9 +1,12 @@
-"""Copies that share no memory with what a user holds: a fitted model owns its data."""
+"""Who owns what: a fitted model its data, which share no memory with a user's, and a fit its state until it ends."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -13,9 +16,12 @@ from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["own", "unshared"]
+__all__ = ["WholeFits", "own", "unshared"]
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
+_INSIDE = "_inside_a_fit"
+
+S = TypeVar("S")
 
 
 def own(value: Any) -> Any:
@@ -72,3 +78,48 @@ def unshared(tensor: Tensor, source: Any) -> Tensor:
 
 def _overlap(a: Tensor, b: Tensor) -> bool:
     return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
+
+
+class WholeFits:
+    """An estimator whose fits work on a twin, and take its state in one assignment at their end."""
+
+    # A fit that is refused or interrupted leaves all as it was; one that ends well leaves nothing of an earlier one.
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("fit", "fit_transform", "partial_fit"):
+            found: Any = vars(cls).get(name)
+            if isinstance(found, FunctionType):
+                setattr(cls, name, _whole(found))
+            elif hasattr(found, "fn"):  # what available_if makes of a function
+                found.fn = _whole(found.fn)
+
+    def _unfitted(self) -> Self:
+        """A twin without fitted attributes; a warm start keeps the model that it starts from."""
+        params = self.get_params(deep=False)  # type: ignore[attr-defined]  # of scikit-learn's base, which has no types
+        kept = {*params, "model_"} if "warm_start" in params else params
+        return _twin(self, {k: v for k, v in vars(self).items() if k in kept or k.startswith("__") or k[-1] != "_"})
+
+
+def _twin(one: S, state: dict[str, Any]) -> S:
+    """An object of the same class with a state of its own."""
+    twin = object.__new__(type(one))
+    twin.__dict__ = state
+    return twin
+
+
+def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that changes its estimator at the very end alone."""
+    anew = fit.__name__ != "partial_fit"
+
+    @wraps(fit)
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        inner = _INSIDE in vars(self)  # a subclass calls the fit that it extends, and keeps what it has noted so far
+        work = self._unfitted() if anew and not inner else _twin(self, dict(vars(self)))
+        if anew:
+            vars(work)[_INSIDE] = True
+        found = fit(work, *args, **options)
+        self.__dict__ = {name: value for name, value in vars(work).items() if inner or name != _INSIDE}
+        return self if found is work else found
+
+    return run

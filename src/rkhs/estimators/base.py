@@ -31,7 +31,7 @@ from rkhs._core.arrays import (
 )
 from rkhs._core.checks import check_gram, check_squares, real_array
 from rkhs._core.errors import InputError
-from rkhs._core.ownership import own, unshared
+from rkhs._core.ownership import WholeFits, own, unshared
 from rkhs.engines import Rows, as_rows
 from rkhs.estimators.given_matrices import (
     new_matrix,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelEstimator"]
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(WholeFits, BaseEstimator):
     """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
 
     kernel: Any
@@ -71,11 +71,9 @@ class KernelEstimator(BaseEstimator):
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
     fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
-    grid_: np.ndarray | None = (
-        None  # times of the training curves and of their targets, where these carried their times
-    )
+    grid_: np.ndarray | None = None  # times of the training curves and of their targets, where these carried them
     target_grid_: np.ndarray | None = None
-    column_means_: np.ndarray | None = None  # models of files that were written before columns could be scaled
+    column_means_: np.ndarray | None = None  # of columns that are read as they are
     column_scales_: np.ndarray | None = None
     filling_: FilledTable | None = None
     n_features_in_: int
@@ -150,14 +148,12 @@ class KernelEstimator(BaseEstimator):
             return kernel.read(rows)
         if kernel.domain == "objects":
             items = own(kernel.read(check_items(X, at_least=at_least)))
-            self._forget_features()
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
             self._input_dtype = np.dtype(np.float64)
             check_dense(type(self).__name__, parameters, (len(items), 0), self._matrices)
             return items
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
-        self.__dict__.pop("view_weights_", None)  # of an earlier fit
         if multipliers is not None:
             self.view_weights_ = multipliers
         if getattr(self, "columns", "raw") == "filled":
@@ -174,15 +170,13 @@ class KernelEstimator(BaseEstimator):
     def _read_stream(self, X: Any) -> Rows:
         """Training rows that are read from where they are."""
         self._check_columns("stream")
-        self._forget_features()
         rows, dtype = as_rows(X), np.dtype(getattr(X, "dtype", np.float64))
         self.n_features_in_ = rows.shape[1]
         self._input_dtype = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
         return rows
 
     def _check_columns(self, domain: str) -> None:
-        """Forget the scaling of an earlier fit, and refuse one of what has no columns."""
-        self.column_means_ = self.column_scales_ = self.filling_ = None
+        """Refuse to scale what has no columns."""
         asked = getattr(self, "columns", "raw")
         if asked != "raw" and domain != "vectors":
             what = {"gram": "a Gram matrix", "objects": "items that are no rows of numbers"}.get(domain, "a stream")
@@ -198,7 +192,6 @@ class KernelEstimator(BaseEstimator):
 
     def _take_features(self, filling: FilledTable) -> None:
         """The columns that users see are those of the table."""
-        self._forget_features()
         self.n_features_in_ = filling.n_features_in_
         if hasattr(filling, "feature_names_in_"):
             self.feature_names_in_ = filling.feature_names_in_
@@ -276,7 +269,6 @@ class KernelEstimator(BaseEstimator):
 
     def _keep_grid(self, name: str, X: Any) -> None:
         """Remember the times of curves that carry them."""
-        self.__dict__.pop(name, None)
         if is_curves(X):
             setattr(self, name, read_curves(X)[1])
 
@@ -360,11 +352,6 @@ class KernelEstimator(BaseEstimator):
         """Refuse a frame whose columns have other names, or another order, than those of the fit."""
         if is_frame(X) and hasattr(self, "feature_names_in_"):
             _check_feature_names(self, X, reset=False)
-
-    def _forget_features(self) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     def _training(
         self,

@@ -192,7 +192,6 @@ class InputOutputKernelRegressor(KernelMachine):
         training = self._training(X, kernel, sample_weight, at_least=1, drop=False)
         weights = training.weights
         self._keep_grid("target_grid_", y)
-        self.__dict__.pop("output_names_", None)
         outputs = self._read_outputs(y, as_kernel(self.output_kernel), len(training))
         self.output_kernel_ = as_kernel(self.output_kernel).resolve(outputs, weights)
         self._store_outputs(outputs, y)

@@ -374,8 +374,6 @@ class KernelAutoencoder(BaseAutoencoder):
         self
         """
         self._check_parameters()
-        for name in ("sample_", "n_rows_seen_", "n_rows_fitted_"):  # of partial_fit
-            self.__dict__.pop(name, None)
         with self._running(X, targets, sample_weight) as run:
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
@@ -419,14 +417,14 @@ class KernelAutoencoder(BaseAutoencoder):
         if isinstance(self.columns, str) and self.columns == "filled":
             raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
         before = vars(self).get("sample_")
-        names = vars(self).get("feature_names_in_")
         if before is None:
+            self.__dict__ = self._unfitted().__dict__
             self._keep_grid("grid_", X)
         elif self.grid_ is not None:
             self._check_grid(X)
         grid = self.grid_
         rows = self._check_array(X, reset=before is None, at_least=2 if before is None else 1)
-        names = vars(self).get("feature_names_in_", names)
+        names = vars(self).get("feature_names_in_")
         seen = vars(self).get("n_rows_seen_", 0)
         seed = self.random_state if isinstance(self.random_state, int) else 0
         sample = sample_of_parts(rows[:0] if before is None else before, seen, rows, MOST, seed=seed)

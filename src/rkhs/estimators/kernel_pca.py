@@ -325,6 +325,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         assert isinstance(self.storage, Storage)
         run, before = self._run, getattr(self, "moments_", None)
         if before is None:
+            self.__dict__ = self._unfitted().__dict__
             training = self._training(X, kernel := self._kernel_for(X), at_least=1)
             self._announce(run, kernel, training, parts=True)
             self.announced_bytes_ = run.announced_bytes

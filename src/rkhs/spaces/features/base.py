@@ -17,7 +17,7 @@ from rkhs._core.checks import check_count, check_gram, check_seed, check_squares
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
-from rkhs._core.ownership import own
+from rkhs._core.ownership import WholeFits, own
 from rkhs._core.sparse import compressed
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
@@ -242,7 +242,7 @@ def _columns(items: Any) -> int:
     return items.shape[1] if isinstance(items, Tensor) else 0
 
 
-class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Configurable):
+class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, WholeFits, Configurable):
     """A choice of features: a transformer in its own right, and a ``storage=`` of the estimators.
 
     A row ``x`` becomes ``F(x)``, shape (dim,), with ``F(x)^T F(y)`` equal to, or near, ``k(x, y)``.

@@ -12,6 +12,7 @@ from rkhs._core.arrays import is_frame
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
+from rkhs._core.ownership import WholeFits
 
 __all__ = ["FilledTable"]
 
@@ -19,7 +20,7 @@ _TILE = 512  # rows whose distances to the known ones are held at once
 _LEAST = 2  # rows of a text that gets a column: what one row has says nothing of others
 
 
-class FilledTable(TransformerMixin, BaseEstimator):
+class FilledTable(WholeFits, TransformerMixin, BaseEstimator):
     """Rows of numbers in place of a table of numbers, texts and gaps; gaps are filled from the nearest rows.
 
     Every column of numbers is standardised. A column of texts becomes one column for each text, zero or one less its
@@ -109,7 +110,6 @@ class FilledTable(TransformerMixin, BaseEstimator):
         if all(column["kind"] == "none" for column in self.columns_):
             raise InputError("FilledTable needs a column that varies; got constant, empty and unrepeated ones only")
         self.n_features_in_ = len(self.columns_)
-        self.__dict__.pop("feature_names_in_", None)
         if is_frame(X):
             self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
         chosen = np.sort(np.random.RandomState(0).permutation(len(cells))[:kept])
