@@ -11,7 +11,6 @@ import importlib
 import inspect
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -28,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.codec import Decoder, SizeError, encode
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
-from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief
+from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief, warn
 from rkhs._core.memory import readable
 from rkhs._core.pipeline_steps import (
     check_step,
@@ -298,7 +297,7 @@ def _build(container: Container, max_bytes: int) -> ModelFile:
             check_is_fitted(step)
         warning = version_warning(content.get("sklearn"))
         if warning is not None:
-            warnings.warn(warning, UserWarning, stacklevel=4)
+            warn(warning, UserWarning)
     notes = decode(content["notes"])
     recipe = _fingerprint_of(notes)
     if recipe is not None and getattr(estimator, "fingerprint_", recipe) is None:  # read as the command line read it

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
 
 from rkhs import KernelAutoencoder, KernelPCA, OperatorKernelRegressor
-from rkhs._core.errors import CheckpointError
+from rkhs._core.errors import CheckpointError, ColumnWarning
 from rkhs.estimators.base import KernelEstimator
 from rkhs.evaluation import SmoothClassifier, SmoothRegressor
 from rkhs.features import FilledTable, Nystroem, RandomFeatures
@@ -220,3 +222,20 @@ def test_a_fit_keeps_its_signature_and_the_settings_beside_the_parameters() -> N
     assert list(inspect.signature(KernelPCA.fit).parameters) == ["self", "X", "y", "sample_weight"]
     model = KernelPCA(2).set_output(transform="pandas")
     assert list(model.fit(X).fit_transform(X).columns) == ["kernelpca0", "kernelpca1"]
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (KernelAutoencoder(1, reg=1e-2, max_iter=1), ConvergenceWarning),
+        (OperatorKernelRegressor(loss="huber", max_iter=1), ConvergenceWarning),
+        (KernelPCA(2), ColumnWarning),
+        (make_pipeline(KernelPCA(2)), ColumnWarning),
+    ],
+    ids=repr,
+)
+def test_warnings_of_a_fit_name_the_line_that_asked_for_it(model: Any, kind: type[Warning]) -> None:
+    with pytest.warns(kind) as caught:
+        model.fit(X * [1.0, 1.0, 1e3], X)
+    assert {one.filename for one in caught if issubclass(one.category, kind)} == {__file__}

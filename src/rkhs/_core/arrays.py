@@ -5,7 +5,6 @@ Frames and arrays come in, NumPy goes out (or what ``set_output`` asks for); tor
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, is_missing, missing_sentence, real_array
-from rkhs._core.errors import ColumnWarning, InputError
+from rkhs._core.errors import ColumnWarning, InputError, warn
 
 __all__ = [
     "ColumnScaling",
@@ -336,8 +335,7 @@ def warn_of_one_column(X: Any, names: np.ndarray | None, advice: str) -> None:
         return
     name = f"column {widest}" if names is None else f"column {str(names[widest])!r}"
     share = np.floor(1000.0 * (variances[widest] / total)) / 10.0
-    warnings.warn(
+    warn(
         f"{name} holds {share:.1f} % of the variance of X, so distances between rows see little else: {advice}",
         ColumnWarning,
-        stacklevel=5,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs._core.linalg import divisor, fix_signs
 
 __all__ = ["block_krylov", "lanczos", "positive_part", "prefers_lanczos", "symmetric_product", "top_eigenpairs"]
@@ -87,11 +86,10 @@ def positive_part(K: Tensor, *, psd: str, name: str) -> Tensor:
             f"{name} must be positive semi-definite; its smallest eigenvalue is {-ratio:.2e} times the largest. "
             "Use psd='clip' to set negative eigenvalues to zero, or a positive semi-definite kernel"
         )
-    warnings.warn(
+    warn(
         f"{name} is not positive semi-definite: its smallest eigenvalue is {-ratio:.2e} times the largest in modulus; "
         "negative eigenvalues were set to zero (psd='raise' refuses instead)",
         NotPositiveSemidefiniteWarning,
-        stacklevel=2,
     )
     keep = values > 0.0
     root = vectors[:, keep] * values[keep].sqrt()

@@ -1,5 +1,8 @@
 """The library's own errors and warnings, one typed class for each kind of trouble."""
 
+import sys
+import warnings
+
 __all__ = [
     "CheckpointError",
     "ClusterError",
@@ -21,6 +24,7 @@ __all__ = [
     "missing_extra",
     "shortened",
     "shown",
+    "warn",
 ]
 
 _SHOWN = 60
@@ -124,3 +128,11 @@ def _shortened(value: object) -> str:
 def missing_extra(package: str, extra: str) -> MissingExtraError:
     """Return the error to raise when ``package``, installed by ``extra``, is not there."""
     return MissingExtraError(f'the package {package!r} is not installed; install it with: pip install "rkhs[{extra}]"')
+
+
+def warn(said: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the library, be it through scikit-learn."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("rkhs", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(said, category, stacklevel=level)

@@ -5,7 +5,6 @@ Every routine reports what it had to change (jitter added, rank kept) and none f
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +13,7 @@ import scipy.linalg
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError, JitterWarning
+from rkhs._core.errors import InputError, JitterWarning, warn
 
 __all__ = [
     "Factor",
@@ -127,9 +126,7 @@ def cholesky(A: Tensor, *, name: str, jitter: float = 0.0) -> tuple[Tensor, floa
         L, info = torch.linalg.cholesky_ex(B)
         if int(info) == 0 and bool(torch.isfinite(L.diagonal()).all()):
             if j > jitter:
-                warnings.warn(
-                    f"{name} is not positive definite; {j:.1e} was added to its diagonal", JitterWarning, stacklevel=2
-                )
+                warn(f"{name} is not positive definite; {j:.1e} was added to its diagonal", JitterWarning)
             return L, j
     finite = bool(torch.isfinite(A).all())
     smallest = float(torch.linalg.eigvalsh(A)[0]) if finite else float("nan")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -30,7 +29,7 @@ from rkhs._core.arrays import (
     warn_of_one_column,
 )
 from rkhs._core.checks import check_gram, check_squares, real_array
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs._core.ownership import WholeFits, own, unshared
 from rkhs.engines import Rows, as_rows
 from rkhs.estimators.given_matrices import (
@@ -462,4 +461,4 @@ class KernelEstimator(WholeFits, BaseEstimator):
         self.reason_ = solution.reason.value
         self.history_ = list(solution.history)
         if not solution.converged:
-            warnings.warn(f"{type(self).__name__}: {solution.reason.value}", ConvergenceWarning, stacklevel=3)
+            warn(f"{type(self).__name__}: {solution.reason.value}", ConvergenceWarning)

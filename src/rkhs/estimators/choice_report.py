@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import EdgeWarning
+from rkhs._core.errors import EdgeWarning, warn
 from rkhs.models import Compared
 from rkhs.outputs import OutputSpace
 from rkhs.problems.decoder import Decoder
@@ -88,7 +87,7 @@ def edge_sentences(model: KernelEstimator) -> list[str]:
 def warn_of_edges(model: KernelEstimator) -> None:
     """One warning for each choice at an open end."""
     for said in edge_sentences(model):
-        warnings.warn(f"{type(model).__name__}: {said}", EdgeWarning, stacklevel=4)
+        warn(f"{type(model).__name__}: {said}", EdgeWarning)
 
 
 def overfit_sentence(held_out: float | None, training: float | None, *, vectors: bool) -> str | None:

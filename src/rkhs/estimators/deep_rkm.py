@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, give_back
 from rkhs._core.checks import check_choice, check_count
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.estimators.base import KernelEstimator
 from rkhs.estimators.drkm.encoders import machine_model
 from rkhs.estimators.drkm.machine import read_settings, solve_machine
@@ -292,12 +291,11 @@ class DeepRKM(FittedComponents, KernelEstimator):
         worst = int(np.argmax(self.in_sample_defect_))
         limit = _LOO_DEFECT if self.out_of_sample == "ridge" and self.ridge == "loo" else _DEFECT
         if self.in_sample_defect_[worst] > limit and self.out_of_sample != "paper":
-            warnings.warn(
+            warn(
                 f"encoding the training items again misses the codes of layer {worst + 1} by a share of "
                 f"{self.in_sample_defect_[worst]:.2f} (in_sample_defect_): they are not a smooth function of the "
                 "inputs. Ask for fewer components or layers, use out_of_sample='ridge', or constraint='per_layer'",
                 UserWarning,
-                stacklevel=3,
             )
 
     def transform(self, X: Any, layer: int | None = None) -> Any:

@@ -11,7 +11,7 @@ import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, check_number, naming, real_array
-from rkhs._core.errors import InputError, OutlierWarning
+from rkhs._core.errors import InputError, OutlierWarning, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
 from rkhs.estimators.regression.gapped_curves import (
@@ -247,7 +247,7 @@ class FunctionalKernelRegressor(DualRegressor):
         even = sample_weight is None and not len(left_out)
         self._solve(self._prepare(X, y, None if even else weights * choice.inliers, choice.kernel))
         if len(left_out):
-            warnings.warn(OutlierWarning(_left_out_sentence(left_out, len(weights))), stacklevel=2)
+            warn(OutlierWarning(_left_out_sentence(left_out, len(weights))))
         return self
 
     def _fit_gaps(self, regression: Regression) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, check_items, is_sparse, read_rows, to_tensor
 from rkhs._core.checks import real_array
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, shown, warn
 from rkhs._core.linalg import constant_value
 from rkhs._core.ownership import own
 from rkhs._core.sparse import compressed
@@ -156,11 +155,10 @@ def read_diagonal(diag: ArrayLike | None, K: Tensor, train_diagonal: np.ndarray)
     constant = constant_value(train_diagonal)
     if constant is not None:
         return K.new_full((m,), constant)
-    warnings.warn(
+    warn(
         "k(x, x) of the new items is unknown and left out: errors are off by a constant for each item, good for "
         "comparing settings only; pass diag=",
         UserWarning,
-        stacklevel=4,
     )
     return K.new_zeros(m)
 

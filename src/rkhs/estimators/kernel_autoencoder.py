@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.dense import fit_dense
 from rkhs.estimators.autoencoder.fit import FitFunction
@@ -384,7 +383,7 @@ class KernelAutoencoder(BaseAutoencoder):
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
             self._record(found.solution)
         for warning in found.warnings:
-            warnings.warn(warning, stacklevel=2)
+            warn(warning)
         return self
 
     @available_if(_takes_more_rows)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rkhs._core.checks import check_folds, check_list, naming
-from rkhs._core.errors import ColumnWarning, ComparisonWarning, InputError
+from rkhs._core.errors import ColumnWarning, ComparisonWarning, InputError, warn
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import path_errors, weighted_sum
 from rkhs.estimators.autoencoder.dense import fit_dense
@@ -182,11 +182,10 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
             self.settings_ += [{"kernel": kernel, "decoder_kernel": decoder, "reg": reg} for reg in path]
             errors.append(found)
         if len(rebuilt) > 1:
-            warnings.warn(
+            warn(
                 "the features of different kernels are different spaces, so that their errors cannot be compared; fix "
                 "output_kernel, or choose the kernel by a task, such as the labels or the nearest items",
                 ComparisonWarning,
-                stacklevel=2,
             )
         self.errors_ = np.concatenate(errors)
         self.regs_ = np.array([setting["reg"] for setting in self.settings_])
@@ -195,12 +194,11 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         final = self._model(**self.settings_[self.best_index_])
         final.fit(X, targets=targets, sample_weight=sample_weight)  # says what is wrong with the data, if anything is
         if not np.isfinite(mean[self.best_index_]):
-            warnings.warn(
+            warn(
                 f"no setting could be fitted and measured on every part that cv={self.cv!r} makes of "
                 f"n_samples={n}, so the first was taken; give more items, fewer folds, or other "
                 "settings",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         own = {name: value for name, value in vars(final).items() if name not in final.get_params(deep=False)}
         self.__dict__.update(own)

@@ -25,7 +25,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.options.combinations import check_combination
@@ -197,10 +197,9 @@ def fit_robust(
             settled = bool((found == inliers).all())
         inliers = found if done < rounds else inliers
     if not settled:
-        warnings.warn(
+        warn(
             f"fit_robust: the inliers still changed in round {done}; raise max_rounds or trim",
             ConvergenceWarning,
-            stacklevel=2,
         )
     score = roots / max(threshold, 1e-300)
     if leave_out == "apart":
@@ -215,10 +214,10 @@ def fit_robust(
         if case.errors(whole, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, np.ones_like(inliers)
     for warning in warned:
-        warnings.warn(warning, stacklevel=2)
+        warn(warning)
     if not getattr(fitted, "converged_", True):
         why = getattr(fitted, "reason_", "")
-        warnings.warn(f"fit_robust: the fit to the inliers did not converge: {why}", ConvergenceWarning, stacklevel=2)
+        warn(f"fit_robust: the fit to the inliers did not converge: {why}", ConvergenceWarning)
     return RobustFit(fitted, inliers, score, threshold, done, settled)
 
 

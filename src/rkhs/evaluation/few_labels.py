@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.checks import check_choice, check_count, check_list, check_number, check_numbers
-from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown
+from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown, warn
 from rkhs.data.columns import is_gap
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
@@ -358,7 +358,7 @@ def few_labels(
                 results = [_one_split(X, y, part, estimator, kernel, grid, judges) for part in parts]
             except InputError as error:
                 failed = InputError(f"{method} with kernel {kernel} is left out: {error}")
-                warnings.warn(str(failed), UserWarning, stacklevel=2)
+                warn(str(failed), UserWarning)
                 continue
             rows += _rows(method, kernel, judges, results, n_test)
     if failed is not None and len(rows) == len(judges):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError, RoundingWarning
+from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs.kernels.base import Kernel, not_finite
 from rkhs.spaces.features.base import thinned
 
@@ -48,9 +47,7 @@ def check_digits(kernel: Kernel, K: Tensor, items: Any, *, squared: bool = False
     advice = f"{_ADVICE[kernel.domain]}{wider}"
     if lost >= _NONE:
         raise InputError(f"{said}, which rounding hides{' in moments of features' if squared else ''}. {advice}")
-    warnings.warn(
-        f"{said}: moments of features keep some {-math.log10(lost):.0f} digits. {advice}", RoundingWarning, stacklevel=3
-    )
+    warn(f"{said}: moments of features keep some {-math.log10(lost):.0f} digits. {advice}", RoundingWarning)
 
 
 def warn_of_rounding(
@@ -71,7 +68,7 @@ def warn_of_rounding(
     if lost >= size and isinstance(results, float):
         raise InputError(f"{said} no digit. {_CENTER}")
     digits = max(0.0, -math.log10(lost / size))
-    warnings.warn(f"{name}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning, stacklevel=4)
+    warn(f"{name}: {said} some {digits:.0f} digits. {_CENTER}", RoundingWarning)
 
 
 def check_row_digits(kernel: Kernel, items: Any, *, squared: bool = False) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from rkhs._core.checks import check_seed
-from rkhs._core.errors import CollapseWarning, InputError
+from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import center_gram, factorize, polar, principal_axes
 from rkhs.losses import Loss, MaximumMargin
 from rkhs.models import RobustFacts
@@ -62,5 +61,5 @@ def robust_components(
     )
     support = (A != 0.0).any(1).nonzero()[:, 0]
     if not len(support) and total > 0.0:
-        warnings.warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning, stacklevel=3)
+        warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning)
     return found, RobustFacts(loss, support.cpu().numpy(), problem.step(best.point)[1]), best

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import CollapseWarning, InputError
+from rkhs._core.errors import CollapseWarning, InputError, warn
 from rkhs._core.linalg import fix_signs
 from rkhs.models import ContrastFacts
 from rkhs.problems.contrastive import SimpleContrastive
@@ -60,11 +59,10 @@ def _fit_simple(problem: SimpleContrastive) -> Contrast:
     holds = best.n_positive >= h
     if not holds:
         what = "are taken all the same, as strict=True asks" if strict else "are zero columns"
-        warnings.warn(
+        warn(
             f"the simple loss has {best.n_positive} positive eigenvalues, fewer than n_components={h}; the other "
             f"components {what}. Lower n_components or change kernel or pairs",
             CollapseWarning,
-            stacklevel=5,
         )
     facts = ContrastFacts(h if strict else best.n_positive, holds, best.eigenvalues.cpu().numpy())
     return Contrast(best.coefficients, _closed(best.coefficients, best.value, best.route), facts)
@@ -93,11 +91,10 @@ def _fit_given(problem: SpectralContrastive, options: ContrastOptions) -> Contra
     last = float(active[-1]) if len(active) else 0.0
     reg = 0.5 * (low + (last if last > low else high)) if auto else float(options.reg)
     if not auto and reg < low:
-        warnings.warn(
+        warn(
             f"reg={reg:g} is below {low:.4g}, under which the spectral loss is unbounded; stop early by "
             f"max_iter, or use reg between {low:.4g} and {high:.4g}, or negatives='pool'",
             UserWarning,
-            stacklevel=5,
         )
     for _ in range(_AUTO_TRIES if auto else 1):
         problem = replace(problem, reg=reg)
@@ -129,10 +126,9 @@ def _spectral_facts(
     sizes = (codes * codes).mean(0)
     found, h = int((sizes > 1e-8 * max(1e-3, float(sizes.max()))).sum()), codes.shape[1]
     if found < h:
-        warnings.warn(
+        warn(
             f"{h - found} of {h} components are zero: reg={reg:.4g}, and from {bounds[1]:.4g} on all are. Lower reg or "
             "n_components",
             CollapseWarning,
-            stacklevel=6,
         )
     return ContrastFacts(found, reg > 0.0, eigenvalues, bounds, reg)

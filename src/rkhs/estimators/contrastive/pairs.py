@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, to_tensor
-from rkhs._core.errors import InputError
+from rkhs._core.errors import InputError, warn
 from rkhs.augment import augmented
 from rkhs.estimators.tiles import TILE_BYTES, tiles
 from rkhs.problems.pairs import Groups, Links, Pairs
@@ -143,10 +142,9 @@ class PairBuilder:
         full[labels >= 0] = codes
         counts = np.bincount(codes, minlength=len(names))
         if (counts == 1).any():
-            warnings.warn(
+            warn(
                 f"{int((counts == 1).sum())} classes have a single row and are skipped: it has no positive",
                 UserWarning,
-                stacklevel=5,
             )
         usable = np.flatnonzero(counts > 1)
         unlabelled = bool((labels < 0).any())

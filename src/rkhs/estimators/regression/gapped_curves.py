@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
-from rkhs._core.errors import GapWarning, InputError
+from rkhs._core.errors import GapWarning, InputError, warn
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.estimators.regression.curve_choice import REGS
 from rkhs.losses import Squared
@@ -97,11 +96,10 @@ def fit_curves_with_gaps(
     gaps = torch.isnan(fitted)
     assert isinstance(output, Functional)
     problem = _problem(regression, center=options.center, matrices=3)
-    warnings.warn(
+    warn(
         f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(1).sum())} of {len(gaps)} curves: the squared loss of a "
         f"curve is that of its known values{', and no curve is left out' if chosen else ''}",
         GapWarning,
-        stacklevel=3,
     )
     C, mean, value = problem.solve(options.reg)
     output = Functional(mean.cpu().numpy(), output.functions, output.eigenvalues, output.weights)

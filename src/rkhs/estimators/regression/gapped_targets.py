@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.errors import GapWarning, InputError
+from rkhs._core.errors import GapWarning, InputError, warn
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
@@ -55,11 +54,10 @@ def fit_with_gaps(
     """The machine of the squared loss, each output fitted to the rows where it is known."""
     goal, weights = training.goal, training.weights
     gaps = torch.isnan(goal)
-    warnings.warn(
+    warn(
         f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(0).sum())} of {goal.shape[1]} outputs: each output is "
         "fitted to the rows where it is known",
         GapWarning,
-        stacklevel=3,
     )
     resolved = kernel.resolve(training.items, weights, goal.shape[1])
     term = resolved.pairs[0].kernel

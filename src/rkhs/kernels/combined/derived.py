@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError, RoundingWarning
+from rkhs._core.errors import InputError, RoundingWarning, warn
 from rkhs._core.linalg import Outer, center_gram
 from rkhs._core.ownership import own
 from rkhs.kernels.base import Composite, Kernel
@@ -206,11 +205,10 @@ def _warn_of_cancelled(base: Kernel, X: Any, gamma: float) -> None:
     size = base._diag(X)
     error = 8.0 * float(torch.finfo(size.dtype).eps * size.max())
     if 100.0 * gamma * error > 1.0 and gamma != 1.0:
-        warnings.warn(
+        warn(
             f"GaussianOf: half of the squared distances of {base!r} are under {1.0 / gamma:.0e}, and rounding leaves "
             f"errors of {error:.0e}. Subtract the mean of every column first, or choose another base kernel",
             RoundingWarning,
-            stacklevel=3,
         )
 
 
