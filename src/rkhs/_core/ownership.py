@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -20,8 +20,6 @@ __all__ = ["WholeFits", "own", "unshared"]
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
-
-S = TypeVar("S")
 
 
 def own(value: Any) -> Any:
@@ -94,30 +92,24 @@ class WholeFits:
             elif hasattr(found, "fn"):  # what available_if makes of a function
                 found.fn = _whole(found.fn)
 
-    def _unfitted(self) -> Self:
-        """A twin without fitted attributes; a warm start keeps the model that it starts from."""
-        params = self.get_params(deep=False)  # type: ignore[attr-defined]  # of scikit-learn's base, which has no types
-        kept = {*params, "model_"} if "warm_start" in params else params
-        return _twin(self, {k: v for k, v in vars(self).items() if k in kept or k.startswith("__") or k[-1] != "_"})
-
-
-def _twin(one: S, state: dict[str, Any]) -> S:
-    """An object of the same class with a state of its own."""
-    twin = object.__new__(type(one))
-    twin.__dict__ = state
-    return twin
+    def _twin(self, *, fitted: bool = False) -> Self:
+        """A twin with a state of its own, by default without what is fitted; a warm start keeps the model."""
+        twin, params = object.__new__(type(self)), self.get_params(deep=False)  # type: ignore[attr-defined]
+        kept = vars(self) if fitted else {*params, "model_"} if "warm_start" in params else params
+        twin.__dict__ = {k: v for k, v in vars(self).items() if k in kept or k.startswith("__") or k[-1] != "_"}
+        return twin
 
 
 def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A fit that changes its estimator at the very end alone."""
     anew = fit.__name__ != "partial_fit"
+    mark = {_INSIDE: True} if anew else {}
 
     @wraps(fit)
     def run(self: Any, *args: Any, **options: Any) -> Any:
         inner = _INSIDE in vars(self)  # a subclass calls the fit that it extends, and keeps what it has noted so far
-        work = self._unfitted() if anew and not inner else _twin(self, dict(vars(self)))
-        if anew:
-            vars(work)[_INSIDE] = True
+        work = self._twin(fitted=inner or not anew)
+        vars(work).update(mark)
         found = fit(work, *args, **options)
         self.__dict__ = {name: value for name, value in vars(work).items() if inner or name != _INSIDE}
         return self if found is work else found

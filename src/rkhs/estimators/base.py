@@ -454,11 +454,8 @@ class KernelEstimator(WholeFits, BaseEstimator):
                 f"the objective of {type(self).__name__} is not finite on these data ({solution.reason.value}); "
                 "rescale the data, or raise reg"
             )
-        self.objective_ = float(solution.value)
-        self.n_iter_ = max(1, int(solution.n_iter))
-        self.n_evaluations_ = int(solution.n_evaluations)
-        self.converged_ = bool(solution.converged)
-        self.reason_ = solution.reason.value
-        self.history_ = list(solution.history)
+        self.objective_, self.n_iter_ = float(solution.value), max(1, int(solution.n_iter))
+        self.n_evaluations_, self.converged_ = int(solution.n_evaluations), bool(solution.converged)
+        self.reason_, self.history_ = solution.reason.value, list(solution.history)
         if not solution.converged:
             warn(f"{type(self).__name__}: {solution.reason.value}", ConvergenceWarning)

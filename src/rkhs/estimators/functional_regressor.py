@@ -222,7 +222,7 @@ class FunctionalKernelRegressor(DualRegressor):
             self.reg_ = float(self.reg)
             return fitted
         trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
-        reader, kernels = self._unfitted(), self._candidates(X)
+        reader, kernels = self._twin(), self._candidates(X)
 
         def opened(kernel: Kernel | None, row_weights: ArrayLike | None) -> Regression:
             with warnings.catch_warnings():
@@ -355,7 +355,7 @@ class FunctionalKernelRegressor(DualRegressor):
             Mean over curves of the squared L2 distance between ``y_i`` and the machine fitted without curve ``i``; the
             mean curve and an empirical basis are those of all curves.
         """
-        regression = self._unfitted()._prepare(X, y, None)
+        regression = self._twin()._prepare(X, y, None)
         U, output = regression.targets, regression.output
         problem = regression.problem(Squared(), list(np.atleast_1d(regs)))
         predicted = U - leave_one_out_residuals(problem)[0]

@@ -417,7 +417,7 @@ class KernelAutoencoder(BaseAutoencoder):
             raise InputError("columns='filled' fills gaps from all rows of a table; use fit in place of partial_fit")
         before = vars(self).get("sample_")
         if before is None:
-            self.__dict__ = self._unfitted().__dict__
+            self.__dict__ = self._twin().__dict__
             self._keep_grid("grid_", X)
         elif self.grid_ is not None:
             self._check_grid(X)

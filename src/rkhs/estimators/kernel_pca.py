@@ -208,20 +208,12 @@ class KernelPCA(FittedComponents, PreimageMixin):
         device: Device = "cpu",
         dtype: Dtype = "float64",
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.columns = columns
-        self.center = center
-        self.loss = loss
-        self.preimage = preimage
-        self.decoder_kernel = decoder_kernel
-        self.reg = reg
-        self.n_init = n_init
-        self.random_state = random_state
+        self.n_components, self.kernel, self.columns = n_components, kernel, columns
+        self.center, self.loss = center, loss
+        self.preimage, self.decoder_kernel, self.reg = preimage, decoder_kernel, reg
+        self.n_init, self.random_state = n_init, random_state
         self.storage, self.engine, self.checkpoint = storage, engine, checkpoint
-        self.psd = psd
-        self.device = device
-        self.dtype = dtype
+        self.psd, self.device, self.dtype = psd, device, dtype
 
     @property
     def _n_features_out(self) -> int:
@@ -325,7 +317,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         assert isinstance(self.storage, Storage)
         run, before = self._run, getattr(self, "moments_", None)
         if before is None:
-            self.__dict__ = self._unfitted().__dict__
+            self.__dict__ = self._twin().__dict__
             training = self._training(X, kernel := self._kernel_for(X), at_least=1)
             self._announce(run, kernel, training, parts=True)
             self.announced_bytes_ = run.announced_bytes

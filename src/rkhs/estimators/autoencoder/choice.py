@@ -33,6 +33,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import starmap
 
 import numpy as np
 import torch
@@ -101,11 +103,8 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
         weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
-        errors_of = [
-            path_errors(fit, settings, candidates, training, run, *part, backwards=backwards, rough=not plenty)
-            for part in parts
-        ]
-        found = np.concatenate(errors_of, 1)
+        ask = partial(path_errors, fit, settings, candidates, training, run, backwards=backwards, rough=not plenty)
+        found = np.concatenate([*starmap(ask, parts)], 1)
         weights_of = np.concatenate([training.weights_of(part[1]) for part in parts])
         measured_all = len(parts) > 1
     errors = weighted_sum(found, weights_of) / weights_of.sum()

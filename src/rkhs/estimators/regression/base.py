@@ -165,7 +165,7 @@ class DualRegressor(RegressorMixin, KernelMachine):
         self._check_parameters()
         options = self._read_options()
         many_regs, many_losses = zip(*options.grid(regs, losses), strict=True)
-        reader = self._unfitted()  # data are read without a trace in a machine that is fitted
+        reader = self._twin()  # data are read without a trace in a machine that is fitted
         regression = reader._prepare(X, y, sample_weight)
         losses, regression = regression.settled(list(many_losses), options.reg, center=options.center)
         problem = regression.problem(losses, list(many_regs))
