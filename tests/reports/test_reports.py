@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shlex
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -301,3 +303,25 @@ def test_far_numbers_are_told_in_the_legend_and_leave_the_colours_to_the_others(
     assert not legend[0][1].startswith("below ")
     assert len(set(groups[:50])) >= 3
     assert groups[50:] == ["r4", "none"]
+
+
+def test_a_filled_table_with_texts_has_a_page() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40), "c": rng.choice(["x", "y"], 40)})
+    table.loc[3, "a"] = np.nan
+    model = KernelAutoencoder(2, columns="filled").fit(table)
+    for items in (table, table.to_numpy()):
+        report = make_report(model, items)
+        assert report.audit[0] == "40 items with 3 columns each."
+        assert any("1 cell is empty" in sentence for sentence in report.audit)
+
+
+@pytest.mark.parametrize("name", ["my model.rkhs", "it's.rkhs", "-v.rkhs", "$(x);.rkhs", "plain.rkhs"])
+def test_the_line_for_the_shell_quotes_the_name(name: str) -> None:
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    page = unescape(make_report(KernelPCA(1).fit(X), X, model_file=name).html)
+    (line,) = re.findall(r"rkhs transform .* new\.csv -o codes\.csv", page)
+    words = shlex.split(line)
+    assert words[2] == (f"./{name}" if name.startswith("-") else name)
+    assert len(words) == 6

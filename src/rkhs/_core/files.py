@@ -6,6 +6,7 @@ import codecs
 import errno
 import os
 import re
+import shlex
 import stat
 import time
 import tokenize
@@ -27,6 +28,7 @@ __all__ = [
     "check_writable",
     "old_headers",
     "open_regular",
+    "shell_word",
     "text_encoding",
 ]
 
@@ -54,6 +56,11 @@ def as_path(path: object, name: str = "path") -> Path:
     if not isinstance(path, (str, os.PathLike)) or not isinstance(os.fspath(path), str):
         raise InputError(f"`{name}` must be a file name; got {type(path).__name__}; give arrays to the estimator")
     return Path(path)
+
+
+def shell_word(path: str) -> str:
+    """A file name as a line for the shell takes it, whatever is in it."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)  # else it reads as an option
 
 
 def text_encoding(encoding: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import add_drop_option, column, read_input, user_errors
@@ -117,8 +118,10 @@ def next_step(args: argparse.Namespace, rows: list[dict[str, Any]]) -> str:
             best = simple
             break
     if best["method"] == _OURS and best["learner"] == "smooth" and not isinstance(args.labels, int):
-        smiles = "" if args.smiles is None else f" --smiles {args.smiles}"
-        return f"{said}. rkhs fit {args.few_labels}{smiles} --predict {args.labels} -o model.rkhs"
+        from rkhs._core.files import shell_word
+
+        smiles = "" if args.smiles is None else f" --smiles {quote(str(args.smiles))}"
+        return f"{said}. rkhs fit {shell_word(args.few_labels)}{smiles} --predict {quote(args.labels)} -o model.rkhs"
     learner = (
         "SmoothClassifier of rkhs.evaluation" if best["learner"] == "smooth" else "scikit-learn's KNeighborsClassifier"
     )

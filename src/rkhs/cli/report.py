@@ -125,7 +125,10 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     from rkhs._core.errors import InputError
 
     if args.model.lower().endswith(".rkhs"):
-        raise InputError(f"a report on a model needs items too: rkhs report {args.model} DATA; got the model alone")
+        from rkhs._core.files import shell_word
+
+        said = f"rkhs report {shell_word(args.model)} DATA"
+        raise InputError(f"a report on a model needs items too: {said}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
     texts, reading = (None, args) if args.target is None else read_target(args, args.model)

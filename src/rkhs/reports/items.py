@@ -128,9 +128,9 @@ def _kind(items: Any, domain: str, smiles: Any) -> str:
         return "molecules"
     if hasattr(items, "data_matrix"):
         return "curves"
-    if domain == "vectors":
+    if domain == "vectors" and (getattr(items, "ndim", 2) != 2 or _numbers(items, "vectors") is not None):
         return "vectors"
-    return "table" if getattr(items, "ndim", 1) == 2 else "objects"
+    return "table" if getattr(items, "ndim", 1) == 2 else "objects"  # such as a table that the model fills
 
 
 def _numbers(items: Any, kind: str) -> np.ndarray | None:

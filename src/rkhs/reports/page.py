@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rkhs._core.files import shell_word
 from rkhs.reports.findings import Rebuilt, apart, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
@@ -305,7 +306,7 @@ def _load(content: Content) -> str:
     file = content.model_file or "model.rkhs"
     lines = [] if content.model_file else [f"rkhs.save(model, {file!r})  # where the model was fitted"]
     code = ["import rkhs", *lines, f"model = rkhs.load({file!r})", "codes = model.transform(X_new)"]
-    shell = f"rkhs transform {file} new.csv -o codes.csv"
+    shell = f"rkhs transform {shell_word(file)} new.csv -o codes.csv"
     return (
         f"<pre><code>{escape(chr(10).join(code))}</code></pre>{_paragraph('On the command line:')}"
         f"<pre><code>{escape(shell)}</code></pre>"
