@@ -116,3 +116,22 @@ def test_graphml(tmp_path: Path) -> None:
     np.testing.assert_allclose(K, np.full((2, 2), K[0, 0]))
     with pytest.raises(InputError, match="expected GraphML that networkx reads"):
         read_graphs(write(tmp_path, "b.graphml", "<graphml"))
+
+
+@pytest.mark.parametrize("first", ["name", "id", ""])
+@pytest.mark.parametrize("gap", [False, True])
+def test_increasing_numbers_after_a_title_are_times(tmp_path: Path, first: str, gap: bool) -> None:
+    names = ("1", "2", "3") if first == "id" else ("a", "b", "c")
+    middle = "" if gap else "3"
+    lines = f"{first},0,1,2.5\n{names[0]},1,{middle},5\n{names[1]},4,5,6\n{names[2]},1,1,1\n"
+    data = read_items(write(tmp_path, "x.csv", lines), kind="curves")
+    assert data.times.tolist() == [0.0, 1.0, 2.5]
+    assert data.row_names == names
+    assert data.X[0].tolist() == [1.0, 1.0 + 4.0 / 2.5 if gap else 3.0, 5.0]
+
+
+def test_advice_about_curves_names_no_other_reader(tmp_path: Path) -> None:
+    for lines in ("name,0,1,2\na,1,x,3\nb,1,2,3\n", "name,2,1,0\na,1,,3\nb,1,2,3\n", "t0,t1,t2\n1,,2\n3,4,5\n"):
+        with pytest.raises(InputError) as caught:
+            read_items(write(tmp_path, "x.csv", lines), kind="curves")
+        assert "mixed" not in str(caught.value)

@@ -233,6 +233,7 @@ def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch
     X = np.c_[t, np.sin(2.0 * t), t**2] + 0.01 * rng.normal(size=(48, 3))
     X[:4] += rng.uniform(6.0, 9.0, (4, 3))
     model = KernelAutoencoder(1, reg=1e-3, kernel=Gaussian(1.0), decoder_kernel=Gaussian(1.0))
+    monkeypatch.setattr(robust_fit, "_MOST", 1.0)
     looked = fit_robust(model, X).inliers
     monkeypatch.setattr(robust_fit, "_DOUBT", 0.0)
     blind = fit_robust(model, X).inliers
@@ -271,3 +272,30 @@ def test_what_the_last_fit_says_is_said(monkeypatch: pytest.MonkeyPatch) -> None
         found = fit_robust(KernelAutoencoder(2), X)
     assert found.n_rounds > 1
     assert [str(one.message) for one in caught] == [f"of {found.inliers.sum()} rows"]
+
+
+def test_where_too_many_look_wrong_none_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 1)) @ rng.normal(size=(1, 4)) + 0.02 * rng.normal(size=(120, 4))
+    X[:24] += 3.0 * rng.normal(size=(24, 4))  # a fifth
+    found = fit_robust(KernelAutoencoder(1), X)
+    assert (found.outlier_score > 1.0).mean() > 0.15
+    assert found.too_many
+    assert found.inliers.all()
+    np.testing.assert_array_equal(found.model.codes_, KernelAutoencoder(1).fit(X).codes_)
+    few = fit_robust(KernelAutoencoder(1), X[16:])
+    assert not few.too_many
+    assert 4 < (~few.inliers).sum() < 12
+
+
+def test_a_mixed_table_keeps_its_rare_rows() -> None:
+    rng = np.random.default_rng(1)
+    t = rng.normal(size=120)
+    cells = np.empty((120, 4), dtype=object)
+    cells[:, :3] = np.c_[t, np.sin(t), t**2] + 0.02 * rng.normal(size=(120, 3))
+    cells[:, 3] = "usual"
+    cells[:12, :3] = 4.0 * rng.normal(size=(12, 3))
+    found = fit_robust(KernelAutoencoder(1, columns="filled"), cells)
+    assert (found.outlier_score > 1.0).mean() > 0.05
+    assert found.too_many
+    assert found.inliers.all()

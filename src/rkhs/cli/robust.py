@@ -120,11 +120,14 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
     score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
     wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
     if len(wrong):
-        left = "were left out of the fit" if not found.inliers[wrong].any() else ""
-        done = left or "stayed in the fit, because they change it little; --leave-out apart leaves them out"
-        said = [
-            f"robust: {len(wrong)} of {len(score)} rows look wrong and {done}: {_listed(-score, wrong, names)}{counted}"
-        ]
+        many = f"{len(wrong)} of {len(score)} rows"
+        if found.too_many:
+            said = [f"robust: no row was left out: {many} look wrong, too many to be mistakes"]
+        elif found.inliers[wrong].any():
+            said = [f"robust: no row was left out: {many} have a score above 1, and the fit is the same with them"]
+        else:
+            listed = _listed(-score, wrong, names)
+            said = [f"robust: {many} look wrong and were left out of the fit: {listed}{counted}"]
     else:
         near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
         largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
@@ -136,7 +139,7 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
             f"robust: {len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
         )
     low, high = found.limits
-    apart = np.where(found.inliers & (score <= 1.0), found.stands_apart, 0)
+    apart = np.where(found.inliers & (not found.too_many), found.stands_apart, 0)
     above, below = np.flatnonzero(apart > 0), np.flatnonzero(apart < 0)
     parts = []
     if len(above):
@@ -144,10 +147,12 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
     if len(below):
         why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
         parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
-    others = "other rows" if len(wrong) + len(rest) else "rows"
+    others = "other rows" if len(out) else "rows"
+    if found.too_many:
+        return [*said, "robust: --scores writes the scores; --leave-out ROW,... leaves rows out"]
     if parts:
         stand = f"{len(above) + len(below)} {others} stand apart and are in the fit; look at them"
-        counts = "; the loss above counts them, and their codes may be wrong"
+        counts = "; the loss above counts them"
         counts += "" if len(rest) else "; --leave-out apart fits without them"
         said.append(f"robust: {stand}: {'; '.join(parts)}{counted}{counts}")
     else:

@@ -14,12 +14,13 @@ from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.irregular import curves_on_grid
 from rkhs.data.mixed import read_mixed
-from rkhs.data.readers import read_table
-from rkhs.data.text import number_in
+from rkhs.data.readers import column_titles, read_table
+from rkhs.data.text import MIXED, number_in
 
 __all__ = ["read_curve_file"]
 
 _TIMES = ("times", "t")
+_NUMBERS = "correct what is no number: a cell of a curve holds a number or nothing"  # no kernel of mixed tables
 
 
 def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
@@ -29,6 +30,8 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
         beside, name = _times_beside(file)
         if name is not None:
             given.setdefault("key", name)
+    if _times_after_names(file, given):
+        given |= {"header": True, "index_column": 0}
     data = _table_with_gaps(file, given)
     if data.kind not in ("vectors", "table"):
         raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
@@ -59,22 +62,40 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     return replace(data, kind="curves", times=times)
 
 
+def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
+    """Whether the first line of a text file is a title and increasing numbers, which are the times of named curves."""
+    said = {name: value for name, value in options.items() if value is not None}
+    if file.suffix.lower() not in (".csv", ".tsv") or set(said) - {"delimiter", "encoding", "header"}:
+        return False
+    if said.pop("header", True) is not True:
+        return False
+    titles = column_titles(file, **said)
+    with open(file, encoding=said.get("encoding", "utf-8-sig"), errors="replace") as lines:
+        line = lines.readline().rstrip("\r\n")
+    if line[:1] in {",", ";", "\t"}:  # the column of names has no title
+        titles = line.split(line[0])
+    first, *others = [number_in(title) for title in titles] or [0.0]
+    times = np.array([np.nan if time is None else time for time in others], dtype=np.float64)
+    unnamed = first is None or first != first  # an empty cell reads as NaN
+    return unnamed and len(times) > 1 and bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
+
+
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
-    """A table of numbers; one of a text file with a known first line may have empty cells, which are NaN."""
+    """A table of numbers; empty cells of one with lines or columns of its own are NaN."""
     try:
         return read_table(file, **options)
-    except InputError:
+    except InputError as error:
         known = {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"}
-        if file.suffix.lower() not in (".csv", ".tsv") or options.get("header") is None or set(options) - known:
-            raise
-        try:
-            data = read_mixed(file, **options)
-            X = np.array([[np.nan if cell is None else cell for cell in row] for row in data.X], dtype=np.float64)
-        except (InputError, TypeError, ValueError):
-            X = np.zeros(0)
-        if not np.isnan(X).any():
-            raise
-        return replace(data, X=X)
+        readable = file.suffix.lower() in (".csv", ".tsv", ".parquet") and not set(options) - known
+        for names in ({}, {"index_column": 0}) if readable else ():  # a first column of texts may be names
+            try:
+                data = read_mixed(file, **(names | options))
+                X = np.array([[np.nan if cell is None else cell for cell in row] for row in data.X], dtype=np.float64)
+            except (InputError, TypeError, ValueError):
+                continue
+            if np.isnan(X).any():
+                return replace(data, X=X)
+        raise InputError(str(error).replace(MIXED, _NUMBERS)) from error
 
 
 def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:

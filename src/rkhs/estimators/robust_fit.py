@@ -30,12 +30,16 @@ from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.robust_regression import RegressorRounds, pair_errors
+from rkhs.kernels import MixedTable
 
 __all__ = ["RobustFit", "fit_robust", "spread_limits"]
 
 _CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
 # Up to one outlier in twenty stays in the fit if the errors of the others are at most so many times those without.
 _RARE, _HARM = 0.05, 1.05
+# Beyond these shares the items are of a kind that the model does not code, no mistakes, and none is left out. In mixed
+# tables a rare text is as far from all others as a wrong number.
+_MOST, _MOST_OF_CELLS = 0.15, 0.05
 _DOUBT = 3.0  # items within so many thresholds get a second look, in the fit
 # ... if their distance to the middle is at most so many times its upper quartile. Of 14 development sets (two splits,
 # two and ten components) good items that needed the look were within 4.4; tight groups that it took in at 4 to 8.
@@ -54,6 +58,7 @@ class _Rounds(Protocol):
     """What the rounds ask of a kind of model."""
 
     rare: float  # up to this share of outliers may stay in the fit if they do no harm
+    most: float  # beyond this share all stay
     near: np.ndarray  # items (n,) that may get a second look
     distances: np.ndarray  # of the items (n,); those up to one are in the first fit
 
@@ -70,11 +75,12 @@ class RobustFit(Generic[M]):
     """
 
     model: M  # fitted to the inliers alone, which may be all items
-    inliers: np.ndarray  # (n,): items in the fit: those with a score of at most one
+    inliers: np.ndarray  # (n,): items in the fit: all, or those with a score of at most one
     outlier_score: np.ndarray  # (n,)
     threshold: float  # that largest root, in the units of the data
     n_rounds: int
     settled: bool  # whether the last two rounds had the same inliers
+    too_many: bool = False  # whether so many scores are above one that no item was left out
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -155,9 +161,10 @@ def fit_robust(
 
     Notes
     -----
-    At most a quarter of the rows may be bad. A tight group of bad items near the middle is not found. The time is that
-    of two to eight fits, of a regressor six times that. ``./dev bench robust`` and ``./dev bench wrong_curves
-    --regressors`` measure the errors, and ``docs/user/outliers.md`` shows them.
+    Where more than 15 in a hundred rows look wrong (5 in a mixed table), none is left out, and ``too_many`` is true:
+    they are of a kind that the model does not code, or the bad rows are too many to be told. A tight group of bad items
+    near the middle is not found. The time is that of two to eight fits, of a regressor six times that. ``./dev bench
+    robust`` and ``./dev bench wrong_curves --regressors`` measure the errors, and ``docs/user/outliers.md`` shows them.
 
     References
     ----------
@@ -202,6 +209,7 @@ def fit_robust(
             ConvergenceWarning,
         )
     score = roots / max(threshold, 1e-300)
+    too_many = leave_out == "wrong" and (~inliers).sum() > case.most * len(inliers)
     if leave_out == "apart":
         low, high = spread_limits(score)
         inliers = (score >= low) & (score <= high)
@@ -209,16 +217,17 @@ def fit_robust(
         roots = np.sqrt(case.errors(fitted, inliers))
         threshold = trim * float(np.quantile(roots, 0.75))
         score = roots / max(threshold, 1e-300)
-    elif 0 < (~inliers).sum() <= case.rare * len(inliers):
-        whole, whole_warnings = case.fit(np.ones_like(inliers))
-        if case.errors(whole, np.ones_like(inliers))[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
-            fitted, warned, inliers = whole, whole_warnings, np.ones_like(inliers)
+    elif too_many or 0 < (~inliers).sum() <= case.rare * len(inliers):
+        every = np.ones_like(inliers)
+        whole, whole_warnings = case.fit(every)
+        if too_many or case.errors(whole, every)[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
+            fitted, warned, inliers = whole, whole_warnings, every
     for warning in warned:
         warn(warning)
     if not getattr(fitted, "converged_", True):
         why = getattr(fitted, "reason_", "")
         warn(f"fit_robust: the fit to the inliers did not converge: {why}", ConvergenceWarning)
-    return RobustFit(fitted, inliers, score, threshold, done, settled)
+    return RobustFit(fitted, inliers, score, threshold, done, settled, too_many)
 
 
 class _AutoencoderRounds:
@@ -232,6 +241,8 @@ class _AutoencoderRounds:
         self.model, self.X = model, X
         self.distances, self.K = _distances(model, X)
         self.near = self.distances <= _FAR
+        cells = getattr(model, "columns", "raw") == "filled" or isinstance(model._kernel_for(X), MixedTable)
+        self.most = _MOST_OF_CELLS if cells else _MOST
 
     def fit(self, kept: np.ndarray) -> tuple[KernelAutoencoder, list[Warning]]:
         """A fit, and what it warned of: only what the last fit says is meant for the user."""

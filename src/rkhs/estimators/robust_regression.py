@@ -23,7 +23,7 @@ _FOLDS = 5
 class RegressorRounds:
     """Fits of a regressor to some of the rows."""
 
-    rare = 1.0  # rows stay wherever they do no harm, however many
+    rare = most = 1.0  # rows stay wherever they do no harm, however many
 
     def __init__(self, model: BaseEstimator, X: Any, y: Any) -> None:
         if not is_regressor(model) and not isinstance(model, InputOutputKernelRegressor):
