@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -125,9 +126,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     from rkhs._core.errors import InputError
 
     if args.model.lower().endswith(".rkhs"):
-        from rkhs._core.files import shell_word
-
-        said = f"rkhs report {shell_word(args.model)} DATA"
+        said = f"rkhs report {shlex.quote(args.model)} DATA"
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
