@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from rkhs._core.errors import CheckpointError, ClusterError, InputError
+from rkhs._core.threads import within_limit
 from rkhs.engines import (
     Block,
     Dask,
@@ -288,15 +289,15 @@ def pools() -> dict[str, int]:
 
 
 @pytest.mark.parametrize("outer_ends_first", [True, False])
-def test_overlapping_limits_end_where_they_began(outer_ends_first: bool) -> None:
+def test_overlapping_limits_end_with_the_last_of_them(outer_ends_first: bool) -> None:
     inside, leave = threading.Event(), threading.Event()
     before, seen = pools(), []
 
     def other() -> None:
-        seen.append(torch.get_num_threads())
         with thread_limit(2):
             inside.set()
             leave.wait(10)
+            seen.append(set(pools().values()))
         seen.append(torch.get_num_threads())
 
     thread = threading.Thread(target=other)
@@ -310,8 +311,34 @@ def test_overlapping_limits_end_where_they_began(outer_ends_first: bool) -> None
     leave.set()
     thread.join()
     assert pools() == before
-    assert seen[0] == seen[1]
+    assert seen == [{2}, 1]  # the limit until its own end, then the count of the process and not that of the other
     assert torch.get_num_threads() == 1
+
+
+def test_a_call_takes_one_thread_unless_one_asks_for_more() -> None:
+    before = pools()
+
+    @within_limit
+    def inner() -> tuple[int, int]:
+        return max(pools().values()), count_threads()
+
+    @within_limit
+    def outer() -> tuple[tuple[int, int], ...]:
+        with thread_limit(2):
+            asked = inner()
+        return inner(), asked, inner()
+
+    with pytest.raises(ZeroDivisionError):
+        within_limit(lambda: 1 / 0)()
+    torch.set_num_threads(3)  # by the user
+    try:
+        assert outer() == ((1, 3), (2, 2), (1, 3))
+        with thread_limit(2):
+            assert inner() == (2, 2)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(1)
+    assert pools() == before
 
 
 def test_counts_of_threads() -> None:

@@ -7,6 +7,7 @@ import torch
 
 from rkhs._core.errors import InputError
 from rkhs.metrics import hamming_error, top_k_accuracy, truth_ranks
+from rkhs.metrics.ranking import nearest_first
 
 
 def test_ties_count_against_and_missing_truths_fail():
@@ -58,3 +59,15 @@ def test_tensors_and_frames_hold_the_same_numbers():
     np.testing.assert_array_equal(truth_ranks(pd.DataFrame(scores, index=[7, 3]), truth.astype(float)), expected)
     assert top_k_accuracy(torch.tensor(expected).to(torch.bfloat16), 1) == 0.0
     assert hamming_error(torch.tensor([[0.0, 1.0]], requires_grad=True), [[0, 0]]) == 0.5
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rounding_decides_no_order(dtype):
+    noise = np.finfo(dtype).eps * np.random.default_rng(0).choice([-3.0, 0.0, 3.0], size=(20, 5)).astype(dtype)
+    D = np.array([0.7, 0.2, 0.7, 0.2, 1.0], dtype=dtype) + noise
+    order, distances = nearest_first(D, 4)
+    np.testing.assert_array_equal(order, np.tile([1, 3, 0, 2], (20, 1)))
+    assert (distances[:, 0] == distances[:, 1]).all()
+    assert (np.diff(distances, axis=1) >= 0.0).all()
+    if dtype == np.float64:
+        np.testing.assert_array_equal(truth_ranks(-D, np.full(20, 3)), 2.0)

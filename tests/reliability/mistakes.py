@@ -176,9 +176,9 @@ MISTAKES = (
     ),
     Mistake(
         "a count of threads that is not put back: the products of torch keep two threads",
-        "engines/threads.py",
-        "            torch.set_num_threads(min([*self._active, mine]))",
-        "            threadpoolctl.threadpool_info()",
+        "_core/threads.py",
+        "                torch.set_num_threads(before.torch)",
+        "                pass",
         ("engines/test_block_sums.py",),
     ),
     Mistake(
@@ -350,8 +350,8 @@ MISTAKES = (
     Mistake(
         "> for >=: a tie ranks before the truth",
         "metrics/ranking.py",
-        "ranks[i] = np.count_nonzero(values >= values[true])",
-        "ranks[i] = np.count_nonzero(values > values[true]) + 1",
+        "ranks[i] = np.count_nonzero(values >= values[true] - rounding_width(values))",
+        "ranks[i] = np.count_nonzero(values > values[true] + rounding_width(values)) + 1",
         ("metrics/test_ranking.py",),
     ),
     Mistake(

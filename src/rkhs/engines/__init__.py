@@ -1,5 +1,6 @@
 """Who computes the blocks of a plan: this thread, several threads, or a Dask cluster; the same bits from each."""
 
+from rkhs._core.threads import count_threads, thread_limit
 from rkhs.engines.base import Engine, Serial, Threads
 from rkhs.engines.block_sums import Block, Node, TreeSum, block_generator, row_blocks
 from rkhs.engines.distributed import Dask
@@ -7,7 +8,6 @@ from rkhs.engines.journal import Checkpoint, Journal, fingerprint
 from rkhs.engines.registry import make_engine
 from rkhs.engines.rows import ArrayRows, DaskRows, FileRows, ParquetRows, Rows
 from rkhs.engines.sources import as_rows
-from rkhs.engines.threads import count_threads, thread_limit
 
 __all__ = [
     "ArrayRows",

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.config import Configurable
+from rkhs._core.threads import count_threads, subnormals_flushed, thread_limit
 from rkhs.engines.block_sums import Block, Node, TreeSum
 from rkhs.engines.journal import Journal
 from rkhs.engines.rows import Rows
-from rkhs.engines.threads import count_threads, subnormals_flushed, thread_limit
 
 __all__ = ["BlockFunction", "Engine", "Serial", "Threads"]
 

@@ -40,7 +40,7 @@ from rkhs.estimators.given_matrices import (
     read_table,
     training_matrix,
 )
-from rkhs.estimators.run import Run, check_dense, check_nested, check_parameters, open_run
+from rkhs.estimators.run import EngineThreads, Run, check_dense, check_nested, check_parameters, open_run
 from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelEstimator"]
 
 
-class KernelEstimator(WholeFits, BaseEstimator):
+class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     """Base of the estimators: one kernel on the inputs, and the data in the form that it reads."""
 
     kernel: Any

@@ -15,6 +15,7 @@ from rkhs._core.checks import check_choice, check_count, check_methods
 from rkhs._core.errors import InputError
 from rkhs.estimators.given_matrices import read_items
 from rkhs.estimators.tiles import tile_rows, tiles
+from rkhs.metrics.ranking import nearest_first
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -28,17 +29,16 @@ __all__ = ["BestCandidates", "Ranking", "decode_chunks", "rank", "rank_by_codes"
 class Ranking(NamedTuple):
     """Candidates in the order of their distance to what the codes decode to."""
 
-    indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first
+    indices: np.ndarray  # (m, k): row numbers of the candidates, nearest first; equal ones in their own order
     distances: np.ndarray  # (m, k): squared distances in the output space, ascending
 
 
 def rank(D: Tensor, n_best: int | None) -> Ranking:
-    """Order candidates by squared distances of shape (m, c), ties by row number."""
+    """Order candidates by squared distances of shape (m, c); of equal ones within rounding the first comes first."""
     if not bool(torch.isfinite(D).all()):
         raise InputError("distances to candidates are not finite: codes or candidates lie too far out; rescale them")
     count = D.shape[1] if n_best is None else min(check_count(n_best, "n_best"), D.shape[1])
-    order = torch.argsort(D, dim=1, stable=True)[:, :count]
-    return Ranking(order.cpu().numpy(), torch.gather(D, 1, order).cpu().numpy())
+    return Ranking(*nearest_first(D.detach().cpu().numpy(), count))
 
 
 def ranks_by_codes(by: str, diag: ArrayLike | None, *, encodes: bool, features: bool) -> bool:
@@ -110,8 +110,8 @@ class BestCandidates:
         if self.ranking is not None:
             indices = np.concatenate([self.ranking.indices, indices], 1)
             distances = np.concatenate([self.ranking.distances, distances], 1)
-            order = np.argsort(distances, axis=1, kind="stable")[:, : self.n_best]
-            indices, distances = (np.take_along_axis(part, order, 1) for part in (indices, distances))
+            order, distances = nearest_first(distances, min(self.n_best, distances.shape[1]))
+            indices = np.take_along_axis(indices, order, 1)
         self.ranking = Ranking(indices, distances)
         views = hasattr(model, "view_weights_")  # Gram matrices of the same candidates
         self.seen += len(chunk[0] if views else chunk)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from rkhs._core.checks import check_count
 from rkhs._core.linalg import divisor
+from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.choice_report import edge_sentences, overfit_sentence
 from rkhs.models import lower_start
@@ -48,6 +49,7 @@ class Diagnostics:
     warnings: tuple[str, ...]  # sentences that name a problem of the model
 
 
+@within_limit
 def diagnose(
     model: KernelEstimator, X: Any = None, *, at_most: int | None = None, starts: int | None = None
 ) -> Diagnostics:

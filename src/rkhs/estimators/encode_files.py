@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.checks import check_methods
 from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import as_path, atomic_path
+from rkhs._core.threads import within_limit
 from rkhs.engines import ArrayRows, Block, Rows, as_rows, fingerprint, make_engine, row_blocks
 from rkhs.estimators.run import data_fingerprint
 from rkhs.estimators.tiles import tile_rows, tiles
@@ -28,6 +29,7 @@ __all__ = ["encode_to_parquet", "transform_file"]
 _MANIFEST = "_rkhs.json"
 
 
+@within_limit
 def encode_to_parquet(
     model: KernelEstimator,
     X: Any,
@@ -101,6 +103,7 @@ def _encode_block(items: np.ndarray, block: Block, model: KernelEstimator) -> np
     return np.ascontiguousarray(model.transform(items))
 
 
+@within_limit
 def transform_file(
     model: KernelEstimator,
     source: Items | Rows | str | os.PathLike[str],

@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
+from rkhs._core.threads import LimitedThreads
 from rkhs.kernels import Kernel
 from rkhs.spaces.features import FeatureMap
 
@@ -58,7 +59,7 @@ class Fitted(Generic[T]):
         raise AttributeError(f"{self.name!r} belongs to model_ and cannot be assigned")
 
 
-class FittedKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class FittedKernel(LimitedThreads, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """What every transformer has that holds a model of one kernel on items."""
 
     kernel_ = Fitted[Kernel]("kernel")

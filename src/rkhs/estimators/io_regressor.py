@@ -370,7 +370,8 @@ class InputOutputKernelRegressor(KernelMachine):
         if candidates is None and self.output_kernel_.domain == "gram":
             n = len(self.output_.gram_mean)
             raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
-        found = [int(np.argmax(row)) for row in self.scores(X, candidates, diag=diag, per_sample=per_sample)]
+        scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
+        found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
         vectors = self.output_kernel_.domain == "vectors"

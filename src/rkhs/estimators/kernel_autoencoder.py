@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from rkhs._core.arrays import to_tensor
 from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError, warn
+from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.dense import fit_dense
 from rkhs.estimators.autoencoder.fit import FitFunction
@@ -161,8 +162,8 @@ class KernelAutoencoder(BaseAutoencoder):
         Start from the layers of the last fit if the data have the same number of rows.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
-        defaults by its name; None: as many threads as torch uses. If the storage is not dense it computes blocks of
-        rows, with the same bits whoever computes. Dense fits take the number of threads from it.
+        defaults by its name; None: one thread, and as many as torch has for blocks of rows. If the storage is not
+        dense it computes such blocks, with the same bits whoever computes. Dense fits take their threads from it.
     checkpoint : str, path or Checkpoint, default=None
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
         and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
@@ -387,6 +388,7 @@ class KernelAutoencoder(BaseAutoencoder):
         return self
 
     @available_if(_takes_more_rows)
+    @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelAutoencoder:
         """Add rows of numbers; the model is fitted anew whenever their number has grown by half.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import give_back, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number, naming
 from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.engines import Rows
 from rkhs.estimators.candidates import Ranking, rank, rank_by_codes, ranks_by_codes
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
@@ -103,8 +104,8 @@ class KernelPCA(FittedComponents, PreimageMixin):
         files block by block.
     engine : {None, "serial", "threads", "dask"} or Engine, default=None
         Who computes: ``Threads(8)``, ``Dask("tcp://host:8786")`` of :mod:`rkhs.engines`, or such an object with its
-        defaults by its name; None: as many threads as torch uses. If ``storage`` is not dense it computes blocks of
-        rows, with the same bits whoever computes. Dense fits take the number of threads from it.
+        defaults by its name; None: one thread, and as many as torch has for blocks of rows. If ``storage`` is not
+        dense it computes such blocks, with the same bits whoever computes. Dense fits take their threads from it.
     checkpoint : str, path or Checkpoint, default=None
         File that keeps what is computed. A fit that was interrupted goes on from it, with the same data and parameters,
         and ends with the same bits. The file is deleted in the end, unless it is a :class:`rkhs.engines.Checkpoint`; a
@@ -297,6 +298,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
         return CodeRegression(kernel, kept, coefficients.cpu().numpy(), targets.output, float(reg)), ends
 
     @available_if(_takes_more_rows)
+    @within_limit
     def partial_fit(self, X: Any, y: Any = None) -> KernelPCA:
         """Add rows to the moments of the features; the components are those of all rows so far.
 

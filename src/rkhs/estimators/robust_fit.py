@@ -26,6 +26,7 @@ from rkhs._core.arrays import as_numpy, to_tensor
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning, warn
+from rkhs._core.threads import within_limit
 from rkhs.estimators.given_matrices import has_views
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.options.combinations import check_combination
@@ -101,6 +102,7 @@ class RobustFit(Generic[M]):
             f"threshold={self.threshold:.6g}, n_rounds={self.n_rounds}, settled={self.settled})"
         )
 
+    @within_limit
     def score_items(self, X: Any, y: Any = None, *, diag: ArrayLike | None = None) -> np.ndarray:
         """Outlier scores of new items, shape (m,). Scores above 1 are as large as those of outliers."""
         if isinstance(self.model, KernelAutoencoder):
@@ -122,6 +124,7 @@ def spread_limits(score: np.ndarray, k: float = _APART) -> tuple[float, float]:
     return lower, min(float(np.exp(middle + high)), 1.0) if known and high > 0.0 else 1.0
 
 
+@within_limit
 def fit_robust(
     model: M,
     X: Any,

@@ -24,6 +24,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
+from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
     Block,
     Checkpoint,
@@ -33,6 +34,7 @@ from rkhs.engines import (
     Serial,
     Threads,
     as_rows,
+    count_threads,
     fingerprint,
     make_engine,
     thread_limit,
@@ -42,7 +44,16 @@ from rkhs.estimators.options.names import check_nested
 from rkhs.spaces.features import Storage
 from rkhs.spaces.source import Options
 
-__all__ = ["Run", "check_dense", "check_nested", "check_parameters", "data_fingerprint", "open_run", "recorded"]
+__all__ = [
+    "EngineThreads",
+    "Run",
+    "check_dense",
+    "check_nested",
+    "check_parameters",
+    "data_fingerprint",
+    "open_run",
+    "recorded",
+]
 
 _FREE = ("checkpoint", "engine", "verbose")  # parameters that change no bit of a model
 _SAMPLED = 1024  # rows of a file that its fingerprint reads
@@ -87,9 +98,18 @@ class Run:
         """Who computes blocks: the engine that was asked for, or threads where there are several blocks and cores."""
         if self.engine is not None:
             return self.engine
-        return (
-            Serial() if len(blocks) == 1 or self.options["device"].type != "cpu" else Threads(torch.get_num_threads())
-        )
+        return Serial() if len(blocks) == 1 or self.options["device"].type != "cpu" else Threads(count_threads())
+
+
+class EngineThreads(LimitedThreads):
+    """Base of estimators: their public methods compute with as many threads as an engine says, with one without."""
+
+    def _threads(self) -> int | None:
+        """How many threads the user asked for by ``engine``."""
+        engine = getattr(self, "engine", None)
+        if isinstance(engine, Threads) or (isinstance(engine, str) and engine == "threads"):
+            return make_engine(engine).width
+        return None
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:

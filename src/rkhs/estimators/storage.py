@@ -9,7 +9,7 @@ import torch
 
 from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate
-from rkhs.engines import Threads
+from rkhs.engines import Threads, count_threads
 from rkhs.estimators.options.memory_needs import MORE, MOST, landmark_advice, staged_bytes
 from rkhs.estimators.run import Run
 from rkhs.estimators.training import Training
@@ -45,7 +45,7 @@ def open_space(run: Run, storage: Storage | str, kernel: Kernel, training: Train
         return WholeSpace(Dense(training_gram(resolved, items, run.options, run.psd)), resolved, items, weights)
     resolved = resolve_thinned(kernel, items, weights)
     check_row_digits(resolved, items)
-    threads = Threads(torch.get_num_threads()) if run.options["device"].type == "cpu" else None
+    threads = Threads(count_threads()) if run.options["device"].type == "cpu" else None
     gram = Blocked(resolved, items, engine=run.engine or threads, journal=run.journal)
     weights = None if weights is None else weights.to(gram.diag())  # values of objects are in double precision
     return WholeSpace(gram, resolved, items, weights)
@@ -70,7 +70,7 @@ def announce_features(
     size = 8 if run.options["dtype"] == torch.float64 else 4
     m = min(n, storage.m) if storage.keeps_items else storage.m + columns
     anchors = min(n, storage.m) if layers == 2 else 0
-    block, workers = min(n, BLOCK), min(torch.get_num_threads(), -(-n // BLOCK))
+    block, workers = min(n, BLOCK), min(count_threads(), -(-n // BLOCK))
     levels = max(1, (-(-n // BLOCK)).bit_length())
     tiles = workers * block * (size * (2 * m + 3 * anchors + 2 * outputs + columns) + 16 * columns)
     largest = max(m, anchors)

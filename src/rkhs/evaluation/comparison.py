@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.data.columns import is_gap
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.estimators.options.arguments import Columns
@@ -31,7 +32,7 @@ __all__ = ["CodeComparison", "HeadScore", "Sizes", "compare_codes"]
 
 OURS, RAW = "codes of rkhs", "raw input"
 _TEST = 0.25  # share of the rows that a split tests on
-_NEIGHBORS, _TREES = 5, 200
+_NEIGHBORS, _TREES = 5, 100
 _CLEAR = 2.0  # standard errors beyond which a difference counts
 
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
@@ -124,6 +125,7 @@ class Sizes:
     tested: int
 
 
+@within_limit
 def compare_codes(
     X: Any,
     y: Any,

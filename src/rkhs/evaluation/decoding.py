@@ -11,6 +11,7 @@ import numpy as np
 from rkhs._core.arrays import read_values
 from rkhs._core.checks import check_count, check_list, check_methods
 from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.metrics import top_k_accuracy
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class DecodingQuality(NamedTuple):
     n_candidates: int
 
 
+@within_limit
 def decoding_quality(
     model: KernelEstimator,
     X: Any,

@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.checks import check_choice, check_count, check_list, check_number, check_numbers
 from rkhs._core.errors import CollapseWarning, InputError, JitterWarning, shown, warn
+from rkhs._core.threads import within_limit
 from rkhs.data.columns import is_gap
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_contrastive import KernelContrastive
@@ -125,6 +126,7 @@ def choose_on_labels(rows: Sequence[FewLabelRow], method: str = "chosen") -> Few
     return FewLabelRow(method, kernel, found, None, validation=chosen, n_test=rows[0].n_test)
 
 
+@within_limit
 def few_label_methods(
     n_components: int = 2, *, augment: Any = "gaussian_noise", random_state: int = 0
 ) -> dict[str, Any]:
@@ -248,6 +250,7 @@ def _split(
     return np.setdiff1d(np.arange(len(y)), known), known[lab], known[test]
 
 
+@within_limit
 def few_labels(
     X: Any,
     y: Any,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.estimators import KernelAutoencoder, KernelPCA
 from rkhs.outputs import Euclidean
 
@@ -46,6 +47,7 @@ class Reconstruction:
         return 1.0 - float(self.errors.mean()) / total if total > 0.0 else float("nan")
 
 
+@within_limit
 def reconstruction(
     model: KernelEstimator, X: Any, *, space: str = "auto", diag: Any = None, codes: Any = None
 ) -> Reconstruction:

@@ -18,6 +18,7 @@ from rkhs._core.arrays import as_numpy, read_rows, read_values, reading
 from rkhs._core.checks import check_numbers, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.ownership import WholeFits
+from rkhs._core.threads import LimitedThreads
 
 __all__ = ["SmoothClassifier", "SmoothRegressor"]
 
@@ -28,7 +29,7 @@ _LARGEST = 1e140  # sums of squares stay finite
 _TIE = 1e-12  # scores of classes are of order one
 
 
-class SmoothRegressor(WholeFits, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SmoothRegressor(LimitedThreads, WholeFits, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression with ``exp(-gamma ||x - x'|| / median)``, gamma and reg by leave-one-out.
 
     ``min_f 1/(2n) sum_i ||y_i - b - f(x_i)||^2 + reg/2 ||f||^2`` with ``b`` the mean of ``y``. The leave-one-out
@@ -103,7 +104,7 @@ class SmoothRegressor(WholeFits, MultiOutputMixin, RegressorMixin, BaseEstimator
         return values[:, 0] if self._flat else values
 
 
-class SmoothClassifier(WholeFits, ClassifierMixin, BaseEstimator):
+class SmoothClassifier(LimitedThreads, WholeFits, ClassifierMixin, BaseEstimator):
     """The regression of :class:`SmoothRegressor` on indicators of the classes; the largest one wins.
 
     Probabilities are ``softmax(t f(x))`` of the predicted indicators ``f``, with the ``t`` that makes the leave-one-out

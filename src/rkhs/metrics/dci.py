@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
 
 from rkhs._core.checks import check_count
+from rkhs._core.threads import within_limit
 from rkhs.metrics._factors import centred_columns, halves, read_pair, varying
 
 __all__ = ["Disentanglement", "dci"]
@@ -45,6 +46,7 @@ class Disentanglement:
     importances: np.ndarray
 
 
+@within_limit
 def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 20) -> Disentanglement:
     """Disentanglement, completeness and informativeness from gradient-boosted classifiers, one a factor.
 

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 from rkhs._core.arrays import check_items, read_numbers
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number
 from rkhs._core.errors import InputError
+from rkhs._core.threads import within_limit
 from rkhs.metrics._factors import centred_columns, halves, in_common_unit, read_pair, varying
 
 __all__ = ["irs", "latent_report", "mig", "mutual_information", "sap"]
@@ -119,6 +120,7 @@ def mig(codes: Any, factors: Any, *, n_bins: int = _BINS) -> float:
     return float((_gap(information) / entropy).mean())
 
 
+@within_limit
 def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int = 0, scale: str = "raw") -> float:
     """Separated attribute predictability: mean gap between the two codes that predict a factor best alone.
 
@@ -253,6 +255,7 @@ def _robustness(codes: Any, factors: Any, quantile: float, n_bins: int | None) -
     return scores, weights
 
 
+@within_limit
 def latent_report(codes: Any, factors: Any, *, names: Any = None, n_bins: int = _BINS) -> list[dict[str, Any]]:
     """For each factor, the code that knows it best and by how much.
 

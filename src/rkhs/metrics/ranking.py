@@ -11,13 +11,42 @@ from rkhs._core.arrays import as_numpy, is_frame, read_values
 from rkhs._core.checks import check_count, check_list, real_array
 from rkhs._core.errors import InputError
 
-__all__ = ["hamming_error", "top_k_accuracy", "truth_ranks"]
+__all__ = ["hamming_error", "nearest_first", "rounding_width", "top_k_accuracy", "truth_ranks"]
+
+_ROUNDING, _SINGLE = 1e-10, 1e-5  # of the median of the candidates: below, machines and threads differ
+_ENTRIES = 2**22  # that are ordered at a time
+
+
+def rounding_width(values: np.ndarray) -> np.ndarray:
+    """Differences in the last axis that are no more than rounding, shape (..., 1)."""
+    share = _SINGLE if values.dtype == np.float32 else _ROUNDING
+    width: np.ndarray = share * np.median(np.abs(values), axis=-1, keepdims=True)
+    return width
+
+
+def nearest_first(D: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Candidates of each row of distances (m, c), and their distances; of equal ones the first is first.
+
+    Neighbours in the order that differ by no more than :func:`rounding_width` are equal, and get their least distance.
+    """
+    order, distances = np.empty((len(D), count), dtype=np.int64), np.empty((len(D), count), dtype=D.dtype)
+    step = max(1, _ENTRIES // max(1, D.shape[1]))
+    for start in range(0, len(D), step):
+        part = D[start : start + step]
+        found = np.argsort(part, axis=1, kind="stable")
+        ascending = np.take_along_axis(part, found, 1)
+        new = np.diff(ascending, axis=1, prepend=-np.inf) > rounding_width(part)
+        found = np.take_along_axis(found, np.lexsort((found, new.cumsum(1)), axis=1), 1)
+        equal = np.maximum.accumulate(np.where(new, ascending, -np.inf), axis=1)
+        order[start : start + step], distances[start : start + step] = found[:, :count], equal[:, :count]
+    return order, distances
 
 
 def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
     """Rank of the true candidate of each sample, 1 is best; ties count against it.
 
-    ``rank = 1 + #{strictly better} + #{ties}``.
+    ``rank = 1 + #{strictly better} + #{ties}``. Scores that differ by at most 1e-10 of the median of a sample's scores
+    tie: beyond, rounding would decide, and with it the machine and the number of threads.
 
     Parameters
     ----------
@@ -62,7 +91,7 @@ def truth_ranks(scores: Sequence[Any], truth: Any) -> np.ndarray:
         if not np.isfinite(values).all():
             raise InputError(f"scores[{i}] must be finite")
         if true >= 0:
-            ranks[i] = np.count_nonzero(values >= values[true])
+            ranks[i] = np.count_nonzero(values >= values[true] - rounding_width(values))
     return ranks
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import atomic_path
+from rkhs._core.threads import within_limit
 from rkhs.reports.audit import audit, target_sentence
 from rkhs.reports.findings import diagnosis, rebuild
 from rkhs.reports.items import read_items
@@ -64,6 +65,7 @@ class Report:
             temporary.write_bytes(self.html.encode("utf-8", errors="replace"))
 
 
+@within_limit
 def make_report(
     model: KernelEstimator,
     X: Any,

@@ -14,6 +14,7 @@ from rkhs._core.arrays import as_numpy, check_items
 from rkhs._core.checks import naming
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
 from rkhs._core.linalg import center_gram
+from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, as_kernel
 from rkhs.selection.ridge_path import ridge_path
 from rkhs.spaces import training_gram
@@ -52,6 +53,7 @@ class KernelChoice:
     errors: tuple[float, ...]
 
 
+@within_limit
 def choose_kernel(items: Any, y: Any, kernels: Sequence[Any]) -> KernelChoice:
     """Choose among kernels by the leave-one-out error of a ridge regression of classes or numbers on the items.
 

@@ -20,6 +20,7 @@ from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_count, check_flag, real_array
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import cholesky
+from rkhs._core.threads import within_limit
 from rkhs.kernels import Kernel, OnColumns, Product, Scaled, ScaledInputs, Stationary, Sum, as_kernel
 from rkhs.selection.ridge_path import ridge_path
 
@@ -65,6 +66,7 @@ class LearnedKernel:
     n_iter: int
 
 
+@within_limit
 def leave_one_out_gradient(
     K: Tensor, T: Tensor, reg: float, weights: Tensor | None = None
 ) -> tuple[float, Tensor, float]:
@@ -115,6 +117,7 @@ def leave_one_out_gradient(
     return float(squares.sum()), S, float((S.diagonal() / w).sum())
 
 
+@within_limit
 def learn_kernel(
     kernel: Any, X: Any, targets: Any, *, ard: bool = False, max_rows: int = 1000, max_iter: int = 100
 ) -> LearnedKernel:

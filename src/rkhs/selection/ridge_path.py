@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_numbers
+from rkhs._core.threads import within_limit
 
 __all__ = ["RidgePath", "ridge_path"]
 
@@ -53,6 +54,7 @@ class RidgePath:
         return float(self.regs[int(np.argmin(getattr(self, criterion)))])
 
 
+@within_limit
 def ridge_path(K: Tensor, T: Tensor, regs: Sequence[float], weights: Tensor | None = None) -> RidgePath:
     """Leave-one-out and generalised cross-validation errors of kernel ridge regression for many regularisers.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-
 from rkhs._core.errors import InputError
 from rkhs._core.memory import SHARE, available_bytes, readable
+from rkhs.engines import count_threads
 from rkhs.estimators.options.combinations import RULES, check_combination
 from rkhs.problems.row_encoders import STRIP
 from rkhs.spaces.features import Nystroem
@@ -30,7 +29,7 @@ def staged_bytes(
     n: int, fitted: int, features: int, last: int, *, columns: int, outputs: int, components: int
 ) -> float:
     """Memory of a fit in stages: features of the rows, copies of the data, strips, squares of anchors."""
-    workers, p = min(torch.get_num_threads(), -(-fitted // STRIP)), components
+    workers, p = min(count_threads(), -(-fitted // STRIP)), components
     held = fitted * (features + 48 * p) + n * (2 * columns + 4 * outputs + 4 * p)
     tiles = (workers + 1) * STRIP * (5 * last + 2 * outputs) + 2 * min(outputs, 2000) ** 2
     squares = (4 + 2 * workers) * (last * last + (features + p) ** 2) + 3 * last * outputs

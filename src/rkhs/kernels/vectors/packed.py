@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.threads import count_threads
+
 __all__ = ["jaccard", "pack_counts", "packed_jaccard"]
 
 _ROWS = 16  # a tile of this many rows and all columns stays in the cache for up to some ten thousand columns
@@ -69,7 +71,7 @@ def packed_jaccard(A: np.ndarray, B: np.ndarray | None = None) -> Tensor:
         K[start : start + _ROWS, first:] = np.where(either > 0, common / np.maximum(either, 1), 1.0)
 
     starts = range(0, len(A), _ROWS)
-    threads = torch.get_num_threads()
+    threads = count_threads()
     if threads > 1 and len(starts) > 1:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(tile, starts))

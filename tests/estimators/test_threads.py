@@ -1,0 +1,90 @@
+"""Threads of a default call: a process without ``OMP_NUM_THREADS``, as users have it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rkhs import KernelAutoencoder, KernelPCA
+from rkhs.engines import Threads
+from rkhs.kernels import Gaussian
+
+SRC = Path(__file__).parents[2] / "src"
+X = np.random.RandomState(0).randn(60, 3)
+
+# Processor times of the same fit, in turn: by default, and with one thread.
+MEASURED = """
+import time
+from contextlib import nullcontext
+import torch, threadpoolctl
+from sklearn.datasets import load_digits
+from rkhs import KernelAutoencoder
+from rkhs.engines import thread_limit
+torch.set_num_threads(2)
+threadpoolctl.threadpool_limits(2, user_api="blas")
+X, spent, codes = load_digits().data, {None: [], 1: []}, {}
+KernelAutoencoder(2, max_iter=2).fit(X[:50])
+for n in (None, 1) * 2:
+    start = time.process_time()
+    with nullcontext() if n is None else thread_limit(n):
+        model = KernelAutoencoder(2, max_iter=20).fit(X[:150])
+        codes[n] = model.transform(X[150:200]).tobytes() + model.codes_.tobytes()
+    spent[n].append(time.process_time() - start)
+assert torch.get_num_threads() == 2
+print(min(spent[None]) / min(spent[1]), codes[None] == codes[1])
+"""
+
+
+def test_a_default_fit_takes_the_processor_time_of_one_thread() -> None:
+    env = {key: value for key, value in os.environ.items() if not key.endswith("NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", MEASURED],
+        env={**env, "PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ratio, same = done.stdout.split()
+    assert float(ratio) < 1.3
+    assert same == "True"
+
+
+class Watched(Gaussian):
+    """A Gaussian kernel that notes how many threads compute it."""
+
+    seen: list[int] = []
+
+    def _gram(self, X: Any, Y: Any = None) -> torch.Tensor:
+        self.seen.append(torch.get_num_threads())
+        return super()._gram(X, Y)
+
+
+@pytest.fixture
+def two_threads() -> Any:
+    """A user who has two threads of torch."""
+    Watched.seen.clear()
+    torch.set_num_threads(2)
+    yield
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("make", [KernelAutoencoder, KernelPCA])
+@pytest.mark.parametrize(("engine", "expected"), [(None, 1), ("serial", 1), (Threads(2), 2)])
+def test_public_methods_take_the_threads_of_the_engine(
+    two_threads: None, make: Any, engine: Any, expected: int
+) -> None:
+    model = make(1, kernel=Watched(1.0), storage="dense", engine=engine).fit(X)
+    codes = model.transform(X[:5])
+    model.inverse_transform(codes)
+    model.reconstruction_error(X[:5])
+    model.score(X[:5])
+    model.decode(codes, X)
+    assert set(Watched.seen) == {expected}
