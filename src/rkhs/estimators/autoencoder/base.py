@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -100,7 +101,8 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
         model = self.model_
         index = model.narrowest if layer is None else check_count(layer, "layer", at_most=len(model.layers)) - 1
         shown = model.shown if index == model.narrowest else Tensor.clone
-        return give_back(self._in_tiles(X, lambda items: shown(self._encode(items, self._cross_gram(items))[index])), X)
+        encode = partial(model.encode, onto=self._onto, refine=self._steps if self._refines else None)
+        return give_back(self._in_tiles(X, lambda items: shown(encode(items, self._cross_gram(items))[index])), X)
 
     def _shown_codes(self, items: Items) -> Tensor:
         """Codes as users see them, of items in the form that the kernel reads."""
