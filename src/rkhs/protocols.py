@@ -45,6 +45,10 @@ class Reason(Enum):
     LINE_SEARCH = (
         "the line search found no lower objective; the solution is as exact as rounding allows, or reg is too small"
     )
+    UNREACHED = (
+        "the encoder does not reach the constraint, so the codes lie off it; use a kernel with more features, such as "
+        "'gaussian', or constraint='soft'"
+    )
     TIME = "the time limit was reached; raise the time limit"
     DIVERGED = "the objective or the parameters left every bound; raise reg or lower the learning rate"
     INTERRUPTED = "the user interrupted the solver; fit again with warm_start=True to go on"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from rkhs import KernelAutoencoder
@@ -45,6 +46,7 @@ def test_codes_keep_the_constraint_and_rebuild(constraint: str) -> None:
     assert fitted.reconstruction_error(X).mean() < 0.1 * X.var(0).sum()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_kernel_of_too_few_ranks_is_named() -> None:
     with pytest.warns(
         CollapseWarning, match=r"the objective .* is above 0\.5, .* hardly bring the codes to the constr"
@@ -172,3 +174,13 @@ def test_the_best_of_several_starts_is_kept(constraint: str) -> None:
     assert len(found) == 4
     assert max(found) > min(found) * (1.0 + 1e-6)
     assert fitted.objective_ == min(found)
+
+
+@pytest.mark.filterwarnings("ignore::rkhs.errors.CollapseWarning")
+@pytest.mark.parametrize("constraint", ["sphere", Sphere(renormalize=True), "ball"])
+def test_an_encoder_that_does_not_reach_the_constraint_has_not_converged(constraint: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.warns(ConvergenceWarning, match="the encoder does not reach the constraint"):
+        model = KernelAutoencoder(2, kernel="linear", constraint=constraint).fit(X)
+    assert not model.converged_
+    np.testing.assert_allclose(model.codes_, model.transform(X), rtol=1e-6, atol=1e-9)

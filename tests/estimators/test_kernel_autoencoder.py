@@ -58,12 +58,6 @@ def test_more_components_than_rows(small: np.ndarray) -> None:
     assert model.transform(small).shape == (30, 9)
 
 
-def test_constant_data_come_back() -> None:
-    model = fit(KernelAutoencoder(2), np.full((6, 3), 4.0))
-    assert model.objective_ == pytest.approx(0.0, abs=1e-12)
-    np.testing.assert_allclose(model.inverse_transform(model.codes_), 4.0)
-
-
 def test_two_rows_are_told_apart() -> None:
     X = np.array([[0.0, 1.0], [2.0, 5.0]])
     model = fit(KernelAutoencoder(1, reg=(1e-4, 1e-6)), X)

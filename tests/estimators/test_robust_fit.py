@@ -211,7 +211,7 @@ def test_equal_items_around_the_middle_are_refused(precomputed: bool) -> None:
     X = np.zeros((80, 4))
     X[65:] = curve(15, 0)
     data = Gaussian(1.0)(X) if precomputed else X
-    with pytest.raises(InputError, match="the 65 of 80 .* are all equal.*copies"):
+    with pytest.raises(InputError, match="X must hold at least two different items; got .*(65|constant)"):
         fit_robust(KernelAutoencoder(2, kernel="precomputed" if precomputed else "auto"), data)
 
 

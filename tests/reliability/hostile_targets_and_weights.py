@@ -66,11 +66,12 @@ refused(
     lambda: ae().fit(X, targets=X[:, :2]).decode(X[:, :2]),
     r"candidates must be given",
 )
-answered(
+refused(
     "autoencoder: constant targets",
-    lambda: ae().fit(X, targets=np.ones((N, 2))).reconstruction_error(X, targets=np.ones((N, 2))),
+    lambda: ae().fit(X, targets=np.ones((N, 2))),
+    r"targets must hold at least two different items",
 )
-answered("autoencoder: integer targets", lambda: ae().fit(X, targets=np.ones((N, 1), dtype=int)).codes_)
+answered("autoencoder: integer targets", lambda: ae().fit(X, targets=np.arange(N)[:, None]).codes_)
 answered(
     "autoencoder: targets at 1e9",
     lambda: ae().fit(X, targets=X + 1e9).codes_,

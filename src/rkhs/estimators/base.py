@@ -45,7 +45,7 @@ from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
 from rkhs.kernels.vectors.functional import check_grid, check_times, grid_weights, on_grid, quadrature_weights
-from rkhs.spaces.rounding import warn_of_rounding
+from rkhs.spaces.rounding import refuse_equal, warn_of_rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,6 +68,8 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     dtype: str
 
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
+
+    _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 
     fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such
     grid_: np.ndarray | None = None  # times of the training curves and of their targets, where these carried them
@@ -378,6 +380,8 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         self._kept_rows, self._n_training = rows, n
         gram = kernel.domain == "gram"
         items = cut(items, rows, rows if gram else None)
+        if self._needs_differences and getattr(self, "center", True):
+            refuse_equal(items, gram=gram)
         return Training(items, items, True, weights, total, rows, n, gram, gram)
 
     def _read_weights(self, sample_weight: ArrayLike | None, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:

@@ -31,6 +31,7 @@ from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.tiles import is_stream
 from rkhs.estimators.training import Training, cut
 from rkhs.kernels import Kernel, as_kernel
+from rkhs.spaces.rounding import refuse_equal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -474,6 +475,8 @@ class KernelAutoencoder(BaseAutoencoder):
         if targets is not None:
             goal = self._read_targets(targets, settings, training.n_given)
             goal = cut(goal, training.kept, training.kept if gram else None)
+            if self.center:
+                refuse_equal(goal, "targets", gram=gram)
             training = replace(training, goal=goal, own=False, goal_gram=gram)
         w, columns = training.weights, None if settings.features else training.goal.shape[1]
         n = len(training) if w is None else int((w > 0.0).sum())

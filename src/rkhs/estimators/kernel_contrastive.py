@@ -154,6 +154,7 @@ class KernelContrastive(FittedKernel, KernelEstimator):
 
     model_: ContrastiveModel
     _model_class = ContrastiveModel
+    _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")
     dual_coef_ = Fitted[np.ndarray]("encoder.coefficients")

@@ -170,6 +170,7 @@ class KernelPCA(FittedComponents, PreimageMixin):
 
     model_: ComponentsModel
     _model_class = ComponentsModel
+    _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")
     n_components_ = Fitted[int]("width")

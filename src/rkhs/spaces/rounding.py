@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError, RoundingWarning, warn
+from rkhs.engines import Rows
 from rkhs.kernels.base import Kernel, not_finite
 from rkhs.spaces.features.base import thinned
 
-__all__ = ["check_digits", "check_row_digits", "refuse_identical", "warn_of_rounding"]
+__all__ = ["check_digits", "check_row_digits", "refuse_equal", "refuse_identical", "warn_of_rounding"]
 
 _FEW = 1e-6  # share of a result that rounding may be without a word, in double precision
 _NONE = 1e-2  # share of what tells items apart above which nothing is left to work with
 _ROWS = 256
+_PART = 4096  # rows of a stream that are looked at together
 _CENTER = "Subtract the mean of every column first, or choose another bandwidth or scale of the kernel"
 _ADVICE = {
     "vectors": _CENTER,
@@ -91,6 +93,49 @@ def refuse_identical(values: Tensor, *, factored: bool) -> None:
         spread, largest = float((d + d[0] - 2.0 * values[0]).max()), float(d.abs().max())
     if spread <= max(1e-12, 10.0 * torch.finfo(values.dtype).eps) * largest:
         raise InputError("X must hold at least two different items: all are the same to the kernel")
+
+
+def refuse_equal(items: Any, name: str = "X", *, gram: bool = False) -> None:
+    """Raise if items, or the entries of their Gram matrix, are all equal but for rounding: nothing can be learned."""
+    n = items.shape[0] if hasattr(items, "shape") else len(items)
+    if isinstance(items, Tensor):
+        rows = items.reshape(-1, 1) if gram else items
+        equal = n > 1 and _close(rows.amin(0).cpu().numpy(), rows.amax(0).cpu().numpy())
+    elif isinstance(items, Rows):
+        first = items.read(0, 1)
+        equal = n > 1 and all(_close(first, items.read(i, min(n, i + _PART))) for i in range(0, n, _PART))
+    else:
+        equal = n > 1 and all(_alike(items[0], items[i]) for i in range(1, n))
+    if equal:
+        what = "a Gram matrix that is constant" if gram else f"{n} that are all the same"
+        raise InputError(
+            f"{name} must hold at least two different items; got {what}, from which nothing can be learned. Check how "
+            "the data were read"
+        )
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether arrays of numbers are equal but for the last digits."""
+    eps = float(np.finfo(a.dtype).eps)
+    return bool((np.abs(a - b) <= 8.0 * eps * np.maximum(np.abs(a), np.abs(b))).all())
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two objects are equal; arrays of numbers but for rounding."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        a, b = a.cpu().numpy(), b.cpu().numpy()
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        same = a.shape == b.shape and a.dtype == b.dtype
+        return same and (_close(a, b) if a.dtype.kind == "f" else bool((a == b).all()))
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    if hasattr(a, "__dict__"):
+        return a is b or _alike(vars(a), vars(b))
+    return bool(a == b)
 
 
 def _all_same(kernel: Kernel, K: Tensor, items: Any) -> bool:

@@ -44,6 +44,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
 
     model_: AutoencoderModel
     _model_class = AutoencoderModel
+    _needs_differences = True
     _steps = FINE  # of refining codes
 
     codes_ = Fitted[np.ndarray]("codes")

@@ -33,7 +33,7 @@ from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
 from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
-from rkhs.protocols import Monitor, Solution
+from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
@@ -44,6 +44,7 @@ __all__ = ["fit_dense"]
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
+_OFF = 1e-2  # share of the codes by which those of the encoder may miss the constraint
 _NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
 
 
@@ -74,7 +75,7 @@ def fit_dense(settings: Settings, training: Training, run: Run, previous: Autoen
     found = _solve_layers(settings, encoder, U, weights, rebuilt.output, start, run)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     model = _model(settings, features, training, encoder, found, rebuilt)
-    if settings.noise is not None:
+    if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
         model = replace(model, codes=codes_again(settings, run, model, clean))
     warned = _last_layer_warnings(settings, run, found, U, weights)
     compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
@@ -412,7 +413,11 @@ def _solve_constrained(
     Z = problem.codes(solution.point)
     if kernel.rotation_invariant:
         Z = Z @ principal_axes(Z, weights)
-    return _Solved([Z], [problem.factor.coefficients(problem.whiten(Z))], problem.decoder(Z), solution)
+    coefficients = problem.factor.coefficients(problem.whiten(Z))
+    missed = K @ coefficients - Z  # the factor holds a jitter, in whose directions an encoder has nothing
+    if float(missed.norm()) > _OFF * float(Z.norm()):
+        solution = replace(solution, reason=Reason.UNREACHED)
+    return _Solved([Z], [coefficients], problem.decoder(Z), solution)
 
 
 def _even_scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
