@@ -13,6 +13,7 @@ import math
 import statistics
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,8 +23,8 @@ from torch import Tensor
 from rkhs import KernelAutoencoder
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
-from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.initial_codes import kernel_pca_scores, layered_start
+from rkhs.problems.autoencoder import items_autoencoder
+from rkhs.problems.initial_codes import best_start, goals_of_layers, kernel_pca_scores
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.protocols import Monitor, Solution
 from rkhs.solvers import LBFGS, Alternating
@@ -169,9 +170,11 @@ def reduced_evaluation(rounds: int) -> None:
     X = torch.as_tensor(sines(2000))
     K1 = Gaussian(ENCODER)._gram(X)
     factor = factorize(K1)
-    problem = Autoencoder(factor, X, (Gaussian(DECODER),), (P,), (REG, REG))
-    point, _ = layered_start(problem, kernel_pca_scores(K1, P)[0])
-    bare = bare_reduced(factor.matrix, X, problem.unpack(point)[0])
+    problem = items_autoencoder(factor, X, (Gaussian(DECODER),), (P,), (REG, REG))
+    point = best_start(
+        problem.value, partial(problem.encoder.start, goals_of_layers(kernel_pca_scores(K1, P)[0], (P,)))
+    )
+    bare = bare_reduced(factor.matrix, X, point)
     print(verdict("goal 4", compare("reduced, n=2000", lambda: problem.value_and_grad(point), bare, rounds), 1.3, 1.0))
 
 
@@ -181,10 +184,11 @@ def alternating_scheme() -> None:
     K = Gaussian(ENCODER)._gram(X)
     factor = factorize(K)
     settings = ((Gaussian(DECODER),), (P,), (REG, REG))
-    reduced = Autoencoder(factor, factor.matrix, *settings)
+    reduced = items_autoencoder(factor, factor.matrix, *settings)
     joint = JointAutoencoder(K, factor.matrix, *settings)
-    start, _ = layered_start(reduced, kernel_pca_scores(K, P)[0])
-    first = joint.pack([factor.coefficients(reduced.unpack(start)[0])])
+    goals = goals_of_layers(kernel_pca_scores(K, P)[0], (P,))
+    start = best_start(reduced.value, partial(reduced.encoder.start, goals))
+    first = joint.pack([factor.coefficients(start)])
     reduced.value_and_grad(start)
     tried: dict[str, Solution] = {}
     for metric, rates in (("plain", (1.0, 10.0, 100.0)), ("rkhs", (30.0, 100.0, 300.0))):

@@ -21,11 +21,13 @@ from rkhs._core.linalg import factorize
 from rkhs.constraints import Ball, Constraint, SoftSphere, Sphere, Stiefel, Unconstrained, Whitened
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, Squared
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
+from rkhs.problems.coordinates import jittered_factor
 from rkhs.problems.drkm import ConstrainedDRKM
 from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.problems.encoders import CodesOnASet
 from rkhs.problems.joint_autoencoder import JointAutoencoder
-from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
+from rkhs.problems.last_layers import ItemsLayer
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import LBFGS, Solver
 
@@ -77,7 +79,7 @@ def demanding(loss: Any) -> DualProblem:
     return made
 
 
-SPHERE = SphereAutoencoder(jittered_factor(K), X, Gaussian(0.4), 3, (0.1, 0.1), Sphere())
+SPHERE = Autoencoder(CodesOnASet(jittered_factor(K), 0.1, Sphere()), ItemsLayer(X, Gaussian(0.4), 0.1))
 PROBLEMS: dict[str, Callable[[], Any]] = {
     **{f"free on {each!r}": lambda each=each: Everything(each) for each in SETS},
     **{
@@ -87,7 +89,7 @@ PROBLEMS: dict[str, Callable[[], Any]] = {
         for center in (True, False)
         for blocks in (None, (2, 1))
     },
-    "autoencoder": lambda: Autoencoder(factorize(K), X, (Gaussian(0.4),), (3,), (0.1, 0.1)),
+    "autoencoder": lambda: items_autoencoder(factorize(K), X, (Gaussian(0.4),), (3,), (0.1, 0.1)),
     "joint autoencoder": lambda: JointAutoencoder(K, X, (Gaussian(0.4),), (3,), (0.1, 0.1)),
     "sphere autoencoder": lambda: SPHERE,
     "squared dual": lambda: dual_problem([(K, None)], X, Squared(), 0.1),
@@ -116,9 +118,7 @@ def test_refused_at_once_or_feasible(solver: type[Solver]) -> None:
 def refused_or_feasible(solver: type[Solver], name: str, problem: Any, seen: list[str]) -> None:
     demand = getattr(problem, "constraint", None)
     start = torch.randn(12, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    if isinstance(problem, Autoencoder):
-        start = start.reshape(-1)
-    elif isinstance(problem, JointAutoencoder):
+    if isinstance(problem, JointAutoencoder):
         start = problem.pack([start])
     try:
         found = solver(max_iter=8).solve(problem, start)
@@ -130,7 +130,7 @@ def refused_or_feasible(solver: type[Solver], name: str, problem: Any, seen: lis
     if demand is not None:
         assert demand.violation(found.point) < 1e-6, name
     elif problem is SPHERE:
-        assert Sphere().violation(problem.codes(found.point)) < 1e-6, name
+        assert Sphere().violation(problem.encoder.layers(found.point)[0]) < 1e-6, name
 
 
 def test_constraints_and_constrained_problems_are_all_in_the_list() -> None:

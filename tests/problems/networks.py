@@ -11,7 +11,7 @@ from torch import Tensor
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern, Polynomial
 from rkhs.kernels.base import Kernel
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 
 KERNELS: tuple[Kernel, ...] = (
@@ -21,6 +21,11 @@ KERNELS: tuple[Kernel, ...] = (
     Matern(2.5, 0.5),
 )
 WIDTHS = (3, 2, 4)
+
+
+def packed(problem: Autoencoder, parts: list[Tensor]) -> Tensor:
+    """The point of parameters of the first layer and coefficients of the hidden ones."""
+    return problem.encoder.pack(parts[0], parts[1:])
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Network:
 
     @property
     def reduced(self) -> Autoencoder:
-        return Autoencoder(
+        return items_autoencoder(
             factorize(self.K), self.target, self.kernels, self.widths, self.reg, self.operators, self.weights
         )
 

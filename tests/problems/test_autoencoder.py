@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ import torch
 
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Polynomial
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.initial_codes import SCALES, best_scale, kernel_pca_scores, layered_start
+from rkhs.problems.initial_codes import SCALES, best_scale, best_start, goals_of_layers, kernel_pca_scores
 from rkhs.solvers import LBFGS
-from tests.problems.networks import network
+from tests.problems.networks import network, packed
 from tests.reference.autoencoder import naive_decoder, taylor_slope
 
 CASES = [
@@ -30,15 +31,15 @@ CASES = [
 def test_gradient_of_every_block_has_taylor_slope_two(layers: int, operators: bool, weights: bool, seed: int) -> None:
     net = network(layers, operators=operators, weights=weights, seed=seed)
     problem = net.reduced
-    parts = net.random(net.widths, rows=problem.factor.dim)
-    point = problem.pack(parts)
+    parts = net.random(net.widths, rows=problem.encoder.factor.dim)
+    point = packed(problem, parts)
     value, grad = problem.value_and_grad(point)
     assert value == pytest.approx(problem.value(point), rel=1e-12)
     rng = np.random.default_rng(seed)
     for block in range(layers - 1):
         direction = [torch.zeros_like(p) for p in parts]
         direction[block] = torch.as_tensor(rng.normal(size=parts[block].shape))
-        slope = taylor_slope(problem.value, grad, point, problem.pack(direction))
+        slope = taylor_slope(problem.value, grad, point, packed(problem, direction))
         assert slope == pytest.approx(2.0, abs=0.25), f"block {block + 1} of {layers}"
 
 
@@ -62,7 +63,7 @@ def test_decoder_solves_the_kronecker_system(operator: bool, weighted: bool) -> 
 
 
 def linear_problem(X: torch.Tensor, p: int, reg: tuple[float, float]) -> Autoencoder:
-    return Autoencoder(factorize(X @ X.mT), X, (Linear(),), (p,), reg)
+    return items_autoencoder(factorize(X @ X.mT), X, (Linear(),), (p,), reg)
 
 
 def linear_minimum(X: torch.Tensor, p: int, reg: tuple[float, float]) -> float:
@@ -79,7 +80,7 @@ def test_penalised_linear_minimum_is_reached_from_random_starts(seed: int, reg: 
     rng = np.random.default_rng(seed)
     X = torch.as_tensor(rng.normal(size=(15, 4)) * [2.0, 1.5, 1.0, 0.4])
     problem = linear_problem(X, 2, reg)
-    start = torch.as_tensor(rng.normal(size=2 * problem.factor.matrix.shape[1]))
+    start = torch.as_tensor(rng.normal(size=(problem.encoder.factor.dim, 2)))
     solution = LBFGS(2000, 1e-14).solve(problem, start)
     assert solution.value == pytest.approx(linear_minimum(X, 2, reg), rel=1e-8)
 
@@ -87,20 +88,20 @@ def test_penalised_linear_minimum_is_reached_from_random_starts(seed: int, reg: 
 def test_vanishing_penalties_give_principal_components() -> None:
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(15, 4)) * [2.0, 1.5, 1.0, 0.4])
     problem = linear_problem(X, 2, (1e-7, 1e-7))
-    start, _ = layered_start(problem, kernel_pca_scores(X @ X.mT, 2)[0])
+    start = best_start(problem.value, partial(problem.encoder.start, [kernel_pca_scores(X @ X.mT, 2)[0]]))
     solution = LBFGS(2000, 1e-13).solve(problem, start)
     U, s, _ = torch.linalg.svd(X, full_matrices=False)
     assert solution.value == pytest.approx(linear_minimum(X, 2, (1e-7, 1e-7)), rel=1e-7)
     assert solution.value == pytest.approx(0.5 * float((s[2:] ** 2).sum()) / 15, rel=1e-5)
-    Q, _ = torch.linalg.qr(problem.codes(solution.point)[0])
+    Q, _ = torch.linalg.qr(problem.encoder.layers(solution.point)[0])
     torch.testing.assert_close(Q @ Q.mT, U[:, :2] @ U[:, :2].mT, atol=1e-5, rtol=0.0)
 
 
 def test_scalar_case() -> None:
     one = torch.ones(1, 1, dtype=torch.float64)
-    problem = Autoencoder(factorize(one), one, (Linear(),), (1,), (0.3, 0.2))
+    problem = items_autoencoder(factorize(one), one, (Linear(),), (1,), (0.3, 0.2))
     lam = (0.3 * 0.2) ** 0.5
-    solution = LBFGS(500, 1e-14).solve(problem, 0.7 * one.reshape(-1))
+    solution = LBFGS(500, 1e-14).solve(problem, 0.7 * one)
     assert solution.value == pytest.approx(0.5 * (2 * lam - lam**2), rel=1e-10)
 
 
@@ -108,8 +109,8 @@ def test_scalar_case() -> None:
 def test_trace_of_n_is_the_mean_distortion(weights: bool) -> None:
     net = network(2, weights=weights)
     problem = net.reduced
-    Z = problem.codes(problem.pack(net.random((3,), rows=problem.factor.dim)))[0]
-    decoder = problem.decoder(Z)
+    Z = problem.encoder.layers(packed(problem, net.random((3,), rows=problem.encoder.factor.dim)))[0]
+    decoder = problem.last_layer.solve(Z)
     fitted = net.kernels[0]._gram(Z) @ decoder.coefficients
     distortion = float(torch.as_tensor(net.w) @ ((net.target - fitted) ** 2).sum(1))
     # W (T - K Phi) = reg Phi, so the weighted mean is reg^2 sum_i N_ii / w_i; n reg^2 Tr N for equal weights.
@@ -121,12 +122,12 @@ def test_trace_of_n_is_the_mean_distortion(weights: bool) -> None:
 def test_rotation_of_the_codes_changes_nothing() -> None:
     net = network(2)
     problem = net.reduced
-    V = net.random((3,), rows=problem.factor.dim)[0]
+    V = net.random((3,), rows=problem.encoder.factor.dim)[0]
     Q = torch.linalg.qr(torch.as_tensor(np.random.default_rng(0).normal(size=(3, 3))))[0]
-    value, grad = problem.value_and_grad(V.reshape(-1))
-    turned, turned_grad = problem.value_and_grad((V @ Q).reshape(-1))
+    value, grad = problem.value_and_grad(V)
+    turned, turned_grad = problem.value_and_grad(V @ Q)
     assert turned == pytest.approx(value, rel=1e-12)
-    torch.testing.assert_close(turned_grad.view_as(V), grad.view_as(V) @ Q, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(turned_grad, grad @ Q, rtol=1e-9, atol=1e-12)
 
 
 def test_permutation_of_the_rows_changes_nothing() -> None:
@@ -147,7 +148,7 @@ def test_scale_law_of_a_gaussian_decoder(c: float) -> None:
     """``J(V; reg_1, gamma_2) = J(c V; reg_1 / c^2, gamma_2 / c^2)``."""
     net = network(2)
     problem = net.reduced
-    V = torch.cat([p.reshape(-1) for p in net.random((3,), rows=problem.factor.dim)])
+    V = net.random((3,), rows=problem.encoder.factor.dim)[0]
     scaled = replace(net, kernels=(Gaussian(0.4 / c**2),), reg=(net.reg[0] / c**2, net.reg[1])).reduced
     assert scaled.value(c * V) == pytest.approx(problem.value(V), rel=1e-12)
 
@@ -160,9 +161,9 @@ def test_gram_outputs_are_explicit_features() -> None:
     K = Polynomial(2, 1.0, 1.0)._gram(torch.as_tensor(X))
     torch.testing.assert_close(F @ F.mT, K)
     encoder = factorize(Gaussian(0.5)._gram(torch.as_tensor(X)))
-    explicit = Autoencoder(encoder, F, (Gaussian(0.4),), (2,), (0.02, 0.01))
-    implicit = replace(explicit, target=factorize(K).matrix)
-    point = torch.as_tensor(np.random.default_rng(1).normal(size=2 * encoder.matrix.shape[1]))
+    explicit = items_autoencoder(encoder, F, (Gaussian(0.4),), (2,), (0.02, 0.01))
+    implicit = items_autoencoder(encoder, factorize(K).matrix, (Gaussian(0.4),), (2,), (0.02, 0.01))
+    point = torch.as_tensor(np.random.default_rng(1).normal(size=(encoder.dim, 2)))
     value, grad = explicit.value_and_grad(point)
     other, other_grad = implicit.value_and_grad(point)
     assert other == pytest.approx(value, rel=1e-10)
@@ -174,8 +175,9 @@ def test_the_start_is_smooth_and_better_than_collapse(layers: int) -> None:
     net = network(layers, operators=True, weights=True, n=30)
     problem = net.reduced
     scores, _ = kernel_pca_scores(net.K, 4, net.weights)
-    point, evaluations = layered_start(problem, scores)
-    assert 2 < evaluations <= 6
+    goals, tried = goals_of_layers(scores, net.widths, net.weights), []
+    point = best_start(lambda V: tried.append(V) or problem.value(V), partial(problem.encoder.start, goals))
+    assert 2 < len(tried) <= 6
     norms = (net.target**2).sum(1)
     assert problem.value(point) < 0.5 * float(torch.as_tensor(net.w) @ norms)
 
@@ -197,10 +199,10 @@ def test_a_row_of_weight_two_has_the_geometry_of_two_rows() -> None:
     repeated = replace(net, K=net.K[index][:, index], target=net.target[index])
     V, Phi = net.random((3, 2), rows=6)
     small, large = weighted.reduced, repeated.reduced
-    assert large.factor.matrix.shape[1] == 6
-    V_large = large.factor.solve((small.factor.matrix @ V)[index])
-    value, grad = small.value_and_grad(small.pack([V, Phi]))
-    other, other_grad = large.value_and_grad(large.pack([V_large, (Phi / counts[:, None])[index]]))
+    assert large.encoder.factor.matrix.shape[1] == 6
+    V_large = large.encoder.factor.solve((small.encoder.factor.matrix @ V)[index])
+    value, grad = small.value_and_grad(packed(small, [V, Phi]))
+    other, other_grad = large.value_and_grad(packed(large, [V_large, (Phi / counts[:, None])[index]]))
     assert other == pytest.approx(value, rel=1e-9)
     assert float(other_grad.norm()) == pytest.approx(float(grad.norm()), rel=1e-7)
 
@@ -229,7 +231,9 @@ def test_any_coordinates_are_a_first_layer(widths: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     F, T = torch.as_tensor(rng.normal(size=(15, 6))), torch.as_tensor(rng.normal(size=(15, 3)))
     kernels, reg = (Gaussian(0.5),) * len(widths), (1e-2,) * (len(widths) + 1)
-    free = Autoencoder(FeatureColumns(F), T, kernels, widths, reg)
-    exact = Autoencoder(factorize(F @ F.mT), T, kernels, widths, reg)
-    found = [LBFGS(500, 1e-10).solve(p, layered_start(p, F[:, :3])[0]).value for p in (free, exact)]
+    free = items_autoencoder(FeatureColumns(F), T, kernels, widths, reg)
+    exact = items_autoencoder(factorize(F @ F.mT), T, kernels, widths, reg)
+    goals = goals_of_layers(F[:, :3], widths)
+    starts = [best_start(p.value, partial(p.encoder.start, goals)) for p in (free, exact)]
+    found = [LBFGS(500, 1e-10).solve(p, start).value for p, start in zip((free, exact), starts, strict=True)]
     assert found[0] == pytest.approx(found[1], rel=1e-6)

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from rkhs._core.errors import InputError
-from rkhs._core.linalg import Outer
+from rkhs._core.linalg import Outer, factorize, square_root
 from rkhs.kernels import Gaussian
 from rkhs.kernels.base import VectorKernel
 from rkhs.problems.joint_autoencoder import FrozenDecoder, JointAutoencoder
-from tests.problems.networks import Network, network
+from tests.problems.networks import Network, network, packed
 from tests.reference.autoencoder import naive_objective, taylor_slope
 
 CASES = [
@@ -69,11 +69,12 @@ def test_plain_gradient_is_the_gram_matrix_times_the_rkhs_gradient(layers: int) 
 def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: bool, weights: bool) -> None:
     net = network(layers, operators=operators, weights=weights, seed=3)
     joint, reduced = net.joint, net.reduced
-    inner = net.random(net.widths, rows=reduced.factor.matrix.shape[1])
-    point = reduced.pack(inner)
-    root = reduced._roots[0]
+    factor = factorize(net.K)
+    inner = net.random(net.widths, rows=factor.dim)
+    point = packed(reduced, inner)
+    root = None if net.operators[0] is None else square_root(net.operators[0])
     V = inner[0] if root is None else inner[0] @ torch.linalg.inv(root)
-    first = joint.pack([reduced.factor.coefficients(V), *inner[1:]])
+    first = joint.pack([factor.coefficients(V), *inner[1:]])
     value, grad = reduced.value_and_grad(point)
     full = joint.complete(first)
     at_optimum, joint_grad = joint.value_and_grad(full)
@@ -84,10 +85,10 @@ def test_the_last_update_reaches_the_reduced_objective(layers: int, operators: b
     frozen_value, frozen = joint.freeze_last(first).value_and_grad(first)
     assert frozen_value == pytest.approx(value, rel=1e-9)
     parts = joint.unpack(frozen)
-    dV = torch.linalg.lstsq(reduced.factor.matrix, parts[0]).solution
+    dV = torch.linalg.lstsq(factor.matrix, parts[0]).solution
     # Hidden coefficients are in units of u in a reduced point, so their gradient is u times ours.
-    hidden = [reduced._unit(layer) ** 2 * g for layer, g in enumerate(parts)][1:]
-    expected = reduced.pack([dV if root is None else dV @ torch.linalg.inv(root), *hidden])
+    hidden = [reduced.encoder.unit**2 * g for g in parts[1:]]
+    expected = packed(reduced, [dV if root is None else dV @ torch.linalg.inv(root), *hidden])
     torch.testing.assert_close(expected, grad, rtol=1e-7, atol=1e-9)
 
 
@@ -134,17 +135,17 @@ def test_the_sign_of_the_published_k2ae_gradient_is_not_ours() -> None:
     net = network(2)
     reduced = net.reduced
     V = net.random((3,))[0]
-    point = reduced.pack([V])
+    point = packed(reduced, [V])
     _, grad = reduced.value_and_grad(point)
-    Z = reduced.codes(point)[0]
-    N = reduced.decoder(Z).root
+    Z = reduced.encoder.layers(point)[0]
+    N = reduced.last_layer.solve(Z).root
     penalty = net.reg[0] * V
-    wrong = reduced.factor.matrix.mT @ net.kernels[0].pullback(Z, Outer(0.5 * net.reg[-1] * N, N)) + penalty
+    wrong = reduced.encoder.factor.matrix.mT @ net.kernels[0].pullback(Z, Outer(0.5 * net.reg[-1] * N, N)) + penalty
     ours = grad.view_as(V)
     cosine = float(((wrong - penalty) * (ours - penalty)).sum() / (wrong - penalty).norm() / (ours - penalty).norm())
     assert cosine == pytest.approx(-1.0, abs=1e-10)
-    direction = torch.as_tensor(np.random.default_rng(1).normal(size=V.shape)).reshape(-1)
-    assert taylor_slope(reduced.value, wrong.reshape(-1), point, direction) == pytest.approx(1.0, abs=0.25)
+    direction = torch.as_tensor(np.random.default_rng(1).normal(size=V.shape))
+    assert taylor_slope(reduced.value, wrong, point, direction) == pytest.approx(1.0, abs=0.25)
     assert taylor_slope(reduced.value, grad, point, direction) == pytest.approx(2.0, abs=0.25)
 
 

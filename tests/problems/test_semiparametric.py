@@ -11,7 +11,7 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Matern
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.problems.semiparametric import (
     LinearFactor,
@@ -38,8 +38,8 @@ def problem(seed: int = 0, w: torch.Tensor | None = None, p: int = 2) -> Autoenc
     X = rows(seed)
     axes = PrincipalCoordinates.of_vectors(X, p, w).priced(1e-1)
     factor = LinearFactor(factorize(Gaussian(0.3)._gram(X)), axes.of(X))
-    return Autoencoder(
-        factor, X - X.mean(0), (DECODER,), (p,), (1e-2, 1e-2), weights=w, last_layer=semiparametric_decoder
+    return items_autoencoder(
+        factor, X - X.mean(0), (DECODER,), (p,), (1e-2, 1e-2), weights=w, rule=semiparametric_decoder
     )
 
 
@@ -67,7 +67,7 @@ def test_decoder_minimises_the_objective_written_out(w: torch.Tensor | None) -> 
 def test_gradient_has_taylor_slope_two(seed: int, w: torch.Tensor | None) -> None:
     p = problem(seed, w)
     rng = np.random.default_rng(seed)
-    size = p.factor.matrix.shape[1] * 2
+    size = (p.encoder.factor.dim, 2)
     point, direction = (torch.as_tensor(0.3 * rng.normal(size=size)) for _ in range(2))
     value, grad = p.value_and_grad(point)
     assert value == p.value(point)
@@ -76,7 +76,7 @@ def test_gradient_has_taylor_slope_two(seed: int, w: torch.Tensor | None) -> Non
 
 
 def test_parameters_of_given_codes_have_the_least_norm() -> None:
-    factor = problem().factor
+    factor = problem().encoder.factor
     assert isinstance(factor, LinearFactor)
     Z = rows(3, d=2)
     found = factor.solve(Z)
@@ -128,11 +128,11 @@ def test_the_start_is_principal_component_analysis_at_no_price() -> None:
     X = rows(0, 40)
     axes = PrincipalCoordinates.of_vectors(X, 2).priced(1e-1)
     factor = LinearFactor(factorize(Gaussian(0.3)._gram(X)), axes.of(X))
-    heavy = Autoencoder(
-        factor, X - X.mean(0), (DECODER,), (2,), (1e-2, 1e3), weights=None, last_layer=semiparametric_decoder
+    heavy = items_autoencoder(
+        factor, X - X.mean(0), (DECODER,), (2,), (1e-2, 1e3), weights=None, rule=semiparametric_decoder
     )
     s = torch.linalg.svdvals(X - X.mean(0))
-    point = factor.solve(axes.of(X) * axes.scale).reshape(-1)
+    point = factor.solve(axes.of(X) * axes.scale)
     expected = 0.5 * float((s[2:] ** 2).sum()) / 40
     assert heavy.value(point) == pytest.approx(expected, rel=5e-2)
 

@@ -227,9 +227,9 @@ MISTAKES = (
     # ---------------------------------------------------------------- problems
     Mistake(
         "a dropped 1/2 in the price of a hidden layer",
-        "problems/autoencoder.py",
-        "value += 0.5 * reg * float((Phi * (codes[layer])).sum())",
-        "value += reg * float((Phi * (codes[layer])).sum())",
+        "problems/encoders.py",
+        "price += 0.5 * reg * float((Phi * Z[: self.anchors]).sum())",
+        "price += reg * float((Phi * Z[: self.anchors]).sum())",
         ("problems/test_autoencoder.py",),
     ),
     Mistake(
@@ -475,14 +475,14 @@ MISTAKES = (
         "losses/canonical.py",
         "cap / t.clamp_min(c * cap)",
         "cap / t.clamp_min(2.0 * c * cap)",
-        ("contracts/test_losses.py", "problems/test_anchored_autoencoder.py"),
+        ("contracts/test_losses.py", "problems/test_encoders.py"),
     ),
     Mistake(
         "a derivative without the price of codes on a sphere",
-        "problems/row_encoders.py",
-        "G.add_(slope, alpha=self.reg)",
+        "problems/encoders.py",
+        "G.add_(factor.coefficients(least), alpha=self.reg)",
         "G",
-        ("problems/test_anchored_autoencoder.py",),
+        ("problems/test_encoders.py",),
     ),
     Mistake(
         "an off-by-one: the first rows stay too long in a random sample",

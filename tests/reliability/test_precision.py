@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Laplacian, Matern
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import items_autoencoder
 
 pytestmark = pytest.mark.filterwarnings("ignore::rkhs._core.errors.ColumnWarning")  # raw columns on purpose
 
@@ -75,8 +75,8 @@ def test_decoder_against_fifty_digits(shape: str, reg: float) -> None:
         columns = [mpmath.matrix(column.tolist()) for column in T.T]
         expected = float(sum((t.T * mpmath.lu_solve(W, t))[0, 0] for t in columns))
     codes = torch.from_numpy(Z)
-    problem = Autoencoder(factorize(codes @ codes.mT), torch.from_numpy(T), (Matern(1.5, 1.0),), (D,), (1.0, reg))
-    assert problem.decoder(codes).value == pytest.approx(0.5 * reg * expected, rel=1e-6)
+    problem = items_autoencoder(factorize(codes @ codes.mT), torch.from_numpy(T), (Matern(1.5, 1.0),), (D,), (1.0, reg))
+    assert problem.last_layer.solve(codes).value == pytest.approx(0.5 * reg * expected, rel=1e-6)
 
 
 @each_shape

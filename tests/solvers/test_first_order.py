@@ -11,7 +11,7 @@ import torch
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.protocols import Monitor, Reason
 from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
@@ -25,7 +25,7 @@ def small(n: int = 12) -> tuple[JointAutoencoder, Autoencoder]:
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(n, 2)))
     K = Gaussian(0.3)._gram(X) + 1e-2 * torch.eye(n, dtype=torch.float64)
     settings = ((Gaussian(0.3),), (2,), (0.05, 0.05))
-    return JointAutoencoder(K, X, *settings), Autoencoder(factorize(K), X, *settings)
+    return JointAutoencoder(K, X, *settings), items_autoencoder(factorize(K), X, *settings)
 
 
 def start_of(joint: JointAutoencoder) -> torch.Tensor:
@@ -104,7 +104,7 @@ def test_adam_is_the_published_recursion() -> None:
 def test_alternating_finds_the_optimum_of_the_reduced_problem(steps: int, metric: str) -> None:
     joint, reduced = small()
     first = start_of(joint)
-    best = LBFGS(2000, 1e-12).solve(reduced, (reduced.factor.matrix.mT @ joint.unpack(first)[0]).reshape(-1))
+    best = LBFGS(2000, 1e-12).solve(reduced, reduced.encoder.factor.pull(joint.unpack(first)[0]))
     found = Alternating(None, steps, 20000, 1e-7, metric).solve(joint, first)
     assert found.converged
     assert found.value == pytest.approx(best.value, rel=1e-6)

@@ -18,6 +18,7 @@ from rkhs._core.errors import InputError, JitterWarning, warn
 __all__ = [
     "Factor",
     "Outer",
+    "apply_inverse",
     "center_gram",
     "cholesky",
     "column_means",
@@ -29,6 +30,7 @@ __all__ = [
     "principal_axes",
     "rank_tolerance",
     "solve_positive",
+    "square_root",
     "symmetric_rows",
     "weighted_mean",
 ]
@@ -221,6 +223,17 @@ def polar(Y: Tensor) -> Tensor:
     """Orthogonal polar factor ``U V^T`` of ``Y = U S V^T``: the nearest matrix with orthonormal columns."""
     U, _, Vh = torch.linalg.svd(Y, full_matrices=False)
     return U @ Vh
+
+
+def square_root(A: Tensor) -> Tensor:
+    """Symmetric square root of a positive semi-definite matrix."""
+    values, vectors = torch.linalg.eigh(A)
+    return (vectors * values.clamp_min(0.0).sqrt()) @ vectors.mT
+
+
+def apply_inverse(Z: Tensor, A: Tensor) -> Tensor:
+    """Multiply by a pseudo-inverse from the right, ``Z A^+``."""
+    return Z @ torch.linalg.pinv(A, hermitian=True, rtol=1e-12)
 
 
 def principal_axes(Z: Tensor, weights: Tensor | None = None) -> Tensor:

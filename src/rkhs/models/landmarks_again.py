@@ -22,8 +22,8 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import Squared
 from rkhs.models.computed_again import InFile, equal
 from rkhs.outputs import RKHS
-from rkhs.problems.anchored_autoencoder import AnchoredDecoder
-from rkhs.problems.row_encoders import STRIP
+from rkhs.problems.coordinates import STRIP
+from rkhs.problems.last_layers import AnchorsLayer
 from rkhs.problems.semiparametric import leading_directions
 from rkhs.spaces.features import FeatureMap, LandmarkMap
 
@@ -80,7 +80,7 @@ class LayerOnLandmarks:
             target = torch.cat([self.output.encode(tile) for tile in raw.split(STRIP)])[order]
             w = None if self.weights is None else torch.as_tensor(self.weights)[order]
             leading = leading_directions(target, w, self.components)
-            decoder = AnchoredDecoder.of(target, self.kernel, len(target), self.reg, w, None)
+            decoder = AnchorsLayer.of(target, self.kernel, len(target), self.reg, w, None)
             layer = decoder.solve(torch.as_tensor(self.codes))
         found = (layer.coefficients, layer.linear, leading)
         return tuple(None if part is None else part.contiguous().numpy() for part in found)  # type: ignore[return-value]

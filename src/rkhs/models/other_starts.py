@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -10,9 +12,9 @@ from rkhs._core.linalg import factorize
 from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.models.left_out import coordinates, decoded
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.initial_codes import layered_start
+from rkhs.problems.initial_codes import best_start, goals_of_layers
 from rkhs.problems.semiparametric import semiparametric_decoder
 from rkhs.protocols import Monitor
 from rkhs.solvers.lbfgs import LBFGS
@@ -38,11 +40,13 @@ def lower_start(model: AutoencoderModel, options: Options, value: float, starts:
     _, _, _, T, _ = decoded(model, Z)
     last = optimal_decoder if model.last.linear is None else semiparametric_decoder
     weights = None if model.row_weights is None else tensor_like(model.row_weights, Z)
-    problem = Autoencoder(factorize(K), T, (model.last.kernel,), (Z.shape[1],), model.reg, (), weights, last)
+    widths, factor = (Z.shape[1],), factorize(K)
+    problem = items_autoencoder(factor, T, (model.last.kernel,), widths, model.reg, (), weights, last)
     rng = np.random.RandomState(_SEED)
     for _ in range(starts):
-        noise = torch.as_tensor(rng.standard_normal((problem.factor.dim, Z.shape[1])))
-        start = layered_start(problem, problem.factor.codes(noise.to(Z)))[0]
+        noise = torch.as_tensor(rng.standard_normal((factor.dim, Z.shape[1])))
+        goals = goals_of_layers(factor.codes(noise.to(Z)), widths, weights)
+        start = best_start(problem.value, partial(problem.encoder.start, goals))
         share = 1.0 - LBFGS(200, 1e-4).solve(problem, start, Monitor()).value / value
         if share > _LOWER:
             return float(share)

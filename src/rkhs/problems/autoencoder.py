@@ -1,4 +1,4 @@
-"""The kernel autoencoder with its last layer eliminated.
+"""The kernel autoencoder with its last layer eliminated: an encoder, and the best last layer for its codes.
 
 With ``X_l = K_l Phi_l A_l`` for the layers ``l = 1..L`` and targets ``T`` in coordinates, the objective is
 
@@ -6,156 +6,74 @@ With ``X_l = K_l Phi_l A_l`` for the layers ``l = 1..L`` and targets ``T`` in co
 
 For fixed codes the last layer solves a linear system, so the first ``L - 1`` layers see one smooth reduced function
 (half the scale of the paper). Layer 1 is whitened: ``X_1 = F V A_1^(1/2)`` with ``F F^T = K_1`` and penalty
-``reg_1 / 2 ||V||^2``. The hidden layers keep their coefficients and the plain gradient: its factor ``K_l`` favours
-smooth directions, and whitening these layers too, exactly or damped, measured worse from smooth starts (digits, widths
-(10, 2, 10), 200 iterations: 0.144 whitened, 0.132 plain).
+``reg_1 / 2 ||V||^2``.
+
+In finite features the kernel of the encoder is ``Q Q^T + F F^T + diag(s^2)`` with principal coordinates ``Q`` and
+``s_i^2 = k(x_i, x_i)``, low rank and a diagonal (Snelson and Ghahramani, 2006, whose diagonal is what the features
+leave): every row has a code of its own, ``reg_1 / (2 s^2) ||z - f(x)||^2`` prices its distance from what the encoder
+says, and a new row is coded at the same price. Why all of ``k(x, x)``: what landmarks leave of it is nothing at a
+landmark and little where rows are alike, so that training rows were held where new ones are free, and regularisers
+chosen on rows among them misled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import Outer
+from rkhs._core.errors import InputError
 from rkhs.kernels.base import Kernel
-from rkhs.problems.decoder import Decoder, optimal_decoder, square_root
+from rkhs.problems.coordinates import Coordinates, MixedCoordinates
+from rkhs.problems.decoder import Decoder, optimal_decoder
+from rkhs.problems.encoders import DeepCodes, Encoder, FreeCodes
+from rkhs.problems.last_layers import ItemsLayer, LastLayer
 
-__all__ = ["Autoencoder"]
-
-# Length of a row of hidden coefficients beside whitened ones; measured best of powers of ten from 1 to 1e4 on digits.
-_UNIT = 100.0
-
-
-class Coordinates(Protocol):
-    """A whitened first layer: ``V`` (dim, p) gives the codes ``F V`` (n, p) at the price ``||V||^2``."""
-
-    @property
-    def dim(self) -> int:
-        """Number of columns of ``F``."""
-        ...
-
-    def codes(self, V: Tensor) -> Tensor:
-        """``F V``, shape (n, p)."""
-        ...
-
-    def pull(self, G: Tensor) -> Tensor:
-        """``F^T G`` of shape (dim, p) for ``G`` of shape (n, p)."""
-        ...
-
-    def solve(self, Z: Tensor) -> Tensor:
-        """Parameters ``V`` of given codes."""
-        ...
-
-    def coefficients(self, V: Tensor) -> Tensor:
-        """Representer coefficients of the kernel, shape (n, p)."""
-        ...
+__all__ = ["Autoencoder", "items_autoencoder"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Autoencoder:
-    """Reduced objective of a kernel autoencoder of any depth."""
+    """Reduced objective of a kernel autoencoder; points are those of its encoder."""
 
-    factor: Coordinates
-    target: Tensor  # (n, q): coordinates of the targets
-    kernels: tuple[Kernel, ...]  # kernels of the layers 2..L
-    widths: tuple[int, ...]  # dimensions of the codes of the layers 1..L-1
-    reg: tuple[float, ...]  # regularisers of the layers 1..L
-    operators: tuple[Tensor | None, ...] = ()
-    weights: Tensor | None = None  # (n,): sample weights that sum to one; default ``1/n``
-    last_layer: Callable[..., Decoder] = optimal_decoder
+    encoder: Encoder
+    last_layer: LastLayer
+    curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
     solvers: tuple[str, ...] = ("lbfgs", "adam")  # names of the solvers that fit, for messages
-    _roots: tuple[Tensor | None, ...] = field(init=False)
-    _last: Kernel = field(init=False)
-
-    def __post_init__(self) -> None:
-        operators = self.operators or (None,) * len(self.reg)
-        object.__setattr__(self, "operators", operators)
-        object.__setattr__(self, "_last", self.kernels[-1].radial or self.kernels[-1])
-        object.__setattr__(self, "_roots", tuple(None if A is None else square_root(A) for A in operators))
-
-    @property
-    def n(self) -> int:
-        """Number of training items."""
-        return self.target.shape[0]
-
-    def _unit(self, layer: int) -> Tensor | float:
-        """Unit of a row of ``Phi_l`` in a point: with it a row of weight two has the geometry of two rows."""
-        if layer == 0:
-            return 1.0
-        return (_UNIT / self.n) ** 0.5 if self.weights is None else (_UNIT * self.weights[:, None]).sqrt()
-
-    def pack(self, parts: list[Tensor]) -> Tensor:
-        """Join ``V`` (r, p_1) and ``Phi_2..Phi_{L-1}`` (n, p_l), the latter in units of root weights."""
-        return torch.cat([(part / self._unit(layer)).reshape(-1) for layer, part in enumerate(parts)])
-
-    def unpack(self, point: Tensor) -> list[Tensor]:
-        """Split a vector into ``V`` and ``Phi_2..Phi_{L-1}``; inverse of :meth:`pack`."""
-        rows = [self.factor.dim] + [self.n] * (len(self.widths) - 1)
-        sizes = [r * p for r, p in zip(rows, self.widths, strict=True)]
-        pieces = torch.split(point, sizes)
-        shaped = [piece.view(r, p) for piece, r, p in zip(pieces, rows, self.widths, strict=True)]
-        return [part * self._unit(layer) for layer, part in enumerate(shaped)]
-
-    def codes(self, point: Tensor) -> list[Tensor]:
-        """Codes of the layers 1..L-1, each of shape (n, p_l)."""
-        return self._forward(self.unpack(point))[0]
-
-    def _forward(self, parts: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        V = parts[0]
-        root = self._roots[0]
-        codes, grams = [self.factor.codes(V if root is None else V @ root)], []
-        for kernel, Phi, A in zip(self.kernels, parts[1:], self.operators[1:], strict=False):
-            K = kernel._gram(codes[-1])
-            grams.append(K)
-            codes.append(K @ (Phi if A is None else Phi @ A))
-        return codes, grams
-
-    def decoder(self, codes: Tensor) -> Decoder:
-        """Best last layer for the given codes of layer L-1, shape (n, p)."""
-        return self._decoder(self._last._gram(codes), codes)
-
-    def _decoder(self, K: Tensor, codes: Tensor) -> Decoder:
-        return self.last_layer(K, codes, self.target, self.reg[-1], self.operators[-1], self.weights)
 
     def value(self, point: Tensor) -> float:
         """Reduced objective alone."""
-        parts = self.unpack(point)
-        codes, _ = self._forward(parts)
-        value = self.decoder(codes[-1]).value + 0.5 * self.reg[0] * float((parts[0] * parts[0]).sum())
-        for reg, Phi, Z in zip(self.reg[1:], parts[1:], codes[1:], strict=False):
-            value += 0.5 * reg * float((Phi * Z).sum())
-        return value
+        coded = self.encoder.forward(point)
+        return self.last_layer.solve(coded.codes).value + coded.price
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
-        """Reduced objective and its gradient, shape of ``point``. O(n^3 / 3 + n^2 (d + p)) for two layers."""
-        parts = self.unpack(point)
-        codes, grams = self._forward(parts)
-        K, pull = self._last.gram_and_pullback(codes[-1])
-        decoder = self._decoder(K, codes[-1])
-        value = decoder.value + 0.5 * self.reg[0] * float((parts[0] * parts[0]).sum())
-        # Envelope theorem: the derivative at the optimal last layer is that with the last layer fixed.
-        G = pull(Outer(decoder.root, decoder.root)).mul_(-0.5 * self.reg[-1])
-        if decoder.linear is not None:
-            G.addmm_(decoder.parameters, decoder.linear[:-1].mT, alpha=-self.reg[-1])
-        grads: list[Tensor] = []
-        for layer in range(len(self.widths) - 1, 0, -1):
-            Phi, A, reg, K = parts[layer], self.operators[layer], self.reg[layer], grams[layer - 1]
-            PhiA = Phi if A is None else Phi @ A
-            value += 0.5 * reg * float((Phi * (codes[layer])).sum())
-            inner = G + reg * Phi
-            grads.append(K @ (inner if A is None else inner @ A))
-            G = self.kernels[layer - 1].pullback(codes[layer - 1], Outer(G + 0.5 * reg * Phi, PhiA), K)
-        first = self.factor.pull(G)
-        root = self._roots[0]
-        grads.append((first if root is None else first @ root).add_(parts[0], alpha=self.reg[0]))
-        return value, torch.cat([(g * self._unit(layer)).reshape(-1) for layer, g in enumerate(grads[::-1])])
+        """Reduced objective and its gradient, shape of ``point``."""
+        coded = self.encoder.forward(point)
+        try:
+            value, G = self.last_layer.value_and_gradient(coded.codes)
+        except InputError:  # a system that is singular: too long a step of a line search
+            return float("inf"), torch.zeros_like(point)
+        return value + coded.price, coded.back(G)
 
-    def relative_ridge(self, K: Tensor, share: float) -> Tensor | float:
-        """``share`` of the mean of the diagonal over each weight: added to it, weight two is the same as two rows."""
-        if self.weights is None:
-            return share * self.n * float(K.diagonal().mean())
-        return share * float(self.weights @ K.diagonal()) / self.weights
+
+def items_autoencoder(
+    factor: Coordinates,
+    target: Tensor,
+    kernels: tuple[Kernel, ...],
+    widths: tuple[int, ...],
+    reg: tuple[float, ...],
+    operators: tuple[Tensor | None, ...] = (),
+    weights: Tensor | None = None,
+    rule: Callable[..., Decoder] = optimal_decoder,
+) -> Autoencoder:
+    """Of any depth, every layer on all items; kernels are those of the layers 2..L, the rest is one a layer."""
+    first, *between, last = operators or (None,) * len(reg)
+    factor = factor if first is None else MixedCoordinates(factor, first)
+    encoder: Encoder = FreeCodes(factor, reg[0])
+    if len(widths) > 1:
+        n, hidden = len(target), kernels[:-1]
+        encoder = DeepCodes(factor, hidden, widths, reg[:-1], n, tuple(between), weights, whole=True)
+    return Autoencoder(encoder, ItemsLayer(target, kernels[-1], reg[-1], last, weights, rule))

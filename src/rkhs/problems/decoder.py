@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import solve_positive
+from rkhs._core.linalg import solve_positive, square_root
 
-__all__ = ["Decoder", "optimal_decoder", "square_root"]
+__all__ = ["Decoder", "optimal_decoder"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,3 @@ def optimal_decoder(
     Y = U.mT @ (w[:, None] * T) @ Q
     Phi = w[:, None] * (U @ (Y / (torch.outer(s.clamp_min(0.0), a.clamp_min(0.0)) + reg)) @ Q.mT)
     return Decoder(Phi @ operator, Phi @ square_root(operator), 0.5 * reg * float((T * Phi).sum()), Phi)
-
-
-def square_root(A: Tensor) -> Tensor:
-    """Symmetric square root of a positive semi-definite matrix."""
-    values, vectors = torch.linalg.eigh(A)
-    return (vectors * values.clamp_min(0.0).sqrt()) @ vectors.mT

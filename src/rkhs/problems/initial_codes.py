@@ -7,19 +7,22 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rkhs._core.linalg import cholesky, fix_signs
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import divisor, fix_signs
 from rkhs.kernels.vectors.medians import median_squared_distance
-from rkhs.problems.autoencoder import Autoencoder
 from rkhs.spaces.grams import Dense
 
-__all__ = ["SCALES", "apply_inverse", "best_scale", "kernel_pca_scores", "layered_start", "normalise_scale"]
+__all__ = [
+    "SCALES",
+    "best_scale",
+    "best_start",
+    "even_columns",
+    "goals_of_layers",
+    "kernel_pca_scores",
+    "normalise_scale",
+]
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-
-# Hidden layers start as ridge fits that drop directions of less than one per cent of the trace. A layer that
-# interpolates its goal has a huge norm and a rough landscape below it: on digits, widths (10, 2, 10), it ends at twice
-# the objective.
-_SMOOTHNESS = 1e-2
 
 
 def kernel_pca_scores(K: Tensor, p: int, weights: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -40,13 +43,29 @@ def normalise_scale(Z: Tensor, weights: Tensor | None = None) -> Tensor:
     return Z / median**0.5 if median > 0.0 else Z
 
 
-def layered_start(problem: Autoencoder, scores: Tensor, *, search: bool = True) -> tuple[Tensor, int]:
-    """Parameters whose codes are (ridge fits of) the leading columns of ``scores`` in every layer."""
-    targets = [normalise_scale(scores[:, :p], problem.weights) for p in problem.widths]
-    if not search:
-        return _at_scale(problem, targets, 1.0), 0
-    scale, evaluations = best_scale(lambda scale: problem.value(_at_scale(problem, targets, scale)))
-    return _at_scale(problem, targets, scale), evaluations
+def goals_of_layers(scores: Tensor, widths: tuple[int, ...], weights: Tensor | None = None) -> list[Tensor]:
+    """Leading columns of ``scores`` for every layer, at one scale; zeros where there are too few."""
+    missing = max(widths) - scores.shape[1]
+    padded = torch.cat([scores, scores.new_zeros(len(scores), missing)], 1) if missing > 0 else scores
+    return [normalise_scale(padded[:, :p], weights) for p in widths]
+
+
+def even_columns(Z: Tensor) -> Tensor:
+    """Codes with every column at the same scale: a circle of codes needs both of its axes."""
+    spread = Z.std(0)
+    return Z / spread.clamp_min(1e-6 * float(divisor(spread.max())))
+
+
+def best_start(value: Callable[[Tensor], float], start: Callable[[float], Tensor]) -> Tensor:
+    """The point ``start(scale)`` with the least value."""
+
+    def at(scale: float) -> float:
+        try:
+            return value(start(scale))
+        except InputError:  # a system that is singular at this scale
+            return float("inf")
+
+    return start(best_scale(at)[0])
 
 
 def best_scale(value: Callable[[float], float]) -> tuple[float, int]:
@@ -63,28 +82,3 @@ def best_scale(value: Callable[[float], float]) -> tuple[float, int]:
         if tried > before + 1:  # it fell on this side
             break
     return best, tried
-
-
-def _at_scale(problem: Autoencoder, targets: list[Tensor], scale: float) -> Tensor:
-    targets = [scale * target for target in targets]
-    root = problem._roots[0]
-    parts = [problem.factor.solve(targets[0] if root is None else apply_inverse(targets[0], root))]
-    for layer in range(1, len(problem.widths)):
-        codes = problem.codes(problem.pack(_padded(problem, parts)))[layer - 1]
-        K = problem.kernels[layer - 1]._gram(codes)
-        K.diagonal().add_(problem.relative_ridge(K, _SMOOTHNESS))
-        L, _ = cholesky(K, name="the Gram matrix of a hidden layer")
-        A = problem.operators[layer]
-        goal = targets[layer] if A is None else apply_inverse(targets[layer], A)
-        parts.append(torch.cholesky_solve(goal, L))
-    return problem.pack(parts)
-
-
-def _padded(problem: Autoencoder, parts: list[Tensor]) -> list[Tensor]:
-    missing = problem.widths[len(parts) :]
-    return parts + [problem.target.new_zeros(problem.n, p) for p in missing]
-
-
-def apply_inverse(Z: Tensor, A: Tensor) -> Tensor:
-    """Multiply by a pseudo-inverse from the right, ``Z A^+``."""
-    return Z @ torch.linalg.pinv(A, hermitian=True, rtol=1e-12)

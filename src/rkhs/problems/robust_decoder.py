@@ -7,8 +7,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from rkhs._core.linalg import square_root
 from rkhs.losses import Canonical, Loss
-from rkhs.problems.decoder import Decoder, square_root
+from rkhs.problems.decoder import Decoder
 from rkhs.problems.dual import DualProblem, dual_problem
 from rkhs.protocols import Reason, Solution
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -13,8 +14,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
-from rkhs._core.linalg import Factor, divisor, factorize, principal_axes
-from rkhs.constraints.sphere import CodeSet
+from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
 from rkhs.estimators.autoencoder.choice import choose
 from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder.settings import Settings
@@ -26,13 +26,15 @@ from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
 from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map, resting_axes
 from rkhs.outputs import RKHS, Euclidean, OutputSpace
-from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
+from rkhs.problems.coordinates import JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, optimal_decoder
-from rkhs.problems.initial_codes import apply_inverse, kernel_pca_scores, layered_start, normalise_scale
+from rkhs.problems.encoders import shallow_encoder
+from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layers, kernel_pca_scores
 from rkhs.problems.joint_autoencoder import JointAutoencoder
+from rkhs.problems.last_layers import ItemsLayer
 from rkhs.problems.robust_decoder import RobustDecoder
 from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
-from rkhs.problems.sphere_autoencoder import SphereAutoencoder, jittered_factor
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, Alternating, GradientDescent
@@ -223,12 +225,12 @@ def _model(
     return replace(model, codes=model.shown(codes[model.narrowest]).cpu().numpy())
 
 
-def _pricing(settings: Settings, factor: Factor | LinearFactor | None, total: float) -> Pricing:
+def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) -> Pricing:
     """What the power function needs; a Gram matrix cannot be asked for it again, so it goes into model files."""
     kind: Literal["power", "diagonal"] = "diagonal"
     if isinstance(factor, LinearFactor):
         kind, factor = "power", factor.kernel
-    if factor is None or not settings.refine:
+    if settings.constraint is not None or not settings.refine:
         return Pricing(kind, total)
     return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
 
@@ -237,17 +239,15 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor | None, total: fl
 class _Encoder:
     """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve."""
 
-    factor: Factor | LinearFactor | None  # ``F F^T = K``, of unconstrained codes; with columns for a free linear part
+    factor: Factor | LinearFactor  # ``F F^T = K``; with columns for a free linear part
     coordinates: PrincipalCoordinates | None = None  # what the free linear part reads
     scores: Tensor | None = None  # (n, p): kernel PCA scores to start from
-    gram: Tensor | None = None  # (n, n): the matrix, for constrained codes and the solvers of the joint problem only
+    gram: Tensor | None = None  # (n, n): the matrix, for the solvers of the joint problem only
 
 
 def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: Tensor, *, resumed: bool) -> _Encoder:
     """Factor the Gram matrix of the inputs and find the scores to start from."""
     items, weights = training.items, training.weights
-    if settings.constraint is not None:
-        return _Encoder(None, gram=K)
     wanted = not resumed and settings.init == "kpca"
     if settings.linear_part == "free":
         vectors = kernel.domain == "vectors"
@@ -260,7 +260,8 @@ def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: 
     if wanted:
         scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
     joint = isinstance(settings.solver, (GradientDescent, Alternating))
-    return _Encoder(factorize(K), None, scores, K if joint else None)
+    factor = factorize(K) if settings.constraint is None else jittered_factor(K)
+    return _Encoder(factor, None, scores, K if joint else None)
 
 
 def _solve_layers(
@@ -273,33 +274,33 @@ def _solve_layers(
     run: Run,
 ) -> _Solved:
     """Solve from every start and keep the lowest objective."""
-    if settings.constraint is not None:
-        assert encoder.gram is not None
-        return _solve_constrained(settings, run, settings.constraint, encoder.gram, U, weights, previous)
-    assert encoder.factor is not None
-    operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
-    if operators[-1] is not None and isinstance(space, Euclidean):
-        operators[-1] = space.operator(operators[-1])
-    problem = Autoencoder(
-        encoder.factor,
-        U,
-        settings.decoder_kernels,
-        settings.widths,
-        settings.reg,
-        tuple(operators),
-        weights,
-        _last_layer(settings, U.dtype),
-    )
+    problem = _problem(settings, encoder, U, weights, space)
     if encoder.gram is None:
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
         problem = recorded(problem, run.journal, repr(settings.loss))
     rng = settings.generator()
 
     def solve(attempt: int, monitor: Monitor) -> Solution:
-        start = _start(problem, encoder.scores, previous, attempt, rng)
+        start = _start(settings, problem, encoder, weights, previous, attempt, rng)
         return _solve(settings, problem, encoder.gram, start, monitor)
 
-    return _finish(problem, _best_of(settings, run, solve), settings)
+    return _finish(problem, _best_of(settings, run, solve), settings, encoder.factor, weights)
+
+
+def _problem(
+    settings: Settings, encoder: _Encoder, U: Tensor, weights: Tensor | None, space: OutputSpace
+) -> Autoencoder:
+    """The objective in the parameters of the encoder."""
+    kernels, reg, rule = settings.decoder_kernels, settings.reg, _rule(settings, U.dtype)
+    operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
+    if operators[-1] is not None and isinstance(space, Euclidean):
+        operators[-1] = space.operator(operators[-1])
+    made = (encoder.factor, U, kernels, settings.widths, reg, tuple(operators), weights, rule)
+    problem = items_autoencoder(*made)
+    if settings.constraint is None:
+        return problem
+    # Codes on a set: Esser et al. (2024), theorem 5.
+    return replace(problem, encoder=shallow_encoder(encoder.factor, reg[0], settings.constraint, weights))
 
 
 def _best_of(settings: Settings, run: Run, solve: Callable[[int, Monitor], Solution]) -> Solution:
@@ -314,7 +315,8 @@ def _best_of(settings: Settings, run: Run, solve: Callable[[int, Monitor], Solut
     return best
 
 
-def _last_layer(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
+def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
+    """That solves the last layer."""
     if isinstance(settings.loss, Squared):
         return semiparametric_decoder if settings.linear_part == "free" else optimal_decoder
     inner = max(min(_TOL_INNER, _SHARE * settings.tol), _FINEST, 100.0 * torch.finfo(dtype).eps)
@@ -325,107 +327,76 @@ def _solve(settings: Settings, problem: Autoencoder, K: Tensor | None, start: Te
     """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
     if K is None:
         return settings.solver.solve(problem, start, monitor)
+    encoder, layer = problem.encoder, problem.last_layer
+    assert isinstance(layer, ItemsLayer)
+    first, *between = (None if A is None else tensor_like(A, K) for A in settings.operators[:-1])
+    operators = (first, *between, layer.operator)
     joint = JointAutoencoder(
-        K, problem.target, problem.kernels, problem.widths, problem.reg, problem.operators, problem.weights
+        K, layer.target, settings.decoder_kernels, settings.widths, settings.reg, operators, layer.weights
     )
-    first = joint.pack([_representers(problem, start), *problem.unpack(start)[1:]])
-    begin = first if isinstance(settings.solver, Alternating) else joint.complete(first)
+    V, hidden = encoder.parts(start)
+    Phi = encoder.factor.coefficients(V)
+    begin = joint.pack([Phi if first is None else apply_inverse(Phi, first), *hidden])
+    begin = begin if isinstance(settings.solver, Alternating) else joint.complete(begin)
     solution = settings.solver.solve(joint, begin, monitor)
-    parts = joint.unpack(solution.point)[: len(problem.widths)]
+    Phi, *hidden = joint.unpack(solution.point)[: len(settings.widths)]
     # Layer 1 is F V A^(1/2) = K Phi A, so V = F^T Phi A^(1/2); the last layer is set to its optimum.
-    root = problem._roots[0]
-    V = problem.factor.pull(parts[0] if root is None else parts[0] @ root)
-    point = problem.pack([V, *parts[1:]])
+    point = encoder.pack(encoder.factor.pull(Phi), hidden)
     return replace(solution, point=point, value=problem.value(point))
 
 
-def _representers(problem: Autoencoder, point: Tensor) -> Tensor:
-    """``Phi_1`` of the whitened parameters of a point, shape (n, p_1)."""
-    Phi = problem.factor.coefficients(problem.unpack(point)[0])
-    root = problem._roots[0]
-    return Phi if root is None else apply_inverse(Phi, root)
-
-
 def _start(
-    problem: Autoencoder, scores: Tensor | None, previous: list[Tensor] | None, attempt: int, rng: np.random.RandomState
-) -> Tensor:
-    if attempt == 0 and previous is not None:
-        return _resume(problem, previous)
-    if attempt == 0 and scores is not None:
-        missing = max(problem.widths) - scores.shape[1]
-        padded = torch.cat([scores, scores.new_zeros(scores.shape[0], max(missing, 0))], 1)
-        return layered_start(problem, padded)[0]
-    noise = torch.as_tensor(rng.standard_normal((problem.factor.dim, max(problem.widths))))
-    codes = problem.factor.codes(noise.to(problem.target))
-    return layered_start(problem, codes, search=True)[0]
-
-
-def _resume(problem: Autoencoder, previous: list[Tensor]) -> Tensor:
-    """Parameters of an earlier fit: codes of layer 1, and ``Phi_l A_l`` of the layers 2..L-1."""
-    codes, *mixed = previous
-    root = problem._roots[0]
-    parts = [problem.factor.solve(codes if root is None else apply_inverse(codes, root))]
-    parts += [P if A is None else apply_inverse(P, A) for P, A in zip(mixed, problem.operators[1:], strict=False)]
-    return problem.pack(parts)
-
-
-def _finish(problem: Autoencoder, solution: Solution, settings: Settings) -> _Solved:
-    """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
-    parts = [part.clone() for part in problem.unpack(solution.point)]
-    codes = problem.codes(solution.point)
-    for layer, Z in enumerate(codes):
-        if problem.operators[layer] is not None or not settings.decoder_kernels[layer].rotation_invariant:
-            continue
-        Q = principal_axes(Z, problem.weights)
-        parts[layer], codes[layer] = parts[layer] @ Q, Z @ Q
-    root = problem._roots[0]
-    coefs = [problem.factor.coefficients(parts[0] if root is None else parts[0] @ root)]
-    coefs += [P if A is None else P @ A for P, A in zip(parts[1:], problem.operators[1:], strict=False)]
-    linear = parts[0][: problem.factor.linear.shape[1]] if isinstance(problem.factor, LinearFactor) else None
-    return _Solved(codes, coefs, problem.decoder(codes[-1]), solution, linear)
-
-
-def _solve_constrained(
     settings: Settings,
-    run: Run,
-    constraint: CodeSet,
-    K: Tensor,
-    U: Tensor,
+    problem: Autoencoder,
+    opened: _Encoder,
     weights: Tensor | None,
     previous: list[Tensor] | None,
+    attempt: int,
+    rng: np.random.RandomState,
+) -> Tensor:
+    """Where an attempt starts: at the layers of a model, at principal components, or at random codes."""
+    encoder, widths = problem.encoder, settings.widths
+    if attempt == 0 and previous is not None:
+        return encoder.resume(previous[0], previous[1:])
+    if attempt == 0 and opened.scores is not None:
+        codes = opened.scores if settings.constraint is None else even_columns(opened.scores)
+    elif settings.constraint is None:
+        noise = torch.as_tensor(rng.standard_normal((encoder.factor.dim, max(widths))))
+        codes = encoder.factor.codes(noise.to(opened.factor.matrix))
+    else:
+        codes = torch.as_tensor(rng.standard_normal((len(opened.factor.matrix), widths[0]))).to(opened.factor.matrix)
+    goals = goals_of_layers(codes, widths, weights)
+    if settings.constraint is not None:
+        return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
+    return best_start(problem.value, partial(encoder.start, goals))
+
+
+def _finish(
+    problem: Autoencoder,
+    solution: Solution,
+    settings: Settings,
+    factor: Factor | LinearFactor,
+    weights: Tensor | None,
 ) -> _Solved:
-    """Codes on a constraint, on principal axes where the model is invariant. Esser et al. (2024), theorem 5."""
-    p, n, kernel = settings.widths[0], len(K), settings.decoder_kernels[0]
-    reg = (settings.reg[0], settings.reg[1])
-    problem = SphereAutoencoder(jittered_factor(K), U, kernel, p, reg, constraint, weights)
-    rng = settings.generator()
-
-    def solve(attempt: int, monitor: Monitor) -> Solution:
-        if attempt == 0 and previous is not None:
-            start = problem.point(previous[0])
-        elif attempt == 0 and settings.init == "kpca":
-            start = problem.start(_even_scores(K, p, weights))
-        else:
-            start = problem.start(torch.as_tensor(rng.standard_normal((n, p))).to(K))
-        return settings.solver.solve(problem, start, monitor)
-
-    solution = _best_of(settings, run, solve)
-    Z = problem.codes(solution.point)
-    if kernel.rotation_invariant:
-        Z = Z @ principal_axes(Z, weights)
-    coefficients = problem.factor.coefficients(problem.whiten(Z))
-    missed = K @ coefficients - Z  # the factor holds a jitter, in whose directions an encoder has nothing
-    if float(missed.norm()) > _OFF * float(Z.norm()):
+    """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
+    encoder, layer = problem.encoder, problem.last_layer
+    V, hidden = encoder.parts(solution.point)
+    parts, codes = [V, *hidden], encoder.layers(solution.point)
+    for number, Z in enumerate(codes):
+        if settings.operators[number] is not None or not settings.decoder_kernels[number].rotation_invariant:
+            continue
+        Q = principal_axes(Z, weights)
+        parts[number], codes[number] = parts[number] @ Q, Z @ Q
+    operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
+    coefs = [encoder.factor.coefficients(parts[0])]
+    coefs += [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]
+    linear = parts[0][: factor.linear.shape[1]] if isinstance(factor, LinearFactor) else None
+    if isinstance(factor, JitteredFactor) and factor.jitter * float(coefs[0].norm()) > _OFF * float(codes[0].norm()):
+        # In the directions of the jitter an encoder has nothing.
         solution = replace(solution, reason=Reason.UNREACHED)
-    return _Solved([Z], [coefficients], problem.decoder(Z), solution)
-
-
-def _even_scores(K: Tensor, p: int, weights: Tensor | None) -> Tensor:
-    """Kernel PCA scores, every column at the same scale: a circle of codes needs both of its axes."""
-    scores, _ = kernel_pca_scores(K, min(p, K.shape[0]), weights)
-    spread = scores.std(0).clamp_min(1e-6 * float(divisor(scores.abs().max())))
-    padded = torch.cat([scores / spread, scores.new_zeros(K.shape[0], max(0, p - scores.shape[1]))], 1)
-    return normalise_scale(padded, weights)
+    decoder = layer.solve(codes[-1])
+    assert isinstance(decoder, Decoder)
+    return _Solved(codes, coefs, decoder, solution, linear)
 
 
 def _last_layer_warnings(

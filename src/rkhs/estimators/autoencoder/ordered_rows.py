@@ -12,8 +12,8 @@ from torch import Tensor
 from rkhs.engines import Block, row_blocks
 from rkhs.estimators.options.memory_needs import MOST
 from rkhs.outputs import Euclidean
-from rkhs.problems.row_encoders import STRIP
-from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions
+from rkhs.problems.coordinates import STRIP, OwnCodes
+from rkhs.problems.semiparametric import PrincipalCoordinates, kernel_unit, leading_directions, linear_unit
 
 if TYPE_CHECKING:
     from rkhs.spaces.features import FeatureMap
@@ -73,12 +73,19 @@ class OrderedRows:
         inside = (target * target).sum(1)
         return inside if self.outside is None else inside + self.outside[rows]
 
-    def encoded(self, W: Tensor, rows: slice, unit: float) -> Tensor:
-        """What an encoder with the parameters ``[A; V]`` says of some rows; ``unit`` is that of the linear part."""
+    def coordinates(self, size: int, reg: float) -> OwnCodes:
+        """Of the codes of the first rows, with linear parts in units of their price."""
+        w, spread = self.part(size), None
+        if self.own:
+            spread = (self.room[:size] / (self.share(size) * (1.0 / size if w is None else w))).sqrt()
+        return OwnCodes(self.linear[:size] * linear_unit(reg), self.features[:size], spread)
+
+    def encoded(self, W: Tensor, rows: slice, reg: float) -> Tensor:
+        """What an encoder with the parameters ``[A; V]`` says of some rows."""
         k = self.linear.shape[1]
         known = rows.stop <= len(self.features)
         F = self.features[rows] if known else self.map.features(self.items[self.order[rows]])
-        return torch.addmm((self.linear[rows] * unit) @ W[:k], F, W[k : k + F.shape[1]])
+        return torch.addmm((self.linear[rows] * linear_unit(reg)) @ W[:k], F, W[k : k + F.shape[1]])
 
 
 def ordered_rows(

@@ -1,6 +1,6 @@
 """Stages of the fit of an autoencoder of many rows: growing samples, each from the codes of the one before.
 
-The problem is that of :mod:`rkhs.problems.anchored_autoencoder`. Rows are taken in one random order: from principal
+The problem is that of :mod:`rkhs.problems.autoencoder`. Rows are taken in one random order: from principal
 components on the first thousand, then on twice as many and so on, each added row coded with the model so far as a new
 row is.
 """
@@ -14,16 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError
-from rkhs._core.linalg import principal_axes
+from rkhs._core.linalg import divisor, principal_axes
 from rkhs.estimators.autoencoder.ordered_rows import TILE, OrderedRows
 from rkhs.estimators.options.memory_needs import MORE, MOST
 from rkhs.estimators.run import Run, recorded
-from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
-from rkhs.problems.initial_codes import best_scale, normalise_scale
+from rkhs.problems.autoencoder import Autoencoder
+from rkhs.problems.encoders import INSIDE, CodesOnASet, DeepCodes, Encoder, shallow_encoder
+from rkhs.problems.initial_codes import best_start, even_columns, normalise_scale
+from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
-from rkhs.problems.row_encoders import OwnCodes, RowEncoder, row_encoder
-from rkhs.problems.semiparametric import linear_unit
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.solvers import RowNewton
 
@@ -68,7 +67,7 @@ class Stage:
     point: Tensor  # (dim, p_1): parameters of the encoder
     hidden: list[Tensor]  # coefficients of hidden layers, each (a, p_l)
     layers: list[Tensor]  # codes of the rows in every layer, each (size, p_l)
-    layer: AnchoredLayer  # of the leading directions of the targets
+    layer: AnchoredDecoder  # of the leading directions of the targets
     solution: Solution
 
     @property
@@ -105,49 +104,42 @@ class RowStages:
         m = m if self.p <= _FEW_COMPONENTS else -(-m // 2)
         return m if self.most is None else min(m, self.most)
 
-    def problem(self, size: int, reg: tuple[float, ...]) -> AnchoredAutoencoder:
+    def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:
         """The objective on the first rows."""
         weights = self.rows.part(size)
         decoder = self.decoder(self.rows.goal(slice(0, size)), reg, weights, self.anchors)
-        return AnchoredAutoencoder(self.encoder(size, reg, weights), decoder)
+        return Autoencoder(self.encoder(size, reg, weights), decoder)
 
-    def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> RowEncoder:
+    def encoder(self, size: int, reg: tuple[float, ...], weights: Tensor | None) -> Encoder:
         """Of the first rows."""
-        rows, settings, spread = self.rows, self.settings, None
-        if rows.own:
-            counts = rows.share(size) * (1.0 / size if weights is None else weights)
-            spread = (rows.room[:size] / counts).sqrt()
-        factor = OwnCodes(rows.linear[:size] * linear_unit(reg[0]), rows.features[:size], spread)
-        kernels, engine = settings.decoder_kernels[:-1], self.engine
-        return row_encoder(
-            factor, kernels, settings.widths, reg[:-1], settings.constraint, self.anchors, engine, weights
-        )
+        settings, factor = self.settings, self.rows.coordinates(size, reg[0])
+        hidden = settings.decoder_kernels[:-1]
+        if hidden:
+            return DeepCodes(factor, hidden, settings.widths, reg[:-1], min(self.anchors, size), engine=self.engine)
+        return shallow_encoder(factor, reg[0], settings.constraint, weights)
 
-    def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchoredDecoder:
+    def decoder(self, target: Tensor, reg: tuple[float, ...], weights: Tensor | None, anchors: int) -> AnchorsLayer:
         """The last layer for targets of the first rows."""
-        return AnchoredDecoder.of(target, self.kernel, anchors, reg[-1], weights, self.engine)
+        return AnchorsLayer.of(target, self.kernel, anchors, reg[-1], weights, self.engine)
 
-    def first(self, problem: AnchoredAutoencoder, rng: np.random.RandomState | None) -> Tensor:
+    def first(self, problem: Autoencoder, rng: np.random.RandomState | None) -> Tensor:
         """Principal components, or random codes, at the best of several scales."""
-        encoder, p = problem.encoder, max(self.settings.widths)
-        factor = encoder.factor
-        W = factor.linear.new_zeros(factor.dim, p)
-        k = min(p, factor.linear.shape[1])
+        encoder, widths, linear = problem.encoder, self.settings.widths, self.rows.linear
+        factor, width = encoder.factor, linear.shape[1] + self.rows.features.shape[1]
+        W = linear.new_zeros(factor.dim, max(widths))
+        k = min(W.shape[1], linear.shape[1])
         if rng is None:
             W[:k, :k] = torch.diag(self.rows.axes.scale[:k])
         else:
-            W[: factor.width] = torch.as_tensor(rng.standard_normal((factor.width, p))).to(W)
+            W[:width] = torch.as_tensor(rng.standard_normal((width, W.shape[1]))).to(W)
         Z = factor.codes(W)
-        unit = normalise_scale(Z, problem.decoder.weights)
+        unit = normalise_scale(Z, self.rows.part(len(Z)))
         W *= float(unit.norm()) / max(float(Z.norm()), 1e-37)
-
-        def value(scale: float) -> float:
-            try:
-                return problem.value(encoder.started(W, unit, scale))
-            except InputError:  # a system that is singular at this scale
-                return float("inf")
-
-        return encoder.started(W, unit, best_scale(value)[0])
+        if isinstance(encoder, CodesOnASet):  # well inside, at whatever scale
+            even = even_columns(unit)
+            return encoder.resume(INSIDE * encoder.image.project(even / divisor(even.norm(dim=1).max())), [])
+        goals = [unit[:, :p] for p in widths]
+        return best_start(problem.value, lambda scale: encoder.start(goals, scale, W))
 
     def start(self, size: int, reg: tuple[float, ...], rngs: list[np.random.RandomState | None]) -> Stage:
         """The first stage, the best of several starts: from principal components (None) or random codes."""
@@ -162,21 +154,20 @@ class RowStages:
         codes, problem = self.coded(stage, size)[0], self.problem(size, reg)
         return self.descend(problem, reg, problem.encoder.resume(codes, stage.hidden), steps, "")
 
-    def descend(
-        self, problem: AnchoredAutoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str
-    ) -> Stage:
+    def descend(self, problem: Autoencoder, reg: tuple[float, ...], point: Tensor, steps: int, label: str) -> Stage:
         """Some iterations on one problem; under a robust loss in rounds, each on squared losses that touch it."""
-        settings, size, encoder = self.settings, len(problem.decoder.target), problem.encoder
+        settings, encoder, layer = self.settings, problem.encoder, problem.last_layer
+        assert isinstance(layer, AnchorsLayer)
+        size, decoder = len(layer.target), layer
         steps = min(steps, settings.max_iter)
         label = ", ".join(filter(None, (self.run.name, f"{size} rows", label)))
         rounds = 1 if self.loss is None else min(_ROUNDS, steps)
         found: list[Solution] = []
-        decoder = problem.decoder
         for number in range(rounds):
             if self.loss is not None:
                 codes = encoder.layers(point)[-1]
-                decoder, _ = problem.decoder.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
-            posed = replace(problem, decoder=decoder, curvature=found[-1].curvature if found else ())
+                decoder, _ = layer.robust(self.loss, codes, self.rows.beside(slice(0, size)), _TURNS)
+            posed = replace(problem, last_layer=decoder, curvature=found[-1].curvature if found else ())
             kept = recorded(posed, self.run.journal, f"stage {size} {reg} {self.kernel!r} {self.loss!r} {number}")
             solver = settings.solver.within(steps // rounds, force=True)
             found.append(solver.solve(kept, point, Monitor(verbose=self.run.verbose, label=label)))
@@ -203,7 +194,7 @@ class RowStages:
         return [torch.cat(layers) for layers in zip(*parts, strict=True)]
 
     def _coded(self, stage: Stage, rows: slice, count: float) -> list[Tensor]:
-        start, layer = self.rows.encoded(stage.point, rows, linear_unit(stage.reg[0])), stage.layer
+        start, layer = self.rows.encoded(stage.point, rows, stage.reg[0]), stage.layer
         if not self.rows.own:
             found = [start]
             for kernel, below, Phi in zip(self.settings.decoder_kernels, stage.layers, stage.hidden, strict=False):
@@ -246,7 +237,7 @@ class RowStages:
         hidden = [Phi @ Q for Phi, Q in zip(stage.hidden, turns[1:], strict=True)]
         return [Z @ Q for Z, Q in zip(layers, turns, strict=True)], stage.point @ turns[0], hidden
 
-    def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredLayer, float, Tensor]:
+    def last(self, stage: Stage, codes: Tensor) -> tuple[AnchoredDecoder, float, Tensor]:
         """The decoder of all rows, with more anchors; the objective of predicting the mean; rows of a linear loss."""
         rows, loss = self.rows, self.loss
         decoder = self.decoder(rows.target, stage.reg, rows.weights, MORE * self.settings.feature_storage.m)

@@ -9,7 +9,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import SHARE, available_bytes, readable
 from rkhs.engines import count_threads
 from rkhs.estimators.options.combinations import RULES, check_combination
-from rkhs.problems.row_encoders import STRIP
+from rkhs.problems.coordinates import STRIP
 from rkhs.spaces.features import Nystroem
 
 __all__ = ["MORE", "MOST", "dense_advice", "landmark_advice", "staged_bytes"]

@@ -1,26 +1,23 @@
-"""An autoencoder of many rows: finite features as the encoder, a code of its own for every row, a decoder on anchors.
+"""The last layer at given codes, solved: what a reduced problem asks for, on all items or on anchors.
 
-With principal coordinates ``Q``, features ``F`` and ``s_i^2 = k(x_i, x_i)``,
+On all items (:class:`ItemsLayer`) it is an n x n system, for the squared loss with or without a linear part that is
+free, and for every other loss by its dual. On anchors (:class:`AnchorsLayer`), the codes ``Z_a`` of the first rows,
 
-    Z = Q A + F V + diag(s) U,   g(z) = k(z, Z_a) C + [z, 1] b,
-    J = min_{C, b} sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg_2 / 2 <C, G C> + ridge / 2 ||C||^2 + slope / 2 ||b_lin||^2
-        + reg_1 / 2 (||A||^2 + ||V||^2 + ||U||^2),   G = k(Z_a, Z_a).
+    g(z) = k(z, Z_a) C + [z, 1] b,   min_{C, b} sum_i w_i 1/2 ||t_i - g(z_i)||^2 + reg / 2 <C, G C> + ridge / 2 ||C||^2
+                                                + slope / 2 ||b_lin||^2,   G = k(Z_a, Z_a),
 
-This is the autoencoder of the kernel ``Q Q^T + F F^T + diag(s^2)``, low rank and a diagonal (as in Snelson and
-Ghahramani, 2006, whose diagonal is what the features leave): every row has a code of its own,
-``reg_1 / (2 s^2) ||z - f(x)||^2`` prices its distance from what the encoder says, and a new row is coded at the same
-price. The anchors ``Z_a`` are the codes of the first rows and move with them. The last layer solves normal equations,
-so that by the envelope theorem one evaluation is two passes over strips of rows; the n x a arrays of a pass are never
-held at once.
+it solves normal equations, in two passes over strips of rows; the n x a arrays of a pass are never held at once. The
+anchors move with the codes. Other losses are squared ones that touch them.
 
-Why all of ``k(x, x)``: what landmarks leave of it is nothing at a landmark and little where rows are alike, so that
-training rows were held where new ones are free, and regularisers chosen on rows among them misled.
+Envelope theorem: the derivative at the optimal layer is that with the layer held fixed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -31,17 +28,64 @@ from rkhs._core.linalg import Outer
 from rkhs.engines import Block, Engine, Serial, row_blocks
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.problems.row_encoders import STRIP, RowEncoder, gram_and_pulls
+from rkhs.problems.coordinates import STRIP
+from rkhs.problems.decoder import Decoder, optimal_decoder
+from rkhs.problems.encoders import gram_and_pulls
 from rkhs.problems.semiparametric import slope_penalty
 from rkhs.spaces.sums import upper_product
 
-__all__ = ["AnchoredAutoencoder", "AnchoredDecoder", "AnchoredLayer"]
+__all__ = ["AnchoredDecoder", "AnchorsLayer", "ItemsLayer", "LastLayer"]
+
+
+class LastLayer(Protocol):
+    """The best last layer for given codes."""
+
+    def solve(self, Z: Tensor) -> Decoder | AnchoredDecoder:
+        """The layer at codes of shape (n, p)."""
+        ...
+
+    def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
+        """Loss and penalty of that layer, and their derivative in the codes."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsLayer:
+    """The last layer on the codes of all items."""
+
+    target: Tensor  # (n, q): coordinates of the targets
+    kernel: Kernel  # of the codes, differentiable
+    reg: float
+    operator: Tensor | None = None  # (q, q)
+    weights: Tensor | None = None  # (n,): sum to one; None: equal
+    rule: Callable[..., Decoder] = optimal_decoder  # that solves the system
+
+    @cached_property
+    def _plain(self) -> Kernel:
+        return self.kernel.radial or self.kernel
+
+    def solve(self, Z: Tensor) -> Decoder:
+        """The best layer. O(n^3 / 3 + n^2 (p + q))."""
+        return self._solved(self._plain._gram(Z), Z)
+
+    def _solved(self, K: Tensor, Z: Tensor) -> Decoder:
+        return self.rule(K, Z, self.target, self.reg, self.operator, self.weights)
+
+    def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
+        """As of :class:`LastLayer`; distances are computed once for both."""
+        K, pull = self._plain.gram_and_pullback(Z)
+        found = self._solved(K, Z)
+        G = pull(Outer(found.root, found.root)).mul_(-0.5 * self.reg)
+        if found.linear is not None:
+            G.addmm_(found.parameters, found.linear[:-1].mT, alpha=-self.reg)
+        return found.value, G
+
 
 _RIDGE = 1e-7  # of the coefficients of the decoder, for targets of variance one
 
 
 @dataclass(frozen=True, eq=False)
-class AnchoredLayer:
+class AnchoredDecoder:
     """A solved last layer."""
 
     anchors: Tensor  # (a, p): codes of the first rows
@@ -52,7 +96,7 @@ class AnchoredLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class AnchoredDecoder:
+class AnchorsLayer:
     """The last layer of many rows at given codes, spread over the codes of the first of them."""
 
     target: Tensor  # (n, r)
@@ -79,7 +123,7 @@ class AnchoredDecoder:
         """Of the rows."""
         return row_blocks(len(self.target), self.strip)
 
-    def solve(self, Z: Tensor) -> AnchoredLayer:
+    def solve(self, Z: Tensor) -> AnchoredDecoder:
         """The best layer at codes ``Z`` of shape (n, p). O(n a (a + r) + a^3)."""
         kernel, A = self.kernel.radial or self.kernel, Z[: self.anchors]
         engine = Serial() if self.engine is None else self.engine
@@ -94,14 +138,14 @@ class AnchoredDecoder:
         if int(info) != 0:
             raise InputError("the normal equations of the decoder must be positive definite; use a larger reg")
         B = torch.cholesky_solve(c, L)
-        return AnchoredLayer(A, B[:a], B[a:], 0.5 * (float(total) - float((c * B).sum())) + self.offset, G)
+        return AnchoredDecoder(A, B[:a], B[a:], 0.5 * (float(total) - float((c * B).sum())) + self.offset, G)
 
-    def residuals(self, Z: Tensor, layer: AnchoredLayer) -> Tensor:
+    def residuals(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """What a layer leaves of the targets at codes ``Z``, shape (n, r). O(n a (p + r))."""
         engine = Serial() if self.engine is None else self.engine
         return torch.cat(list(engine.map(_residual, self.blocks, None, _Pass(self, Z, layer))))
 
-    def touching(self, loss: Loss, Z: Tensor, layer: AnchoredLayer, beside: Tensor) -> AnchoredDecoder:
+    def touching(self, loss: Loss, Z: Tensor, layer: AnchoredDecoder, beside: Tensor) -> AnchorsLayer:
         """The layer of weighted squared losses that lie above ``loss`` and touch it at the residuals of ``layer``."""
         R = self.residuals(Z, layer)
         weights, centres = _majorizer(loss, R, beside)
@@ -112,7 +156,7 @@ class AnchoredDecoder:
 
     def robust(
         self, loss: Loss, Z: Tensor, beside: Tensor, turns: int, *, tol: float = 1e-4
-    ) -> tuple[AnchoredDecoder, AnchoredLayer]:
+    ) -> tuple[AnchorsLayer, AnchoredDecoder]:
         """The best layer under a loss that has a majorizer, and the squared losses whose layer it is."""
         layer, last, touched = self.solve(Z), torch.inf, self
         for _ in range(turns):
@@ -123,7 +167,12 @@ class AnchoredDecoder:
             last = layer.value
         return touched, layer
 
-    def gradient(self, Z: Tensor, layer: AnchoredLayer) -> Tensor:
+    def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
+        """Value of the best layer, and its derivative in the codes; two passes. O(n a (a + r + p) + a^3)."""
+        layer = self.solve(Z)
+        return layer.value, self.gradient(Z, layer)
+
+    def gradient(self, Z: Tensor, layer: AnchoredDecoder) -> Tensor:
         """Derivative of the value of a solved layer in the codes, shape (n, p); one more pass."""
         kernel, C = self.kernel.radial or self.kernel, layer.coefficients
         engine = Serial() if self.engine is None else self.engine
@@ -160,9 +209,9 @@ def _majorizer(loss: Loss, R: Tensor, beside: Tensor) -> tuple[Tensor, Tensor]:
 class _Pass:
     """What the strips of a pass share."""
 
-    decoder: AnchoredDecoder
+    decoder: AnchorsLayer
     codes: Tensor
-    layer: AnchoredLayer | None
+    layer: AnchoredDecoder | None
 
 
 def _normal(items: Any, block: Block, seen: _Pass) -> tuple[np.ndarray, ...]:
@@ -199,26 +248,3 @@ def _gradient(items: Any, block: Block, seen: _Pass) -> tuple[Tensor, Tensor]:
     R.mul_(1.0 / len(decoder.target) if decoder.weights is None else decoder.weights[rows, None])
     dZ, dA = pulls(R @ C.mT)
     return dZ.addmm_(R, b[:-1].mT), dA
-
-
-@dataclass(frozen=True, eq=False)
-class AnchoredAutoencoder:
-    """Reduced objective of an autoencoder of many rows; points are those of its encoder."""
-
-    encoder: RowEncoder
-    decoder: AnchoredDecoder  # with the targets
-    curvature: tuple[Any, ...] = ()  # what a solver knows of a problem like this one, for L-BFGS to go on with
-
-    def value(self, point: Tensor) -> float:
-        """Reduced objective; one pass."""
-        coded = self.encoder.forward(point)
-        return self.decoder.solve(coded.codes).value + coded.price
-
-    def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
-        """Reduced objective and gradient, shape of ``point``; two passes. O(n a (a + r + p) + n m p + a^3)."""
-        coded = self.encoder.forward(point)
-        try:
-            layer = self.decoder.solve(coded.codes)
-        except InputError:  # too long a step of a line search
-            return float("inf"), torch.zeros_like(point)
-        return layer.value + coded.price, coded.back(self.decoder.gradient(coded.codes, layer))

@@ -13,11 +13,11 @@ from rkhs.engines import Threads
 from rkhs.kernels import Gaussian, Linear, Matern
 from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
-from rkhs.problems.anchored_autoencoder import AnchoredAutoencoder, AnchoredDecoder, AnchoredLayer
-from rkhs.problems.autoencoder import Autoencoder
-from rkhs.problems.row_encoders import CodesOnASet, DeepCodes, FreeCodes, OwnCodes, RowEncoder
+from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
+from rkhs.problems.coordinates import OwnCodes
+from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, image_of
+from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
-from rkhs.problems.sphere_autoencoder import image_of
 
 N, P, R, K, M = 40, 2, 3, 2, 6
 REG_1 = 1e-3
@@ -29,16 +29,16 @@ def random(*shape: int, seed: int) -> Tensor:
 
 def problem(
     kernel: Kernel, anchors: int, *, weighted: bool = False, own: bool = True, strip: int = 64, ridge: float = 1e-7
-) -> AnchoredAutoencoder:
+) -> Autoencoder:
     w = random(N, seed=0).exp() if weighted else None
     T = random(N, R, seed=1)
     factor = OwnCodes(random(N, K, seed=2), random(N, M, seed=3), random(N, seed=4).exp() if own else None)
     w = None if w is None else w / w.sum()
-    decoder = AnchoredDecoder(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
-    return AnchoredAutoencoder(FreeCodes(factor, REG_1), decoder)
+    decoder = AnchorsLayer(T, kernel, anchors, 1e-2, 1e-4, ridge, w, None, strip)
+    return Autoencoder(FreeCodes(factor, REG_1), decoder)
 
 
-def factor_of(whole: AnchoredAutoencoder) -> OwnCodes:
+def factor_of(whole: Autoencoder) -> OwnCodes:
     assert isinstance(whole.encoder, FreeCodes)
     return whole.encoder.factor
 
@@ -64,7 +64,7 @@ def test_the_gradient_is_that_of_the_value(kernel: Kernel, weighted: bool, own: 
 def test_the_value_is_that_of_the_definition(weighted: bool) -> None:
     kernel, a = KERNELS[0], 15
     whole = problem(kernel, a, weighted=weighted)
-    factor, decoder = factor_of(whole), whole.decoder
+    factor, decoder = factor_of(whole), whole.last_layer
     assert factor.spread is not None
     point = random(factor.dim, P, seed=5)
     A, V, U = point.split([K, M, N])
@@ -83,22 +83,24 @@ def test_the_value_is_that_of_the_definition(weighted: bool) -> None:
 def test_all_rows_as_anchors_are_the_dense_autoencoder(weighted: bool) -> None:
     kernel = KERNELS[0]
     whole = problem(kernel, N, weighted=weighted, ridge=0.0)
-    factor, T, w = factor_of(whole), whole.decoder.target, whole.decoder.weights
+    factor, T, w = factor_of(whole), whole.last_layer.target, whole.last_layer.weights
     assert factor.spread is not None
-    whole = replace(whole, decoder=replace(whole.decoder, slope=slope_penalty(T, w)))
+    whole = replace(whole, last_layer=replace(whole.last_layer, slope=slope_penalty(T, w)))
     H = torch.cat([factor.linear, factor.features], 1)
     gram = H @ H.mT + torch.diag(factor.spread**2)
-    dense = Autoencoder(factorize(gram), T, (kernel,), (P,), (REG_1, whole.decoder.reg), (), w, semiparametric_decoder)
+    dense = items_autoencoder(
+        factorize(gram), T, (kernel,), (P,), (REG_1, whole.last_layer.reg), (), w, semiparametric_decoder
+    )
     Z = random(N, P, seed=7)
     point = factor.solve(Z)
     torch.testing.assert_close(factor.codes(point), Z)
-    assert whole.value(point) == pytest.approx(dense.value(dense.factor.solve(Z).reshape(-1)), rel=1e-8)
+    assert whole.value(point) == pytest.approx(dense.value(dense.encoder.factor.solve(Z)), rel=1e-8)
     torch.testing.assert_close(
-        whole.decoder.gradient(Z, whole.decoder.solve(Z)),
+        whole.last_layer.gradient(Z, whole.last_layer.solve(Z)),
         torch.linalg.solve(
             gram,
-            dense.factor.codes(
-                dense.value_and_grad(dense.factor.solve(Z).reshape(-1))[1].view(N, P) - REG_1 * dense.factor.solve(Z)
+            dense.encoder.factor.codes(
+                dense.value_and_grad(dense.encoder.factor.solve(Z))[1] - REG_1 * dense.encoder.factor.solve(Z)
             ),
         ),
         rtol=1e-5,
@@ -114,7 +116,7 @@ def test_strips_and_threads_change_nothing() -> None:
     assert again == pytest.approx(value, rel=1e-12)
     torch.testing.assert_close(other, grad, rtol=1e-9, atol=1e-12)
     with Threads(2) as engine:
-        threaded = replace(many, decoder=replace(many.decoder, engine=engine)).value_and_grad(point)
+        threaded = replace(many, last_layer=replace(many.last_layer, engine=engine)).value_and_grad(point)
     assert threaded[0] == again
     assert torch.equal(threaded[1], other)
 
@@ -127,7 +129,7 @@ def test_codes_without_room_of_their_own_come_near() -> None:
 
 def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> None:
     whole = problem(KERNELS[0], 15)
-    broken = replace(whole, decoder=replace(whole.decoder, ridge=-1e3))
+    broken = replace(whole, last_layer=replace(whole.last_layer, ridge=-1e3))
     point = random(factor_of(whole).dim, P, seed=5)
     assert broken.value_and_grad(point)[0] == float("inf")
     with pytest.raises(InputError, match="use a larger reg"):
@@ -137,7 +139,7 @@ def test_a_singular_decoder_is_infinite_on_the_way_and_refused_at_the_end() -> N
 ROBUST = [Huber(0.6), SquaredEpsilonInsensitive(0.5), EpsilonInsensitive(0.4), Power(1.5)]
 
 
-def objective(decoder: AnchoredDecoder, layer: AnchoredLayer, Z: Tensor, loss: Loss, beside: Tensor) -> float:
+def objective(decoder: AnchorsLayer, layer: AnchoredDecoder, Z: Tensor, loss: Loss, beside: Tensor) -> float:
     """Of a robust loss at a layer, written out."""
     R, C, b = decoder.residuals(Z, layer), layer.coefficients, layer.linear
     w = torch.full((N,), 1.0 / N, dtype=torch.float64) if decoder.weights is None else decoder.weights
@@ -149,7 +151,7 @@ def objective(decoder: AnchoredDecoder, layer: AnchoredLayer, Z: Tensor, loss: L
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("loss", ROBUST, ids=repr)
 def test_touching_losses_touch_and_their_turns_end_at_the_robust_layer(loss: Loss, weighted: bool) -> None:
-    decoder = problem(KERNELS[0], 15, weighted=weighted).decoder
+    decoder = problem(KERNELS[0], 15, weighted=weighted).last_layer
     Z, beside = random(N, P, seed=5), random(N, seed=9).square() * 0.1
     first = decoder.solve(Z)
     touched = decoder.touching(loss, Z, first, beside)
@@ -174,7 +176,7 @@ def test_touching_losses_touch_and_their_turns_end_at_the_robust_layer(loss: Los
 
 
 def test_no_cut_is_the_squared_layer() -> None:
-    decoder, Z, none = problem(KERNELS[0], 15).decoder, random(N, P, seed=5), torch.zeros(N, dtype=torch.float64)
+    decoder, Z, none = problem(KERNELS[0], 15).last_layer, random(N, P, seed=5), torch.zeros(N, dtype=torch.float64)
     plain = decoder.solve(Z)
     for loss in (Huber(1e6), SquaredEpsilonInsensitive(0.0)):
         _, layer = decoder.robust(loss, Z, none, 3)
@@ -182,9 +184,9 @@ def test_no_cut_is_the_squared_layer() -> None:
         assert layer.value == pytest.approx(plain.value, rel=1e-12)
 
 
-def checked(encoder: RowEncoder, point: Tensor, kernel: Kernel, *, weighted: bool) -> None:
+def checked(encoder: Encoder, point: Tensor, kernel: Kernel, *, weighted: bool) -> None:
     """The gradient of a whole problem against differences of its value."""
-    whole = AnchoredAutoencoder(encoder, problem(kernel, 15, weighted=weighted).decoder)
+    whole = Autoencoder(encoder, problem(kernel, 15, weighted=weighted).last_layer)
     step, rest = random(*point.shape, seed=6), []
     value, grad = whole.value_and_grad(point)
     assert value == pytest.approx(whole.value(point), rel=1e-12)
@@ -219,7 +221,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
 @pytest.mark.parametrize("weighted", [True, False])
 def test_a_soft_sphere_adds_its_penalty_with_its_gradient(weighted: bool) -> None:
     whole = problem(KERNELS[0], 15, weighted=weighted)
-    free, w = whole.encoder, whole.decoder.weights
+    free, w = whole.encoder, whole.last_layer.weights
     assert isinstance(free, FreeCodes)
     soft = replace(free, soft=SoftSphere(0.7), weights=w)
     point = random(free.factor.dim, P, seed=5)
@@ -242,24 +244,24 @@ def test_hidden_layers_have_the_gradient(kernel: Kernel, weighted: bool) -> None
     torch.testing.assert_close(again, W)
     torch.testing.assert_close(parts[1], hidden[1])
     with Threads(2) as engine:
-        grad = AnchoredAutoencoder(replace(deep, engine=engine), problem(kernel, 15).decoder).value_and_grad(point)[1]
-    plain = AnchoredAutoencoder(replace(deep, strip=64), problem(kernel, 15).decoder).value_and_grad(point)[1]
+        grad = Autoencoder(replace(deep, engine=engine), problem(kernel, 15).last_layer).value_and_grad(point)[1]
+    plain = Autoencoder(replace(deep, strip=64), problem(kernel, 15).last_layer).value_and_grad(point)[1]
     torch.testing.assert_close(grad, plain, rtol=1e-8, atol=1e-12)
 
 
 def test_all_rows_as_anchors_of_every_layer_are_the_dense_deep_autoencoder() -> None:
     kernel, hidden = Gaussian(0.5), Gaussian(0.3)
     whole = problem(kernel, N, own=False, ridge=1e-11)
-    T = whole.decoder.target
-    whole = replace(whole, decoder=replace(whole.decoder, slope=slope_penalty(T, None)))
+    T = whole.last_layer.target
+    whole = replace(whole, last_layer=replace(whole.last_layer, slope=slope_penalty(T, None)))
     factor = factor_of(whole)
     H = torch.cat([factor.linear, factor.features], 1)
-    dense = Autoencoder(
-        factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), last_layer=semiparametric_decoder
+    dense = items_autoencoder(
+        factorize(H @ H.mT), T, (hidden, kernel), (3, P), (1e-3, 1e-2, 1e-2), rule=semiparametric_decoder
     )
     deep = DeepCodes(factor, (hidden,), (3, P), (1e-3, 1e-2), N)
     W, Phi = random(factor.dim, 3, seed=5), random(N, P, seed=7) * 0.1
-    ours = AnchoredAutoencoder(deep, whole.decoder).value(deep.pack(W, [Phi]))
-    theirs = dense.value(dense.pack([dense.factor.solve(factor.codes(W)), Phi]))
-    norm = 0.5e-3 * float((W * W).sum() - dense.factor.solve(factor.codes(W)).square().sum())
+    ours = Autoencoder(deep, whole.last_layer).value(deep.pack(W, [Phi]))
+    theirs = dense.value(dense.encoder.pack(dense.encoder.factor.solve(factor.codes(W)), [Phi]))
+    norm = 0.5e-3 * float((W * W).sum() - dense.encoder.factor.solve(factor.codes(W)).square().sum())
     assert ours - norm == pytest.approx(theirs, rel=1e-6)
