@@ -21,7 +21,7 @@ from rkhs.kernels import MoleculeTanimoto
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 EXTRAS = {
-    **{"rdkit": "chem", "networkx": "graphs", "pandas": "tables", "pyarrow": "tables"},
+    **{"rdkit": "chem", "networkx": "graphs", "pyarrow": "tables"},
     **{"distributed": "cluster", "matplotlib": "plots", "onnx": "onnx"},
 }
 
@@ -33,8 +33,7 @@ def model(**params: Any) -> rkhs.KernelPCA:
 USES: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "molecules": ("rdkit", lambda _: MoleculeTanimoto()(["CCO"])),
     "GraphML": ("networkx", lambda folder: read_graphs(folder)),
-    "reading parquet": ("pandas", lambda folder: read_table(folder / "t.parquet")),
-    "reading parquet by pyarrow": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
+    "reading parquet": ("pyarrow", lambda folder: read_table(folder / "t.parquet")),
     "writing parquet": ("pyarrow", lambda folder: write_codes(folder / "new.parquet", X)),
     "codes to parquet": ("pyarrow", lambda folder: encode_to_parquet(model(), X, folder / "codes")),
     "rows of parquet": ("pyarrow", lambda folder: as_rows(folder / "t.parquet")),

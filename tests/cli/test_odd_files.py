@@ -247,10 +247,11 @@ def test_rows_that_are_there_twice_are_counted(capsys: pytest.CaptureFixture[str
     assert "20 rows are copies of earlier ones: copies on both sides of a split" in fit(capsys, "copies.csv", *QUICK)
 
 
-def test_decimal_commas_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_decimal_commas_are_read_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [";".join(f"{v:.2f}".replace(".", ",") for v in row) for row in WINE]
     Path("decimal.csv").write_text("\n".join([";".join(TITLES), *rows]) + "\n")
-    assert "write points for decimal commas" in refused(capsys, "decimal.csv")
+    assert "file: numbers are read with decimal commas" in fit(capsys, "decimal.csv", *QUICK)
+    np.testing.assert_allclose(read_table("decimal.csv").X, np.round(WINE, 2))
 
 
 def test_a_parquet_file_with_texts_and_gaps_is_read_as_the_csv_file(
@@ -274,3 +275,32 @@ def test_a_parquet_file_with_texts_and_gaps_is_read_as_the_csv_file(
     np.testing.assert_allclose(np.load("again.npy"), np.load("csv.npy"), atol=1e-9)
     assert main(["fit", "t.parquet", "--predict", "a", "-o", "y.rkhs"]) == 0
     assert "1 row without a value: left out" in capsys.readouterr().out
+
+
+def test_a_target_of_numbers_with_other_cells_is_no_class(capsys: pytest.CaptureFixture[str]) -> None:
+    y = [f"{value:.3f}" for value in WINE[:40, 0]]
+    y[3], y[5], y[8] = "#N/A", "-", "n.d."
+    write("t.csv", ["y", *TITLES[:3]], y, WINE[:40, 1:4])
+    assert main(["fit", "t.csv", "--predict", "y", "-o", "m.rkhs"]) == 0
+    assert "3 rows without a value: left out" in capsys.readouterr().out
+    y[4] = ">6.5"
+    write("t.csv", ["y", *TITLES[:3]], y, WINE[:40, 1:4])
+    for words in (["--predict", "y"], []):
+        assert "column 'y' (1 cells, first '>6.5' in row 5, line 6)" in refused(capsys, "t.csv", *words)
+    assert main(["fit", "t.csv", "--predict", "y", "-o", "m.rkhs", "--missing", ">6.5"]) == 0
+    assert "4 rows without a value: left out" in capsys.readouterr().out
+    assert main(["compare", "t.csv", "--target", "y", "--seed", "0"]) == 2
+    assert "first '>6.5' in row 5" in capsys.readouterr().err
+    write("u.csv", ["y", *TITLES[:3]], [f"{value} mm" for value in WINE[:40, 0]], WINE[:40, 1:4])
+    assert "got text in column 'y' (40 cells" in refused(capsys, "u.csv", "--predict", "y")
+
+
+def test_what_was_guessed_of_a_file_is_said_at_each_use(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [",".join(map(str, row)) for row in WINE[:30, :3]]
+    Path("t.csv").write_text("\n".join(["Wines of 2024", "", "a,b,c", *rows[:10], ",,", *rows[10:]]) + "\n")
+    said = fit(capsys, "t.csv", *QUICK)
+    assert "file: rows above the table left out: 1" in said
+    assert "file: rows without a known cell are left out: 1" in said
+    assert main(["transform", "m.rkhs", "t.csv", "-o", "z.csv"]) == 0
+    assert "rkhs: note: t.csv: rows above the table left out: 1" in capsys.readouterr().err
+    assert len(read_table("z.csv").X) == 30

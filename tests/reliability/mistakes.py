@@ -400,9 +400,9 @@ MISTAKES = (
     # ---------------------------------------------------------------- data and command line
     Mistake(
         "row names from the wrong column",
-        "data/text.py",
-        "index_cells.add(row, index)",
-        "index_cells.add(row, 0)",
+        "data/tables.py",
+        "for cell in self.cells[index].tolist()",
+        "for cell in self.cells[0].tolist()",
         ("data/test_readers.py", "data/test_formats.py"),
     ),
     Mistake(

@@ -30,14 +30,13 @@ _MOST_CLASSES = 50
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of a table, and that column holds texts."""
     from rkhs.cli.target_column import read_target
-    from rkhs.data.text import number_in
 
     named = named_columns(args.predict)
     tabular = args.input.lower().endswith((".csv", ".tsv", ".parquet")) and args.targets is None and not args.gram
     if len(named) != 1 or not tabular:
         return False
-    texts, _ = read_target(argparse.Namespace(**{**vars(args), "predict": named[0]}), args.input, "--predict")
-    return any(number_in(text) is None for text in texts)
+    values, _ = read_target(argparse.Namespace(**{**vars(args), "predict": named[0]}), args.input, "--predict")
+    return values.dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> int:

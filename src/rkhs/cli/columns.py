@@ -132,6 +132,11 @@ def _molecule_notes(data: Dataset) -> list[str]:
 
 
 def column_notes(data: Dataset) -> list[str]:
+    """What was guessed of the file, and what is said of its columns."""
+    return [f"file: {text}" for text in data.guessed] + _notes_of_columns(data)
+
+
+def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
     from rkhs.data.columns import column_remarks, curve_remarks, row_copies, share_a_unit
 

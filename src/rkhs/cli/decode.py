@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, real, user_errors
+from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 
@@ -186,24 +186,19 @@ def _cells(
     args: argparse.Namespace, known: dict[str, Any], numbers: Iterable[int]
 ) -> tuple[list[str], dict[int, list[str]]]:
     """Names of the columns of a table of candidates, and the cells of the rows that were found, as they are written."""
-    from rkhs.data.text import found_delimiter, open_text
+    from rkhs.data.layout import TextOptions, find_layout
 
     tabular = args.candidates is not None and args.candidates.lower().endswith((".csv", ".tsv"))
     if not tabular or known.get("kind") not in ("vectors", "table", "molecules"):
         return [], {}
-    usual, encoding = "\t" if args.candidates.lower().endswith(".tsv") else ",", args.encoding or "utf-8"
-    opened = open_text(
-        Path(args.candidates),
-        delimiter=args.delimiter or found_delimiter(Path(args.candidates), usual, encoding),
-        header=(True if known.get("column_names") else None) if args.header is None else args.header == "yes",
-        encoding=encoding,
-    )
-    if opened.names is None:
+    options = {"header": True if known.get("column_names") else None, **reading_options(args)}
+    layout = find_layout(Path(args.candidates), TextOptions(**options))
+    if layout.names is None:
         return [], {}
-    wanted = set(numbers)
-    found = {row.number - 1: row.cells for row in opened.rows if row.number - 1 in wanted}
+    wanted, rows = set(numbers), (cells for _, cells in layout.rows() if not layout.is_blank(cells))
+    found = {i: cells for i, cells in enumerate(rows) if i in wanted}
     own = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
-    return [f"row.{name}" if name in own else name for name in opened.names], found
+    return [f"row.{name}" if name in own else name for name in layout.names], found
 
 
 def _write_ranking(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,11 +25,13 @@ __all__ = [
     "named_columns",
     "read_for_model",
     "read_input",
+    "reading_options",
     "real",
     "user_errors",
 ]
 
-_OF_MIXED = {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"}
+_LAYOUT = {"header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing"}
+_OF_MIXED = {"columns", "drop_columns", "index_column"} | _LAYOUT
 
 
 def column(text: str) -> str | int:
@@ -51,6 +54,12 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--key", metavar="NAME", help="name of the array to read from a .npz file")
     group.add_argument("--delimiter", metavar="CHAR", help="character between the cells of a text file")
     group.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as latin-1 (default utf-8)")
+    group.add_argument("--decimal", metavar="CHAR", help="decimal mark of a text file (default: look)")
+    group.add_argument("--comment", metavar="CHAR", help="character that begins comments in a text file")
+    group.add_argument("--skip-rows", metavar="N", type=int, help="rows above the table in a text file (default: look)")
+    group.add_argument(
+        "--missing", metavar="A,B,...", action="append", help="cells that stand for nothing, besides NA and its like"
+    )
     group.add_argument(
         "--header", choices=("yes", "no"), help="whether the first row of a text file holds names (default: look)"
     )
@@ -68,27 +77,31 @@ def named_columns(text: str | list[str | int] | None) -> list[str | int]:
     return [column(part.strip()) for part in text.split(",")]
 
 
-def _options(args: argparse.Namespace) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if args.columns is not None:
-        options["columns"] = named_columns(args.columns)
-    if getattr(args, "drop_columns", None) is not None:
-        options["drop_columns"] = named_columns(args.drop_columns)
-    if args.index_column is not None:
-        options["index_column"] = args.index_column
-    if args.smiles is not None:
-        options["smiles_column"] = args.smiles
-    if args.skip_bad_smiles:
-        options["on_error"] = "skip"
-    if args.key is not None:
-        options["key"] = args.key
-    if args.delimiter is not None:
-        options["delimiter"] = args.delimiter
+def reading_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How the text of a file is read."""
+    options = {name: getattr(args, name) for name in ("delimiter", "encoding", "decimal", "comment", "skip_rows")}
+    options["header"] = None if args.header is None else args.header == "yes"
+    options["missing"] = None if args.missing is None else [cell for text in args.missing for cell in _cells_in(text)]
     if args.encoding is not None:
         options["encoding"] = _text_encoding(args.encoding)
-    if args.header is not None:
-        options["header"] = args.header == "yes"
-    return options | print_options(args)
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _cells_in(text: str) -> list[str]:
+    """Cells with commas between them; a number with a decimal comma is one."""
+    from rkhs.data.text import is_grouped_number
+
+    return [text] if is_grouped_number(text) else [part.strip() for part in text.split(",")]
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    options = {"index_column": args.index_column, "smiles_column": args.smiles, "key": args.key}
+    for name in ("columns", "drop_columns"):
+        given = getattr(args, name, None)
+        options[name] = None if given is None else named_columns(given)
+    options["on_error"] = "skip" if args.skip_bad_smiles else None
+    given = {name: value for name, value in options.items() if value is not None}
+    return given | reading_options(args) | print_options(args)
 
 
 def _text_encoding(name: str) -> str:
@@ -162,8 +175,7 @@ def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any]
     from rkhs.data import read_mixed
     from rkhs.data.text import MIXED, are_smiles, number_in
 
-    said = MIXED in str(error) or path.lower().endswith(".parquet")
-    if not said or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
+    if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
         return None
     data = read_mixed(path, **options)
     first = data.X[:, 0].tolist()
@@ -222,8 +234,6 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 
 def _report_skipped(data: Dataset) -> Dataset:
-    import sys
-
     from rkhs._core.errors import shown
 
     if data.filled:
@@ -245,6 +255,7 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         "column_names": None if data.column_names is None else list(data.column_names),
         "index_column": data.row_title,
         "skipped_rows": [bad.row for bad in data.skipped],
+        "missing": args.missing,
     }
     return {"input": notes | kind_notes(data, args)}
 
@@ -263,6 +274,8 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
         data = _read_vectors(args, path, known.get("column_names"))
     else:
         data = read_input(args, path)
+    for text in data.guessed:
+        sys.stderr.write(f"rkhs: note: {path}: {text}\n")
     _check_times(path, data, known.get("times"))
     expected = getattr(model, "n_features_in_", data.X.shape[-1])
     data = _like_the_fit(args, data, expected, notes.get("predict", {}).get("places left out") or [])
@@ -386,6 +399,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
     from rkhs._core.errors import InputError
 
     kind, given = known.get("kind"), dict(vars(args))
+    given["missing"] = known.get("missing") if args.missing is None else args.missing
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
         given["header"] = "yes"
@@ -413,13 +427,13 @@ def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -
 
     if names is None or not path.lower().endswith((".csv", ".tsv")):
         return False
-    titles = column_titles(path, **_reading(args))
+    titles = column_titles(path, **_title_options(args))
     return len(set(titles)) == len(titles) and 2 * len(set(titles) & set(names)) > len(names)
 
 
-def _reading(args: argparse.Namespace) -> dict[str, Any]:
-    """How the text of a file is read."""
-    return {name: value for name, value in _options(args).items() if name in ("delimiter", "encoding")}
+def _title_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How the first row of a file is read."""
+    return {name: value for name, value in reading_options(args).items() if name not in ("header", "missing")}
 
 
 def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str | int | None:
@@ -428,7 +442,7 @@ def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str
 
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
-    return title if args.header != "no" and title in column_titles(path, **_reading(args)) else None
+    return title if args.header != "no" and title in column_titles(path, **_title_options(args)) else None
 
 
 def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:

@@ -169,9 +169,9 @@ def _import_writer(path: str) -> None:
         except ImportError as error:
             raise missing_extra("matplotlib", "plots") from error
     else:
-        from rkhs.data.parquet import import_pandas
+        from rkhs.data.tables import import_pyarrow
 
-        import_pandas()
+        import_pyarrow()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rkhs.cli.inputs import named_columns
+from rkhs.cli.inputs import named_columns, reading_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["read_target", "target_values"]
 
 
-def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> tuple[list[str], argparse.Namespace]:
-    """The cells of a column that is not fitted, and the arguments that read the others."""
+def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> tuple[np.ndarray, argparse.Namespace]:
+    """A column that is not fitted, numbers or texts with gaps, and the arguments that read the others."""
     from rkhs._core.errors import InputError
     from rkhs.data.readers import read_column
 
@@ -27,28 +27,22 @@ def read_target(args: argparse.Namespace, path: str, flag: str = "--target") -> 
     if args.gram or extension not in (".csv", ".tsv", ".parquet"):
         what = "a Gram matrix" if args.gram else repr(path)
         raise InputError(f"{flag} names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
-    header = (True if getattr(args, "mixed", False) else None) if args.header is None else args.header == "yes"
-    options = {"index_column": args.index_column, "header": header, "delimiter": args.delimiter}
+    options = reading_options(args)
+    if getattr(args, "mixed", False):
+        options.setdefault("header", True)
     try:
-        texts, _ = read_column(path, name, argument="target", encoding=args.encoding or "utf-8", **options)
+        values = read_column(path, name, argument="target", index_column=args.index_column, **options)
     except InputError as error:
         raise InputError(str(error).replace("`target`", flag)) from error
     if args.columns is not None or args.smiles is not None or args.kind not in (None, "vectors"):
-        return texts, args
+        return values, args
     dropped = [*named_columns(getattr(args, "drop_columns", None)), name]
-    return texts, argparse.Namespace(**{**vars(args), "drop_columns": dropped})
+    return values, argparse.Namespace(**{**vars(args), "drop_columns": dropped})
 
 
-def target_values(texts: Sequence[str], skipped: Sequence[SkippedRow]) -> np.ndarray:
-    """Numbers with NaN for gaps if all that is known is a number, else texts; without the rows that were left out."""
+def target_values(values: np.ndarray, skipped: Sequence[SkippedRow]) -> np.ndarray:
+    """Numbers with NaN for gaps, else texts, empty for gaps; without the rows that were left out."""
     import numpy as np
 
-    from rkhs.data.text import MISSING, number_in
-
-    out = {bad.row for bad in skipped}
-    cells = [text.strip() for row, text in enumerate(texts, 1) if row not in out]
-    known = [cell.lower() not in MISSING for cell in cells]
-    numbers = [number_in(cell) if ok else float("nan") for cell, ok in zip(cells, known, strict=True)]
-    if any(known) and all(number is not None for number in numbers):
-        return np.array(numbers, dtype=np.float64)
-    return np.array([cell if ok else "" for cell, ok in zip(cells, known, strict=True)], dtype=object)
+    kept = np.delete(values, [bad.row - 1 for bad in skipped])
+    return kept if kept.dtype != object else np.array([cell or "" for cell in kept.tolist()], dtype=object)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rkhs.cli.inputs import named_columns, read_input
+from rkhs.cli.inputs import named_columns, read_input, reading_options
 from rkhs.cli.rows import keep_rows
 from rkhs.cli.target_column import read_target
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["as_values", "places_left_out", "read_with_numbers", "read_with_values"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
-_READING = ("index_column", "delimiter", "encoding", "key")  # options that also say how to read the columns
 
 
 def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, list[str], int]:
@@ -54,7 +53,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
     from rkhs._core.errors import InputError
-    from rkhs.data import read_table
+    from rkhs.data.readers import read_number_columns
     from rkhs.data.text import MIXED
 
     source, options = args.targets or args.input, {}
@@ -67,47 +66,15 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
         if args.gram or args.kind in ("curves", "series"):
             kind = "Gram matrix" if args.gram else args.kind
             raise InputError(f"{source}: a {kind} has no columns beside it; name a table with --targets FILE")
-        options = {name: getattr(args, name) for name in _READING if getattr(args, name) is not None}
-        if args.header is not None:
-            options["header"] = args.header == "yes"
+        options = reading_options(args)
+        options |= {name: getattr(args, name) for name in ("index_column", "key") if getattr(args, name) is not None}
     try:
-        return read_table(source, columns=wanted, **options)
+        return read_number_columns(source, wanted, **options)
     except InputError as error:
-        found = _with_gaps(source, wanted, options)
-        if found is not None:
-            return found
         said = (
             str(error).replace("`columns`", "--predict").replace(f", fill the cells, or {MIXED}", " or fill the cells")
         )
         raise InputError(said) from error
-
-
-def _with_gaps(source: str, wanted: list[str | int], options: dict[str, Any]) -> Dataset | None:
-    """Columns of numbers and empty cells, NaN there; None if they hold anything else, or nothing."""
-    import math
-
-    import numpy as np
-
-    from rkhs._core.errors import InputError
-    from rkhs.data import Dataset
-    from rkhs.data.readers import read_column
-    from rkhs.data.text import number_in
-
-    if not source.lower().endswith((".csv", ".tsv", ".parquet")):
-        return None
-    columns, row_names = [], None
-    for name in wanted:
-        try:
-            texts, row_names = read_column(source, name, argument="columns", **options)
-        except InputError:
-            return None
-        numbers = [number_in(text) for text in texts]
-        known = [number for number in numbers if number is None or not math.isnan(number)]
-        if not known or any(number is None or math.isinf(number) for number in known):
-            return None
-        columns.append(numbers)
-    names = None if any(isinstance(name, int) for name in wanted) else tuple(map(str, wanted))
-    return Dataset(np.array(columns, dtype=np.float64).T, "vectors", row_names, names, source)
 
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
@@ -161,44 +128,40 @@ def read_with_values(
     args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False, empty: str | None = "(empty)"
 ) -> tuple[Dataset, np.ndarray]:
     """Read the items and one column of classes or numbers, which is no part of the items."""
+    import numpy as np
+
     from rkhs._core.errors import InputError
 
     if args.gram:
         raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
-    texts, reading = read_target(args, args.input, flag)
+    values, reading = read_target(args, args.input, flag)
     data = read_input(reading, args.input)
-    if len(texts) != data.n_samples + len(data.skipped):
+    if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
-    out = {bad.row for bad in data.skipped}
-    cells = [text for row, text in enumerate(texts, 1) if row not in out]
-    return data, as_values(cells, f"{flag} {name}", gaps=gaps, empty=empty)
+    kept = np.delete(values, [bad.row - 1 for bad in data.skipped])
+    return data, as_values(kept, f"{flag} {name}", gaps=gaps, empty=empty)
 
 
-def as_values(cells: Sequence[str], what: str, *, gaps: bool = False, empty: str | None = "(empty)") -> np.ndarray:
+def as_values(
+    cells: Sequence[str] | np.ndarray, what: str, *, gaps: bool = False, empty: str | None = "(empty)"
+) -> np.ndarray:
     """Numbers where all cells are numbers, else texts."""
     import numpy as np
 
     from rkhs._core.errors import InputError
-    from rkhs.data.text import MISSING
+    from rkhs.data.columns import is_gap
+    from rkhs.data.tables import typed
 
-    missing = [i for i, cell in enumerate(cells) if cell.strip().lower() in MISSING]
+    values = cells if isinstance(cells, np.ndarray) else typed([cell.strip() for cell in cells])
+    missing = [i for i, cell in enumerate(values.tolist()) if is_gap(cell)]
     if missing and not gaps:
         raise InputError(
             f"{what} must have a value in every row; row {missing[0] + 1} has none ({len(missing)} such rows). Drop "
             "them"
         )
-    filled = set(range(len(cells))) - set(missing)
-    if all(_is_number(cells[i]) for i in filled):
-        return np.array([float(cell) if i in filled else np.nan for i, cell in enumerate(cells)])
-    texts = [cell.strip() if i in filled else empty for i, cell in enumerate(cells)]
+    if values.dtype != object:
+        return values
+    texts = [empty if cell is None else cell for cell in values.tolist()]
     return np.array(texts, dtype=object if empty is None and missing else str)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ import numpy as np
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.files import UNREADABLE, old_headers
-from rkhs.data.dataset import Dataset, SkippedRow, Table, as_numbers
+from rkhs.data.dataset import Dataset, SkippedRow, as_numbers
 from rkhs.data.fingerprints import refusal
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
-from rkhs.data.readers import _check_options, _check_path, _listed, _named, _open, _Options, read_table
-from rkhs.data.text import TextFile, read_numbers, read_text_columns
+from rkhs.data.readers import _check_options, _check_path, _layout, _listed, _named, _Options, read_table, texts_of
+from rkhs.data.tables import Columns, parts_of_text
 
 __all__ = ["read_chunks"]
 
@@ -55,7 +55,7 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     unknown = set(options) - set(vars(_Options()))
     if unknown:
         raise InputError(f"read_chunks has no option {sorted(unknown)[0]!r}; it has those of read_table")
-    for name in ("columns", "drop_columns"):
+    for name in ("columns", "drop_columns", "missing"):
         options[name] = _listed(options.get(name), name)
     settings = _Options(**options)
     if settings.gram is True:
@@ -65,11 +65,12 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
     if extension == ".smi":
         yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
     elif extension in (".csv", ".tsv"):
-        opened = _open(file, settings, *_named(settings))
+        raw = [(settings.index_column, "index_column"), (settings.smiles_column, "smiles_column")]
+        parts = parts_of_text(file, _layout(settings, *_named(settings)), raw, count)
         if settings.smiles_column is not None:
-            yield from _molecules(_smiles_cells(opened, count, settings), str(file), settings)
+            yield from _molecules(_smiles_cells(parts, settings), str(file), settings)
         else:
-            yield from _text_rows(opened, count, settings)
+            yield from _text_rows(parts, settings)
     else:
         whole = _mapped(file, settings) if extension == ".npy" else read_table(path, **options)
         for start in range(0, len(whole.X), count):
@@ -112,13 +113,11 @@ def _smiles_lines(file: Path, count: int, settings: _Options) -> Iterator[Smiles
         raise InputError(f"{file}: expected one SMILES a line; got an empty file; check that it was written to the end")
 
 
-def _smiles_cells(opened: TextFile, count: int, settings: _Options) -> Iterator[SmilesRows]:
-    column, index = settings.smiles_column, settings.index_column
-    assert column is not None
+def _smiles_cells(parts: Iterator[Columns], settings: _Options) -> Iterator[SmilesRows]:
     known: bool | None = None
-    for part in _parts(opened, count):
-        part = replace(part, has_row_names=known)
-        smiles, names = read_text_columns(part, column=column, index_column=index, argument="smiles_column")
+    for part in parts:
+        assert settings.smiles_column is not None
+        smiles, names = texts_of(part, settings.smiles_column, settings.index_column, "smiles_column", known)
         known = names is not None
         yield smiles, names
 
@@ -142,18 +141,11 @@ def _molecules(parts: Iterator[SmilesRows], source: str, settings: _Options) -> 
     yield replace(ready, skipped=ready.skipped + waiting)
 
 
-def _parts(opened: TextFile, count: int) -> Iterator[TextFile]:
-    while (first := next(opened.rows, None)) is not None:
-        yield replace(opened, rows=chain([first], islice(opened.rows, count - 1)))
-
-
-def _text_rows(opened: TextFile, count: int, settings: _Options) -> Iterator[Dataset]:
+def _text_rows(parts: Iterator[Columns], settings: _Options) -> Iterator[Dataset]:
     kind: Any = "gram" if settings.gram else "vectors"
     known: bool | None = None
-    for part in _parts(opened, count):
-        part = replace(part, has_row_names=known)
-        chosen: Any = {"columns": settings.columns, "drop_columns": settings.drop_columns}
-        table: Table = read_numbers(part, index_column=settings.index_column, **chosen)
+    for part in parts:
+        table = part.numbers(settings.columns, settings.drop_columns, settings.index_column, known)
         known = table.row_names is not None
-        found = (table.row_names, table.column_names, opened.source)
-        yield Dataset(table.values, kind, *found, row_title=table.row_title)
+        found = (table.row_names, table.column_names, part.source)
+        yield Dataset(table.values, kind, *found, row_title=table.row_title, guessed=part.guessed)

@@ -13,6 +13,7 @@ from rkhs._core.files import old_headers
 from rkhs.data.arrays import check_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.irregular import curves_on_grid
+from rkhs.data.layout import TextOptions
 from rkhs.data.mixed import read_mixed
 from rkhs.data.readers import column_titles, read_table
 from rkhs.data.text import MIXED, number_in
@@ -85,7 +86,7 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
     try:
         return read_table(file, **options)
     except InputError as error:
-        known = {"columns", "drop_columns", "index_column", "header", "delimiter", "encoding"}
+        known = {"columns", "drop_columns", "index_column", *TextOptions._fields}
         readable = file.suffix.lower() in (".csv", ".tsv", ".parquet") and not set(options) - known
         for names in ({}, {"index_column": 0}) if readable else ():  # a first column of texts may be names
             try:

@@ -90,6 +90,8 @@ class Dataset:
         Class of each item of kinds "graphs" and "series" as text, if the file has them.
     filled : int, default=0
         Empty cells of curves that straight lines between their neighbours filled.
+    guessed : tuple of str, default=()
+        What was guessed of the layout of a text file, and the rows that were left out of it.
     """
 
     X: np.ndarray
@@ -103,6 +105,7 @@ class Dataset:
     row_title: str | None = None
     classes: np.ndarray | None = None
     filled: int = 0
+    guessed: tuple[str, ...] = ()
 
     @property
     def items(self) -> Any:

@@ -5,32 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from rkhs._core.checks import check_choice
+import numpy as np
+
+from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
-from rkhs.data.dataset import Dataset, Table, gram_names
-from rkhs.data.fast_text import columns_of_large_file
+from rkhs.data.dataset import Dataset, Table, column_label, gram_names, listed, locate, locate_all
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
+from rkhs.data.layout import TextOptions, find_layout
 from rkhs.data.molecule_files import molecule_dataset, read_smi
-from rkhs.data.parquet import parquet_titles, read_parquet_numbers, read_parquet_text
 from rkhs.data.sequences import read_fasta, sequence_dataset
-from rkhs.data.text import TextFile, found_delimiter, open_text, read_numbers, read_text_columns
+from rkhs.data.tables import Columns, open_parquet, open_text
+from rkhs.data.text import grouped_advice, is_gap, is_grouped_number, is_measurement, number_in
 
 __all__ = ["EXTENSIONS", "read_table"]
 
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
-_TEXT = _SOME | {"index_column", "smiles_column", "gram", "header", "delimiter", "encoding"} | _PRINTS
+_LAYOUT = frozenset(TextOptions._fields)
+_TEXT = _SOME | _LAYOUT | {"index_column", "smiles_column", "gram"} | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
 _USES: dict[str, frozenset[str]] = {
     ".csv": _TEXT,
     ".tsv": _TEXT,
-    ".parquet": _SOME | {"index_column", "smiles_column", "gram"} | _PRINTS,
+    ".parquet": _TEXT - _LAYOUT | {"missing"},
     ".npy": _SOME | {"gram"},
     ".npz": _SOME | {"gram", "key"},
     ".smi": frozenset({"encoding"}) | _PRINTS,
@@ -57,6 +59,15 @@ class _Options:
     radius: int = RADIUS
     n_bits: int = N_BITS
     drop_columns: Sequence[str | int] | None = None
+    missing: Sequence[str] | None = None
+    decimal: str | None = None
+    comment: str | None = None
+    skip_rows: int | None = None
+
+    @property
+    def layout(self) -> TextOptions:
+        """What is said of a text table."""
+        return TextOptions(**{name: getattr(self, name) for name in TextOptions._fields})
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -80,6 +91,10 @@ def read_table(
     radius: int = RADIUS,
     n_bits: int = N_BITS,
     drop_columns: Sequence[str | int] | None = None,
+    missing: Sequence[str] | None = None,
+    decimal: str | None = None,
+    comment: str | None = None,
+    skip_rows: int | None = None,
 ) -> Dataset:
     """Read vectors, a Gram matrix or molecules from a file; its extension says the format.
 
@@ -116,6 +131,14 @@ def read_table(
         Length of a fingerprint; "maccs" has 167.
     drop_columns : sequence of str or int, default=None
         Columns to leave out, in place of `columns`; they may hold texts and gaps.
+    missing : sequence of str, default=None
+        Cells that stand for nothing, besides the usual ones such as NA.
+    decimal : str, default=None
+        Decimal mark; None is a comma where semicolons, tabulators or white space split cells such as 1,5, else a point.
+    comment : str, default=None
+        One character: a line ends before it. None leaves out lines above the table that begin with ``#``.
+    skip_rows : int, default=None
+        Rows above the table; None leaves out titles, rows with one text alone.
 
     Returns
     -------
@@ -132,9 +155,10 @@ def read_table(
         If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
     """
     texts = (header, delimiter, encoding, on_error)
-    dropped = _listed(drop_columns, "drop_columns")
+    marks: Any = (_listed(missing, "missing"), decimal, comment, skip_rows)
     recipe = (fingerprint, radius, n_bits)
-    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, *recipe, dropped)
+    dropped = _listed(drop_columns, "drop_columns")
+    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, *recipe, dropped, *marks)
     file, extension = _check_path(path)
     _check_options(options, extension)
     return _read(file, extension, options)
@@ -148,13 +172,15 @@ def _read(file: Path, extension: str, options: _Options) -> Dataset:
         smiles, names = read_smi(file, encoding=options.encoding)
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
     if options.smiles_column is not None:
-        smiles, names = read_texts(file, extension, options.smiles_column, options, "smiles_column")
+        smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
-    table = _read_numbers(file, extension, options)
+    table, guessed = _read_numbers(file, extension, options)
     if options.gram:
         table = gram_names(table, options.gram, source)
     kind: Any = "gram" if options.gram else "vectors"
-    return Dataset(table.values, kind, table.row_names, table.column_names, source, row_title=table.row_title)
+    return Dataset(
+        table.values, kind, table.row_names, table.column_names, source, row_title=table.row_title, guessed=guessed
+    )
 
 
 def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
@@ -194,7 +220,20 @@ def _check_options(options: _Options, extension: str) -> None:
         )
     if options.columns is not None and options.drop_columns is not None:
         raise InputError("`columns` names what is read and `drop_columns` what is not; got both; leave one out")
+    _check_layout(options)
     _check_recipe(options, extension)
+
+
+def _check_layout(options: _Options) -> None:
+    """Refuse what cannot be said of a text table."""
+    for name, example in (("delimiter", ";"), ("decimal", ","), ("comment", "#")):
+        mark = getattr(options, name)
+        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n'):
+            raise InputError(f"`{name}` must be one character; got {shown(mark)}; for example {example!r}")
+    if options.skip_rows is not None:
+        check_count(options.skip_rows, "skip_rows", at_least=0)
+    if options.missing is not None:
+        check_list(options.missing, "missing", "cells")
 
 
 def _given(options: _Options) -> list[str]:
@@ -224,83 +263,120 @@ def _listed(columns: Any, name: str = "columns") -> Any:
     return list(columns)
 
 
-def _open(file: Path, options: _Options, *columns: Any) -> TextFile:
-    """A text file as a table. Columns asked for by name imply names, so a first row of mixed cells is no riddle."""
+def _layout(options: _Options, *columns: Any) -> TextOptions:
+    """How a text table is laid out; columns asked for by name imply names."""
     named = any(isinstance(column, str) for column in columns)
-    header = True if options.header is None and named else options.header
-    return open_text(file, delimiter=_delimiter(options, file), header=header, encoding=options.encoding)
+    return options.layout._replace(header=True if options.header is None and named else options.header)
 
 
-def _open_whole(file: Path, options: _Options) -> TextFile:
-    """A text file as a table whose columns can be read at once."""
-    opened = _open(file, options, *_named(options))
-    fast = partial(
-        columns_of_large_file,
-        file,
-        header=opened.names is not None,
-        width=opened.width,
-        delimiter=_delimiter(options, file),
-        encoding=options.encoding,
-    )
-    return replace(opened, whole=fast)
+def _open(file: Path, options: _Options, *raw: tuple[Any, str]) -> Columns:
+    """All columns of a table; those of `raw` as texts."""
+    if file.suffix.lower() == ".parquet":
+        return open_parquet(file, options.missing or ())
+    index = (options.index_column, "index_column")
+    return open_text(file, _layout(options, *_named(options), *(name for name, _ in raw)), [index, *raw])
 
 
-def _delimiter(options: _Options, file: Path) -> str:
-    """The character between the cells; every reader of a table asks here."""
-    mark = options.delimiter
-    if mark is None:
-        return found_delimiter(file, "\t" if file.suffix.lower() == ".tsv" else ",", options.encoding)
-    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
-        raise InputError(f"`delimiter` must be one character; got {shown(mark)}; for example ';'")
-    return mark
+def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
+    """One column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
+    file, _ = _check_path(path)
+    settings = _Options(**options)
+    _check_layout(settings)
+    found = _open(file, replace(settings, columns=[column]))
+    position = locate(column, found.names, found.width, argument)
+    found.chosen([position], None, settings.index_column)
+    values = column_values(found, position)
+    texts = [] if found.cells[position].dtype != object else [cell for cell in values.tolist() if cell is not None]
+    if texts and 2 * len(set(texts)) > len(texts) and all(map(is_measurement, texts)):
+        found.refuse_texts([position])  # numbers with units are no classes
+    return values if texts else found.cells[position]
 
 
-def read_column(
-    path: str | os.PathLike[str], column: str | int, *, argument: str = "column", **options: Any
-) -> tuple[list[str], tuple[str, ...] | None]:
-    """Read one column of a table as texts."""
+def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | int], **options: Any) -> Dataset:
+    """Columns of a table of numbers, NaN where a cell is missing."""
     file, extension = _check_path(path)
-    texts, names = read_texts(file, extension, column, _Options(**options), argument)
-    return [str(text) for text in texts], names
+    settings = _Options(columns=columns, **options)
+    if extension not in (".csv", ".tsv", ".parquet"):
+        return read_table(path, columns=columns, **options)
+    _check_options(settings, extension)
+    found = _open(file, settings)
+    table = found.numbers(columns, None, settings.index_column, gaps=True)
+    positions = locate_all(columns, found.names, found.width) or []
+    found.refuse_gaps([j for j, known in zip(positions, ~np.isnan(table.values).all(0), strict=True) if not known])
+    return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), row_title=table.row_title)
 
 
 def read_texts(
-    file: Path, extension: str, column: str | int, options: _Options, argument: str
+    file: Path, column: str | int, options: _Options, argument: str
 ) -> tuple[list[str], tuple[str, ...] | None]:
     """Texts of a column of a table, and the names of its rows."""
-    if extension == ".parquet":
-        return read_parquet_text(file, column=column, index_column=options.index_column, argument=argument)
-    opened = _open(file, options, column)
-    return read_text_columns(opened, column=column, index_column=options.index_column, argument=argument)
+    return texts_of(_open(file, options, (column, argument)), column, options.index_column, argument)
 
 
-def column_titles(path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str = "utf-8") -> list[str]:
+def texts_of(
+    found: Columns, column: str | int, index_column: str | int | None, argument: str, known: bool | None = None
+) -> tuple[list[str], tuple[str, ...] | None]:
+    """Texts of a column, and the names of the rows beside it."""
+    position = locate(column, found.names, found.width, argument)
+    free = index_column is None and found.stored is None and not found.unnamed_first and position != 0
+    named = free and (found.holds_names(required=False) if known is None else known)
+    _, index = found.chosen([position], None, index_column, named=named)
+    return found.texts(position), found.row_names(index)[0]
+
+
+def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
     """Cells of the first row of a text file, or names of the columns of a parquet file; none where there are none."""
     file = as_path(path)
     extension = file.suffix.lower()
     if not file.is_file() or extension not in (".csv", ".tsv", ".parquet"):
         return []
     check_readable(file)
-    if extension == ".parquet":
-        return parquet_titles(file)
-    options = _Options(header=True, delimiter=delimiter, encoding=encoding)
     try:
-        return list(_open(file, options).names or ())
+        if extension == ".parquet":
+            return list(open_parquet(file).names or ())
+        return list(find_layout(file, TextOptions(header=True, **options)).names or ())
     except InputError:  # the reader of the file says what is wrong
         return []
 
 
-def _read_numbers(file: Path, extension: str, options: _Options) -> Table:
+def _read_numbers(file: Path, extension: str, options: _Options) -> tuple[Table, tuple[str, ...]]:
     chosen: Any = {"columns": options.columns, "drop_columns": options.drop_columns}
     if extension == ".npy":
-        return read_npy(file, **chosen)
+        return read_npy(file, **chosen), ()
     if extension == ".npz":
-        return read_npz(file, key=options.key, **chosen)
-    if extension == ".parquet":
-        return read_parquet_numbers(file, index_column=options.index_column, **chosen)
-    return read_numbers(_open_whole(file, options), index_column=options.index_column, **chosen)
+        return read_npz(file, key=options.key, **chosen), ()
+    found = _open(file, options)
+    return found.numbers(options.columns, options.drop_columns, options.index_column), found.guessed
 
 
 def _named(options: _Options) -> tuple[Any, ...]:
     """Everything that names a column."""
     return (*(options.columns or ()), *(options.drop_columns or ()), options.index_column, options.smiles_column)
+
+
+def column_values(found: Columns, position: int, kind: str | None = None) -> np.ndarray:
+    """Cells of one column as objects: numbers or texts, None where one is missing; a mixture is refused."""
+    cells = found.cells[position]
+    if cells.dtype != object:
+        found.refuse_gaps([position], gaps=False)
+        values = cells.astype(object)
+        values[np.isnan(cells)] = None
+        return values
+    if kind == "text":
+        return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
+    texts = [cell for cell in cells.tolist() if cell is not None and number_in(cell) is None]
+    where = f"{found.source}: {column_label(found.names, position)}"
+    if kind == "number":
+        odd = [row for row, cell in enumerate(cells.tolist(), 1) if cell is not None and number_in(cell) is None]
+        raise InputError(
+            f"{where} held numbers in the training file; got texts in rows {listed(odd)}; correct them, or take cells "
+            f"such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
+        )
+    if found.mostly_numbers(position):
+        found.refuse_texts([position])
+    if texts and all(map(is_grouped_number, texts)):
+        raise InputError(
+            f"{where} must hold numbers or texts; got {shown(texts[0])}, a number with separators or a unit; "
+            f"{grouped_advice(texts[0])}, or begin them with a letter if they are names"
+        )
+    return cells

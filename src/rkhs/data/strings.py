@@ -61,7 +61,7 @@ def read_strings(
     file, extension = _check_path(path)
     options = _Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
     assert column is not None
-    texts, names = read_texts(file, extension, column, options, "column")
+    texts, names = read_texts(file, column, options, "column")
     empty = [i + 1 for i, text in enumerate(texts) if not text]
     if empty:
         raise InputError(

@@ -1,0 +1,352 @@
+"""Columns of delimited files and of parquet files, through pandas: numbers with gaps, texts, names of rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rkhs._core.errors import InputError, missing_extra, shown
+from rkhs.data.columns import are_dates
+from rkhs.data.dataset import Table, as_numbers, check_unique_names, column_label, listed, locate, locate_all
+from rkhs.data.layout import Layout, TextOptions, find_layout
+from rkhs.data.text import (
+    GAPS,
+    MIXED,
+    WEAK,
+    are_smiles,
+    grouped_advice,
+    is_gap,
+    is_id_name,
+    is_measurement,
+    number_in,
+    unescape_formula,
+)
+
+__all__ = ["Columns", "import_pyarrow", "open_parquet", "open_text", "parts_of_text", "typed"]
+
+Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of a table, or of some of its rows."""
+
+    source: str
+    names: tuple[str, ...] | None  # of the columns; None without a header
+    cells: list[Column]
+    layout: Layout | None = None  # of a text file
+    stored: tuple[str, ...] | None = None  # names of rows that a parquet file keeps beside the columns
+    stored_title: str | None = None
+    start: int = 0  # rows of the file before these
+    guessed: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.cells)
+
+    @property
+    def unnamed_first(self) -> bool:
+        """Whether a first column without a name holds the names of the rows."""
+        blank = self.layout is not None and 0 in self.layout.blank
+        return self.names is not None and self.width > 1 and not self.names[0] and not blank
+
+    def chosen(
+        self, columns: Any, dropped: Any, index_column: str | int | None, *, named: bool = False
+    ) -> tuple[list[int], int | None]:
+        """Positions of the columns to read and of that with the names of the rows."""
+        wanted = locate_all(columns, self.names, self.width)
+        out = locate_all(dropped, self.names, self.width, "drop_columns") or []
+        index = None if index_column is None else locate(index_column, self.names, self.width, "index_column")
+        if index is not None and index in (wanted if wanted is not None else out):
+            raise InputError(
+                f"`index_column` must not be among the columns read or left out; got {index_column!r} in both; remove "
+                "it from one of them"
+            )
+        taken = wanted if wanted is not None else out
+        if 0 in (wanted or []) and self.unnamed_first and self.layout is not None:  # data after all
+            self.cells[0] = typed(self.cells[0].tolist(), self.layout.decimal, self.layout.missing)
+        if index is None and 0 not in taken and (self.unnamed_first or named):
+            index = 0
+        blank = set() if self.layout is None else self.layout.blank
+        positions = wanted if wanted is not None else [j for j in range(self.width) if j not in {index, *out, *blank}]
+        if not positions:
+            raise InputError(
+                f"{self.source}: expected a column besides the row names and those left out; got none; check "
+                "`drop_columns` and `index_column`"
+            )
+        return positions, index
+
+    def row_names(self, index: int | None) -> tuple[tuple[str, ...] | None, str | None]:
+        """Names of the rows and the title of their column."""
+        if index is None:
+            return self.stored, self.stored_title
+        names = tuple(unescape_formula("" if cell is None else str(cell)) for cell in self.cells[index].tolist())
+        return names, None if self.names is None else self.names[index] or None
+
+    def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
+        """Whether the first column is one of row names; an error where measurements would be lost as such."""
+        texts = self.cells[0].tolist() if self.cells[0].dtype == object else []
+        titled = self.names is not None and is_id_name(self.names[0])
+        numeric = [cell is None or number_in(cell) is not None for cell in texts]
+        could = bool(texts) and None not in texts and (titled or not any(numeric))
+        if required and known is not False and could:
+            self._refuse_measurements(texts, titled, known)
+        if known is None:
+            return could and len(set(texts)) == len(texts)
+        if known and not could:
+            place = self.cell(numeric.index(True) if texts else 0, 0)
+            raise InputError(
+                f"{self.source}: expected the first column to be all numbers or all names; got both, {place}; correct "
+                "it, or pass index_column=0 if they are names"
+            )
+        return known
+
+    def _refuse_measurements(self, texts: list[str], titled: bool, known: bool | None) -> None:
+        """Refuse a first column of texts that is no column of names."""
+        label, advice = column_label(self.names, 0), "pass index_column=0 if they are names"
+        start = f"{self.source}: a first column of text is taken for row names"
+        values = [] if titled else [cell for cell in texts if is_measurement(cell)]
+        if not known and are_smiles(texts):
+            raise InputError(
+                f"{start}; got {shown(texts[0])} in {label}, which looks like SMILES; read molecules with "
+                f"smiles_column=, or {advice}"
+            )
+        if values:
+            what = MIXED if are_dates(values) else grouped_advice(values[0])
+            raise InputError(
+                f"{start} where no cell starts like a number; got {', '.join(map(shown, values[:3]))} in {label}, "
+                f"numbers with separators or a unit; {what}, take cells that stand for nothing as "
+                f"gaps with missing=[...], leave the column out with drop_columns=[...], or {advice}"
+            )
+        if not known and len(set(texts)) < len(texts):
+            repeated = Counter(texts).most_common(1)[0][0]
+            molecules = "read molecules with smiles_column=, " if "smiles" in label.lower() else ""
+            raise InputError(
+                f"{start}, which must differ; got {shown(repeated)} more than once in {label}; {molecules}{MIXED}, "
+                "leave it out with drop_columns=[...], or pass index_column=0 to use it nevertheless"
+            )
+
+    def numbers(
+        self,
+        columns: Any = None,
+        dropped: Any = None,
+        index_column: str | int | None = None,
+        known: bool | None = None,
+        *,
+        gaps: bool = False,
+    ) -> Table:
+        """The numeric columns, all cells known unless gaps are allowed, and the names of the rows."""
+        taken = [] if columns is None and dropped is None else self.chosen(columns, dropped, index_column)[0]
+        out = locate_all(dropped, self.names, self.width, "drop_columns") or []
+        maybe = index_column is None and self.stored is None and not self.unnamed_first
+        maybe = maybe and (columns is not None or self.width > 1 + len(out)) and 0 not in out
+        maybe = maybe and not (columns is not None and 0 in taken)
+        named = maybe and self.holds_names(required=columns is None, known=known)
+        positions, index = self.chosen(columns, dropped, index_column, named=named)
+        self.refuse_texts([j for j in positions if self.cells[j].dtype == object])
+        self.refuse_gaps(positions, gaps=not gaps)
+        values = np.column_stack([self.cells[j] for j in positions])
+        names, title = self.row_names(index)
+        return Table(
+            np.ascontiguousarray(values),
+            names,
+            None if self.names is None else tuple(self.names[j] for j in positions),
+            title,
+        )
+
+    def odd_cells(self, position: int) -> list[int]:
+        """Rows of a column of texts whose cells are neither numbers nor gaps."""
+        decimal, cells = "." if self.layout is None else self.layout.decimal, self.cells[position].tolist()
+        return [i for i, cell in enumerate(cells) if cell is not None and number_in(cell, decimal) is None]
+
+    def mostly_numbers(self, position: int) -> bool:
+        """Whether most cells of a column of texts are numbers."""
+        known = sum(cell is not None for cell in self.cells[position].tolist())
+        return 2 * len(self.odd_cells(position)) < known
+
+    def refuse_texts(self, positions: Sequence[int]) -> None:
+        """Raise the error that names columns of text; where some hold numbers but for few cells, these alone."""
+        nearly = [j for j in positions if self.mostly_numbers(j)]
+        said = []
+        for j in nearly or positions:
+            odd = [i for i in self.odd_cells(j) if not nearly or self.cells[j][i].lower() not in WEAK]
+            said.append(f"{column_label(self.names, j)} ({len(odd)} cells, first {self.cell(odd[0], j, brief=True)})")
+        if not said:
+            return
+        advice = "correct them, name them with missing= to take them as gaps" if nearly else MIXED
+        raise InputError(
+            f"{self.source}: expected numbers in every column read; got text in {listed(said)}; {advice}, or leave "
+            "columns out with drop_columns=[...]; index_column= is for row names, smiles_column= for molecules, "
+            "delimiter= if the cells were not split, decimal=',' for decimal commas"
+        )
+
+    def refuse_gaps(self, positions: list[int], *, gaps: bool = True) -> None:
+        """Raise the error that shows the first cell that is missing, where gaps count, or infinite."""
+        bad = [np.isinf(self.cells[j]) | (np.isnan(self.cells[j]) & gaps) for j in positions]
+        count = sum(int(column.sum()) for column in bad)
+        if not count:
+            return
+        row, j = min((int(column.argmax()), j) for column, j in zip(bad, positions, strict=True) if column.any())
+        raise InputError(
+            f"{self.source}: expected a finite number in every cell; got {self.cell(row, j)} ({count} such cells in "
+            f"all); drop these rows, fill the cells, or {MIXED}"
+        )
+
+    def cell(self, row: int, column: int, *, brief: bool = False) -> str:
+        """A cell and where it stands."""
+        number, label = self.start + row + 1, column_label(self.names, column)
+        if self.layout is None:
+            names = self.stored
+            where = f"row {number}" if names is None else f"row {number} ({shown(names[row])})"
+            text = str(self.cells[column][row])
+            return f"{shown(text)} in {where}" if brief else f"{text} in {where}, {label}"
+        line, cells = self.layout.place(number)
+        text = shown(cells[column].strip())
+        return f"{text} in row {number}, line {line}" if brief else f"{text} in row {number} (line {line}), {label}"
+
+    def texts(self, position: int) -> list[str]:
+        """A column that was read as texts; an empty one where a cell is missing."""
+        return ["" if cell is None else str(cell) for cell in self.cells[position].tolist()]
+
+
+def import_pyarrow() -> Any:
+    """Return pandas, after making sure that it can read and write parquet."""
+    import pandas
+
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("pyarrow", "tables") from error
+    return pandas
+
+
+def open_parquet(path: Path, missing: Collection[str] = ()) -> Columns:
+    """A parquet file as columns, and the names of rows that it stores."""
+    pandas = import_pyarrow()
+    try:
+        frame = pandas.read_parquet(path, engine="pyarrow")
+    except Exception as error:  # pandas takes the file's own notes on its types as they are, so anything can be raised
+        raise InputError(
+            f"{path}: expected a complete parquet file; got one that cannot be read ({error}); write it again"
+        ) from error
+    if 0 in frame.shape:
+        raise InputError(f"{path}: expected at least one row and one column; got shape {frame.shape}; check the file")
+    names = tuple(str(name) for name in frame.columns)
+    check_unique_names(names, str(path))
+    stored = None if isinstance(frame.index, pandas.RangeIndex) else tuple(str(name) for name in frame.index)
+    title = None if stored is None or frame.index.name is None else str(frame.index.name)
+    cells = [
+        _parquet_column(frame.iloc[:, j], f"{path}, column {names[j]!r}", frozenset(missing)) for j in range(len(names))
+    ]
+    return Columns(str(path), names, cells, stored=stored, stored_title=title)
+
+
+def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
+    """One column of a parquet file."""
+    from pandas.api.types import is_numeric_dtype
+
+    gone = series.isna().to_numpy()
+    if is_numeric_dtype(series.dtype):
+        array = series.to_numpy(dtype=np.float64, na_value=np.nan) if gone.any() else series.to_numpy()
+        return as_numbers(np.asarray(array), where)
+    cells = [None if empty else str(cell) for cell, empty in zip(series.tolist(), gone, strict=True)]
+    return typed(cells, ".", missing)
+
+
+def open_text(path: Path, options: TextOptions, raw: Sequence[tuple[Any, str]] = ()) -> Columns:
+    """A text table as columns; those of `raw`, with the arguments that name them, are texts as they are written."""
+    return next(parts_of_text(path, options, raw))
+
+
+def parts_of_text(
+    path: Path, options: TextOptions, raw: Sequence[tuple[Any, str]] = (), rows: int | None = None
+) -> Iterator[Columns]:
+    """A text table some rows at a time, or all at once."""
+    layout = find_layout(path, options)
+    texts = {locate(name, layout.names, layout.width, argument) for name, argument in raw if name is not None}
+    whole = Columns(str(path), layout.names, [None] * layout.width, layout, guessed=layout.guessed)  # type: ignore[list-item]
+    texts |= {0} if whole.unnamed_first else set()
+    even, empty, done = None, 0, 0
+    for frame in _frames(layout, texts, rows):
+        other = frame.shape[1] != layout.width
+        gaps = np.flatnonzero(other or frame[layout.width - 1].isna().to_numpy())
+        if even is None and (other or len(gaps)):
+            even = layout.is_even()
+            empty = 0 if even else layout.check_rows()
+        some = frame.iloc[gaps]
+        blank = gaps[(some.isna() | some.isin([*GAPS, *layout.missing])).all(axis=1).to_numpy()]
+        frame = frame.drop(index=frame.index[blank]) if len(blank) else frame
+        empty = len(blank) if even else empty
+        if len(frame):
+            said = (f"rows without a known cell are left out: {empty}",) if empty else ()
+            cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
+            yield replace(whole, cells=cells, start=done, guessed=(whole.guessed if not done else ()) + said)
+            empty = 0
+        done += len(frame)
+
+
+def _frames(layout: Layout, texts: Collection[int], rows: int | None) -> Iterator[Any]:
+    """The file as pandas splits it."""
+    import pandas
+
+    # Later versions round correctly by default, and warn if they are asked to.
+    exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    gaps = [*GAPS, *layout.missing]
+    options: dict[str, Any] = {
+        "header": None,
+        "dtype": dict.fromkeys((*texts, *layout.words), object),
+        "na_values": {j: gaps for j in range(layout.width) if j not in texts},
+        "keep_default_na": False,
+        "sep": r"\s+" if layout.delimiter == " " else layout.delimiter,
+        "decimal": layout.decimal,
+        "comment": layout.comment,
+        "skip_blank_lines": False,
+        "low_memory": False,
+    }
+    with layout.lines() as handle:
+        above = layout.split(handle)
+        for _ in range(layout.skip):
+            next(above)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = pandas.read_csv(handle, chunksize=rows, **options, **exact)
+                yield from ([found] if rows is None else found)
+        except UnicodeError:
+            raise
+        except Exception as error:  # rows of another width come first
+            layout.check_rows()
+            raise InputError(
+                f"{layout.path}: expected a table with {layout.delimiter!r} between cells; got one that cannot be "
+                f"split ({str(error).strip()}); check its quotation marks"
+            ) from error
+
+
+def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
+    """One column of a frame."""
+    if series.dtype.kind in "iuf" and series.dtype != object:
+        return np.asarray(series.to_numpy(dtype=np.float64))
+    cells = [None if cell != cell else str(cell).strip() for cell in series.tolist()]
+    return np.array(cells, dtype=object) if raw else typed(cells, layout.decimal, layout.missing)
+
+
+def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
+    """Texts as numbers where all of them are numbers or gaps."""
+    gaps = {cell for cell in set(texts) if cell is None or cell in missing or is_gap(cell)}
+    values: dict[str | None, float] = dict.fromkeys(gaps, np.nan)
+    for cell in set(texts) - gaps:
+        value = number_in(cell or "", decimal)
+        if value is None and (cell or "").lower() not in WEAK:
+            break
+        values[cell] = np.nan if value is None else value
+    else:
+        if len(gaps) == len(values) or any(value == value for value in values.values()):
+            return np.array([values[cell] for cell in texts], dtype=np.float64)
+    return np.array([None if cell in gaps else cell for cell in texts], dtype=object)

@@ -1,0 +1,197 @@
+"""Ordinary tables come back with their numbers, names and gaps; what could be lost in silence is refused or said."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rkhs._core.errors import InputError
+from rkhs.data import read_chunks, read_mixed, read_table
+from rkhs.data.readers import read_column
+
+
+def file_of(folder: Path, text: str | bytes, name: str = "a.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+MEASURED = ["16.6 mm", "<16.6", "1.66D+01", "16.6±0.1", "16.6*", "16.6 EUR", "0x40f6", "\u221216.6", "$16.6",
+            "EUR 16.6", "~16.6", "16.6 (est.)", "16,6 mm", "16\u00b0", "16.6a", "1 166.5", "12:30", "3/4",
+            "ca. 16.6", "(16.6)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", MEASURED)
+def test_a_first_column_of_measurements_is_not_taken_for_names(tmp_path: Path, cell: str) -> None:
+    other = [cell.replace("6", str(digit)) + ("" if "6" in cell else " " * digit) for digit in (6, 7, 8, 9)]
+    rows = "".join(f'"{text}",{i},{i * i}\n' for i, text in enumerate(other))
+    path = file_of(tmp_path, "size,b,c\n" + rows)
+    for read in (read_table, lambda path: next(read_chunks(path, rows=2))):
+        with pytest.raises(InputError, match=r"got .*, .* in column 'size', numbers with separators or a unit"):
+            read(path)
+    named = read_table(path, index_column=0)
+    assert named.row_names == tuple(text.strip() for text in other)
+    titled = read_table(
+        file_of(
+            tmp_path,
+            "sample_id,b,c\n" + rows.replace(' "', '"') if len(set(named.row_names)) == 4 else "id,b,c\nx,1,2\n",
+        )
+    )
+    assert titled.row_names is not None
+
+
+GAPS = ["", "NA", "#N/A", ".", "-", "<NA>", "\\N", "#DIV/0!", "1.#QNAN", "n.d.", "nan", "NULL", "?", "n/a", "--"]
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_known_tokens_are_gaps_of_numbers(tmp_path: Path, gap: str) -> None:
+    path = file_of(tmp_path, f"a,b\n1,5\n2,6\n{gap},7\n4,8\n")
+    assert read_mixed(path).X[:, 0].tolist() == [1.0, 2.0, None, 4.0]
+    np.testing.assert_array_equal(read_column(path, "a", argument="column"), [1.0, 2.0, np.nan, 4.0])
+    with pytest.raises(
+        InputError, match=r"expected a finite number in every cell; got .* in row 3 \(line 4\), column 'a'"
+    ):
+        read_table(path)
+
+
+@pytest.mark.parametrize("cell", [">6.5", "3.5%", "3,5", "oops", "12 m"])
+def test_other_cells_of_numbers_are_named_or_taken_as_gaps(tmp_path: Path, cell: str) -> None:
+    path = file_of(tmp_path, f'a,b\n1,5\n2,6\n"{cell}",7\n4,8\n')
+    for read in (read_table, read_mixed, lambda path: read_column(path, "a", argument="column")):
+        with pytest.raises(InputError, match=rf"column 'a' \(1 cells, first '{cell}' in row 3, line 4\).*missing="):
+            read(path)
+    assert read_mixed(path, missing=[cell]).X[:, 0].tolist() == [1.0, 2.0, None, 4.0]
+
+
+def test_a_minus_is_a_category_among_texts(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "strand,b\n+,1\n-,2\n+,3\n-,4\n")
+    assert read_mixed(path).X[:, 0].tolist() == ["+", "-", "+", "-"]
+
+
+X = [[1.5, 2.0], [3.0, 4.25], [5.0, 6.0]]
+ROWS = "1.5,2\n3,4.25\n5,6\n"
+LAYOUTS: dict[str, tuple[str | bytes, str]] = {
+    "title": (f"Results of 2024\n\na,b\n{ROWS}", "rows above the table left out: 1"),
+    "padded title": ("Results of 2024,,\nid,a,b\nu,1.5,2\nv,3,4.25\nw,5,6\n", "rows above the table left out: 1"),
+    "comments": (f"# made by hand\n# in 2024\na,b\n{ROWS}", "lines that begin with # left out: 2"),
+    "sep": (("sep=;\na,b\n" + ROWS).replace(",", ";"), ""),
+    "units": (f"a,b\nmm,kg\n{ROWS}", "taken for units"),
+    "ending delimiters": ("a,b,\n1.5,2,\n3,4.25,\n5,6,\n", "columns without name and cells are left out: 1"),
+    "only rows end with one": ("a,b\n1.5,2,\n3,4.25,\n5,6,\n", "every row ends with a delimiter"),
+    "blank column": ("a,,b\n1.5,,2\n3,,4.25\n5,,6\n", "columns without name and cells are left out: 1"),
+    "blank rows": ("a,b\n1.5,2\n,\n3,4.25\nNA,\n5,6\n", "rows without a known cell are left out: 2"),
+    "blank line": ("a,b\n1.5,2\n\n3,4.25\n5,6\n", "rows without a known cell are left out: 1"),
+    "R": ('"a" "b"\n"1" 1.5 2\n"2" 3 4.25\n"3" 5 6\n', "names the rows"),
+    "R, commas": ('"a","b"\n"u",1.5,2\n"v",3,4.25\n"w",5,6\n', "names the rows"),
+    "white space": ("  a   b\n1.5 2\n  3   4.25\n 5\t6\n", ""),
+    "UTF-16": (b"\xff\xfe" + f"a\tb\n{ROWS}".replace(",", "\t").encode("utf-16-le"), ""),
+    "byte order mark": (f"\ufeffa,b\n{ROWS}", ""),
+    "decimal commas": ("a;b\n1,5;2\n3;4,25\n5;6\n", "numbers are read with decimal commas"),
+}
+
+
+@pytest.mark.parametrize("form", LAYOUTS)
+def test_ordinary_layouts_are_read_and_said(tmp_path: Path, form: str) -> None:
+    text, said = LAYOUTS[form]
+    path = file_of(tmp_path, text)
+    found = read_table(path)
+    np.testing.assert_array_equal(found.X, X)
+    assert found.column_names == ("a", "b")
+    assert said in " ".join(found.guessed)
+    assert bool(said) == bool(found.guessed)
+    np.testing.assert_array_equal(np.concatenate([part.X for part in read_chunks(path, rows=2)]), X)
+
+
+def test_options_lead_through_other_layouts(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "Made by, X\nin, 2024\na,b\n# first\n1.5,2\n3,4.25 # second\n5,6\n")
+    with pytest.raises(InputError, match=r"pass comment='#'"):
+        read_table(path, skip_rows=2)
+    np.testing.assert_array_equal(read_table(path, skip_rows=2, comment="#").X, X)
+    thousands = file_of(tmp_path, "a;b\n1,500;2\n3,000;4\n", "b.csv")
+    with pytest.raises(InputError, match="decimal=','"):
+        read_table(thousands)
+    np.testing.assert_array_equal(read_table(thousands, decimal=",").X, [[1.5, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"\x1f\x8b\x08\x00rest", "gzip"),
+        (b"PAR1rest", "a parquet file"),
+        (b"PK\x03\x04rest", r"\.xlsx"),
+        (b"a,b\n1,2\n3,\x004\n", "a NUL character at byte 10"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "a NUL character at byte 1"),
+    ],
+)
+def test_what_is_no_text_is_said_to_be_what_it_is(tmp_path: Path, content: bytes, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        read_table(file_of(tmp_path, content))
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=64) | st.integers(-9999, 9999).map(float)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[np.ndarray, list[str]]:
+    """Numbers with gaps, no row and no column of gaps alone, and names of rows."""
+    n, d = draw(st.integers(2, 6)), draw(st.integers(2, 4))
+    values = np.array(draw(st.lists(NUMBERS, min_size=n * d, max_size=n * d))).reshape(n, d)
+    gap = np.array(draw(st.lists(st.integers(0, 5), min_size=n * d, max_size=n * d))).reshape(n, d) == 0
+    gap[:, 0] = gap[0] = False
+    return np.where(gap, np.nan, values), [f"row {i}" for i in draw(st.permutations(range(n)))]
+
+
+WRITERS: dict[str, dict[str, Any]] = {
+    "pandas": {},
+    "pandas, NA": {"na_rep": "NA"},
+    "pandas, tab": {"sep": "\t", "na_rep": "nan"},
+    "R": {"na_rep": "NA", "quoting": 2},
+    "R write.table": {"sep": " ", "na_rep": "NA", "quoting": 2},
+    "Excel": {"lineterminator": "\r\n", "encoding": "utf-8-sig"},
+    "Excel, comma": {"sep": ";", "decimal": ",", "lineterminator": "\r\n", "encoding": "utf-8-sig"},
+    "Excel, Unicode": {"sep": "\t", "lineterminator": "\r\n", "encoding": "utf-16"},
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables())
+def test_tables_of_any_writer_come_back(tmp_path: Path, writer: str, table: tuple[np.ndarray, list[str]]) -> None:
+    values, names = table
+    options = dict(WRITERS[writer])
+    frame = pandas.DataFrame(values, index=names, columns=[f"x{j}" for j in range(values.shape[1])])
+    text = frame.to_csv(**{name: value for name, value in options.items() if name != "encoding"})
+    if writer == "R write.table":
+        text = text.removeprefix('"" ')
+    given: dict[str, Any] = {}
+    if options.get("decimal") and not any("," in c and len(c.partition(",")[2]) != 3 for c in text.split(";")):
+        given["decimal"] = ","  # 1,234 alone may be a thousand
+    path = file_of(tmp_path, text.encode(options.get("encoding", "utf-8")))
+    found = read_mixed(path, **given)
+    np.testing.assert_array_equal(found.X.astype(float), values)
+    assert found.row_names == tuple(names)
+    assert found.column_names == tuple(frame.columns)
+    if not np.isnan(values).any():
+        plain = read_table(path, **given)
+        np.testing.assert_array_equal(plain.X, values)
+        assert plain.row_names == tuple(names)
+
+
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables(), delimiter=st.sampled_from([" ", ",", "\t"]), header=st.sampled_from(["", "x0"]))
+def test_tables_of_numpy_come_back(
+    tmp_path: Path, table: tuple[np.ndarray, list[str]], delimiter: str, header: str
+) -> None:
+    values, out = np.nan_to_num(table[0]), io.StringIO()
+    names = delimiter.join(f"x{j}" for j in range(values.shape[1])) if header else ""
+    np.savetxt(out, values, delimiter=delimiter, header=names, fmt="%.17g")
+    found = read_table(file_of(tmp_path, out.getvalue()), **({} if header else {"header": False}))
+    np.testing.assert_array_equal(found.X, values)
+    assert found.column_names == (tuple(f"x{j}" for j in range(values.shape[1])) if header else None)
