@@ -257,3 +257,13 @@ def test_a_deep_model_beats_its_collapse_and_converges() -> None:
     assert model.objective_ < 0.05
     assert model.codes_.shape == (60, 2)
     assert model.history_[0]["value"] < 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"constraint": "sphere"}, {"linear_part": "kernel"}])
+def test_the_objective_is_attained_at_the_least_regulariser(options: dict[str, Any]) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelAutoencoder(2, reg=1e-24, max_iter=20, **options).fit(X)
+    lost = model.reconstruction_error(X, codes=model.codes_).mean() / X.var(0).sum()
+    assert model.objective_ >= 0.5 * lost

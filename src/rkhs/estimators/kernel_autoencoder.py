@@ -180,7 +180,7 @@ class KernelAutoencoder(BaseAutoencoder):
     ----------
     codes_ : ndarray of shape (n, p)
         Codes of the training items at the narrowest layer. They are on principal axes where the model allows a
-        rotation.
+        rotation. ``fit_transform`` encodes the items anew, so refined codes may differ as far as refining is exact.
     encoder_coefs_, decoder_coef_ : list of ndarray of shape (n, p_l), and ndarray of shape (n, q)
         Coefficients of the kernels at the training items, the maps of the representer theorem (theorem 6 of the paper).
     layer_codes_ : list of ndarray of shape (n, p_l)

@@ -55,6 +55,7 @@ WEAKER = ((1e-5, 1e-5),)  # beside free linear parts; fewer than a thousand rows
 # columns nor components changed the order. docs/design.md says how. Features in more than two components stay dense up
 # to MANY_ITEMS: of 1,400 molecules the dense model has the same error in less time.
 MANY_ROWS, MANY_ITEMS, LANDMARKS = 1000, 2000, 1000
+_LEAST_REG = 1e-24  # of the last layer: with less, rounding exceeds the objective
 _LARGEST_REG = 1e60  # its square and the products of two must not overflow
 
 
@@ -426,8 +427,11 @@ def _read_reg(given: Any, layers: int, default: tuple[tuple[float, ...], ...]) -
     values = [check_number(r, "reg", at_least=0.0) for r in many]
     if max(values) > _LARGEST_REG:
         raise InputError(f"reg must be at most {_LARGEST_REG:g}, at which the codes vanish; got {max(values):g}")
-    if values[-1] == 0.0:
-        raise InputError("reg of the last layer must be > 0: its system K + n reg I is singular at 0; try 1e-8")
+    if values[-1] < _LEAST_REG:
+        raise InputError(
+            f"reg of the last layer must be at least {_LEAST_REG:g}, below which rounding exceeds the objective; got "
+            f"{values[-1]:g}; try 1e-8"
+        )
     return tuple(values)
 
 
