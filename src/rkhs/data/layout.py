@@ -24,6 +24,7 @@ __all__ = ["Layout", "TextOptions", "find_layout"]
 
 _LOOKED_AT = 200  # rows that say how the file is laid out
 _CHARACTERS = 2**16
+_SPOKEN = {" ": "white space", "\t": "tabulators"}
 _MANY = 10  # numbers of a first row, from which rounded and falling grids are told too
 _MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _FORMS = {
@@ -194,8 +195,10 @@ def _first_rows(path: Path, options: TextOptions) -> tuple[Layout, list[Row], in
     start = replace(start, decimal=options.decimal or _decimal(start, rows))
     if start.decimal != ".":  # what follows looks at numbers with points
         rows = [[_with_point(cell, start.decimal) for cell in row] for row in rows]
+    sure = options.delimiter is not None or start.delimiter == usual or above > (options.skip_rows or 0)
+    split = [] if sure else [f"cells are split at {_SPOKEN.get(start.delimiter, start.delimiter)}"]
     above, said = _rows_above(rows, above) if options.skip_rows is None else (above, [])
-    said += ["numbers are read with decimal commas"] if options.decimal is None and start.decimal == "," else []
+    said = split + said + ["numbers are read with decimal commas"] * (options.decimal is None and start.decimal == ",")
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
     return start, rows, above, said

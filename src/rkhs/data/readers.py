@@ -346,7 +346,10 @@ def _read_numbers(file: Path, extension: str, options: _Options) -> tuple[Table,
     if extension == ".npz":
         return read_npz(file, key=options.key, **chosen), ()
     found = _open(file, options)
-    return found.numbers(options.columns, options.drop_columns, options.index_column), found.guessed
+    table = found.numbers(options.columns, options.drop_columns, options.index_column)
+    asked = options.index_column is not None or found.stored is not None or found.unnamed_first
+    said = () if asked or table.row_names is None else (f"{column_label(found.names, 0)} names the rows",)
+    return table, found.guessed + said
 
 
 def _named(options: _Options) -> tuple[Any, ...]:
