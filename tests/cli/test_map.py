@@ -48,7 +48,7 @@ def test_classes_are_drawn_and_not_seen_by_the_model(
     folder: Path, drawn: list[dict[str, object]], flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["map", "in.csv", "-o", "m.png", "--color", "kind", "--estimator", "kpca", *flags]) == 0
-    assert capsys.readouterr().out == "KernelPCA: map of 14 rows: m.png\n"
+    assert capsys.readouterr().out.endswith("KernelPCA: map of 14 rows: m.png\n")
     assert Path("m.png").read_bytes().startswith(b"\x89PNG")
     np.testing.assert_array_equal(drawn[0]["codes"], rkhs.KernelPCA(2).fit(X).codes_)
     labels = np.asarray(drawn[0]["labels"])
