@@ -44,6 +44,7 @@ from rkhs.kernels import (
     as_kernel,
     kernel_from_name,
 )
+from rkhs.kernels.combined import sums_and_products
 
 X = np.arange(6.0).reshape(3, 2)
 BANDWIDTHS = [-1.0, 0.0, math.nan, math.inf, None, True, "1"]
@@ -383,3 +384,17 @@ def test_items_of_a_size_near_the_smallest_number_count_as_zero() -> None:
 
 def test_a_mixed_table_of_strange_columns_has_a_text() -> None:
     assert "columns=1.5" in repr(MixedTable(columns=1.5))
+
+
+def test_the_factor_of_a_resolved_kernel_is_checked_once_and_not_at_every_gram_matrix(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, check = [], sums_and_products.check_number
+    monkeypatch.setattr(sums_and_products, "check_number", lambda *a, **more: (seen.append(a), check(*a, **more))[1])
+    X = torch.eye(3, dtype=torch.float64)
+    kernel = (Gaussian(1.0) + 0.5 * Linear()).resolve(X)
+    assert len(seen) == 1
+    kernel._gram(X), kernel._diag(X), kernel.differentiable, kernel.domain, kernel.read(X)
+    assert len(seen) == 1
+    with pytest.raises(InputError, match=r"^Scaled\.scale must be > 0; got -1\.0"):
+        Scaled(Gaussian(1.0), -1.0).as_sklearn()

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy
-from rkhs._core.checks import check_numbers
+from rkhs._core.checks import check_number, check_numbers
 from rkhs._core.errors import InputError, shown
 from rkhs.kernels.base import MADE_OF_KERNELS, Kernel
 from rkhs.kernels.combined.derived import GaussianOf
@@ -203,8 +203,8 @@ def to_process(kernel: Kernel, limits: Any = (1e-5, 1e5)) -> process.Kernel:
         join = process.Sum if isinstance(kernel, Sum) else process.Product
         return reduce(join, (to_process(part, limits) for part in kernel.parts))
     if isinstance(kernel, Scaled):
-        (base,) = kernel.parts
-        return process.Product(process.ConstantKernel(float(kernel.scale), limits), to_process(base, limits))
+        (base,), factor = kernel.parts, check_number(kernel.scale, "Scaled.scale", above=0.0)
+        return process.Product(process.ConstantKernel(factor, limits), to_process(base, limits))
     if isinstance(kernel, (Stationary, GaussianOf)):
         return GammaKernel(kernel, _number(kernel, "gamma"), limits)
     if isinstance(kernel, Linear):

@@ -223,11 +223,11 @@ class Scaled(Composite):
         """The base kernel, checked."""
         if not isinstance(self.base, Kernel):
             raise InputError(f"Scaled.base must be a kernel; got {self.base!r}")
-        check_number(self.scale, "Scaled.scale", above=0.0)
         return (self.base,)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Resolve the base kernel."""
+        """Resolve the base kernel; the scale is checked here, and no more where the kernel is used."""
+        check_number(self.scale, "Scaled.scale", above=0.0)
         (base,) = self.parts
         resolved = base.resolve(X, weights)
         return self if resolved is base else Scaled(resolved, self.scale)
