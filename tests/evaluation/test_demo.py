@@ -44,7 +44,7 @@ def test_missing_extras_are_said_and_left_out(
 ) -> None:
     import sys
 
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     demo.run_demo(tmp_path, splits=1, n_molecules=120)
