@@ -98,7 +98,6 @@ class HasValueAndGrad(Protocol):
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Objective and its gradient, of the shape of ``point``."""
-        ...
 
 
 @runtime_checkable
@@ -107,15 +106,12 @@ class HasBatches(Protocol):
 
     def batch_value_and_grad(self, point: Tensor, step: int) -> tuple[float, Tensor, slice | Tensor]:
         """Objective and gradient by the batch of a step, and the rows of the point that the gradient is of."""
-        ...
 
     def resume(self) -> tuple[int, dict[str, Tensor]] | None:
         """The next step and the state of the solver before it, or None."""
-        ...
 
     def keep(self, step: int, state: Callable[[], dict[str, Tensor]]) -> None:
         """Keep the state before a step, if it is time."""
-        ...
 
 
 @runtime_checkable
@@ -124,7 +120,6 @@ class HasMetric(Protocol):
 
     def metric(self, point: Tensor) -> Callable[[Tensor], Tensor]:
         """Return a symmetric positive definite map from gradients to preconditioned gradients."""
-        ...
 
 
 @runtime_checkable
@@ -134,7 +129,6 @@ class HasCurvature(Protocol):
     @property
     def curvature(self) -> tuple[Any, ...]:
         """:attr:`Solution.curvature` of that problem."""
-        ...
 
 
 @runtime_checkable
@@ -143,7 +137,6 @@ class CanDiverge(Protocol):
 
     def diverged(self, point: Tensor, value: float) -> bool:
         """Whether the parameters left every bound."""
-        ...
 
 
 @runtime_checkable
@@ -152,7 +145,6 @@ class HasNaturalGradient(Protocol):
 
     def value_and_grads(self, point: Tensor) -> tuple[float, Tensor, Tensor]:
         """Objective, plain gradient, and the gradient in the inner product of the function space."""
-        ...
 
 
 @runtime_checkable
@@ -161,7 +153,6 @@ class HasLastBlock(Protocol):
 
     def freeze_last(self, first: Tensor) -> HasNaturalGradient:
         """Update the last block to its optimum at ``first``; return the problem in the other blocks that is left."""
-        ...
 
 
 @runtime_checkable
@@ -170,15 +161,12 @@ class HasDualityGap(Protocol):
 
     def apply(self, W: Tensor) -> Tensor:
         """The quadratic form's operator applied to ``W``, without the curvature of the loss."""
-        ...
 
     def prox(self, U: Tensor, step: Tensor) -> Tensor:
         """Prox of the non-smooth part with one step a problem, shape (F, B)."""
-        ...
 
     def check(self, W: Tensor) -> tuple[Tensor, Tensor]:
         """Primal objectives and duality gaps at ``W``, each of shape (F, B)."""
-        ...
 
 
 @runtime_checkable
@@ -187,7 +175,6 @@ class HasEigenbasis(HasDualityGap, Protocol):
 
     def eigenbasis(self) -> tuple[Tensor, Tensor]:
         """Basis ``Q`` of shape (F, n, n) and eigenvalues of shape (F, n, q) or (F, n, 1)."""
-        ...
 
 
 class Resolvent(Protocol):
@@ -195,11 +182,9 @@ class Resolvent(Protocol):
 
     def __call__(self, T: Tensor) -> Tensor:
         """Of ``T`` of shape (F, n, q, B)."""
-        ...
 
     def add_to(self, out: Tensor, T: Tensor, alpha: float) -> None:
         """Add ``alpha`` times it to ``out``."""
-        ...
 
 
 @runtime_checkable
@@ -208,11 +193,9 @@ class HasResolvent(HasDualityGap, Protocol):
 
     def extremes(self) -> tuple[Tensor, Tensor]:
         """Smallest and largest eigenvalue of the quadratic part, each of shape (F,)."""
-        ...
 
     def resolvent(self, shift: Tensor, floor: float = 0.0) -> Resolvent:
         """The inverse at one shift a problem, shape (F, B); nothing is divided by less than ``floor``."""
-        ...
 
 
 @dataclass
@@ -251,7 +234,6 @@ class HasConstraint(Protocol):
     @property
     def constraint(self) -> Any:
         """The set."""
-        ...
 
 
 @runtime_checkable
@@ -261,16 +243,12 @@ class HasFrozenQuadratic(Protocol):
     @property
     def spans(self) -> tuple[slice, ...]:
         """Columns of each block."""
-        ...
 
     def fixed(self, V: Tensor) -> Tensor:
         """A linear map of the columns that is the same at every point."""
-        ...
 
     def freeze(self, point: Tensor, fixed: Tensor) -> Any:
         """``value``, ``grad`` and ``maps`` (``(V, fixed(V)) -> F_l V`` for each block), or None without such a form."""
-        ...
 
     def surrogate(self, point: Tensor, tolerance: float) -> Any:
         """A cheaper problem whose objective differs by at most ``tolerance`` relatively near the point, or None."""
-        ...

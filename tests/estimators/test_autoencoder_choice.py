@@ -21,6 +21,7 @@ from rkhs.estimators.autoencoder.choice import _within_noise, left_out_errors
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
+from rkhs.selection.path import walk
 
 
 def table() -> np.ndarray:
@@ -104,7 +105,7 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         errors = compared.errors
         assert (stage, error) == ((float(np.nanargmin(errors)),), np.nanmin(errors))
     else:
-        errors = autoencoder_choice._walk(measure, len(means), np.full(2, 0.5), backwards=backwards)[:, 0]
+        errors = walk(measure, np.full(2, 0.5), len(means), backwards=backwards)[:, 0]
     assert list(dict.fromkeys(asked)) == tried  # where it is near after two iterations, it is measured again
     assert np.flatnonzero(np.isnan(errors)).tolist() == unknown
 
@@ -230,7 +231,7 @@ def test_every_kind_of_input_can_choose() -> None:
 def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = []
     fit = autoencoder_choice._fitted
-    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda f, s, t, *a: fitted.append(len(t)) or fit(f, s, t, *a))
+    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda o, *a: fitted.append(len(o.training)) or fit(o, *a))
     monkeypatch.setattr(autoencoder_choice, "_MOST_FOR_FEATURES", 100)
     X = noise(210)
     KernelAutoencoder(1).fit(X)
@@ -244,7 +245,7 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
     tolerances = []
     fit = autoencoder_choice._fitted
-    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda f, s, t, *a: tolerances.append(s.tol) or fit(f, s, t, *a))
+    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda o, s, *a: tolerances.append(s.tol) or fit(o, s, *a))
     monkeypatch.setattr(autoencoder_choice, "_PLENTY", 100)
     monkeypatch.setattr(autoencoder_choice, "_MANY", 100)
     many = KernelAutoencoder(3).fit(noise(101))

@@ -15,7 +15,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Power, SquaredEpsilonInsensitive
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import OwnCodes
-from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, image_of
+from rkhs.problems.encoders import CodesOnASet, DeepCodes, Encoder, FreeCodes, SmoothBall
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.semiparametric import semiparametric_decoder, slope_penalty
 
@@ -203,7 +203,7 @@ def test_codes_on_a_set_have_the_gradient_and_the_least_price(
     code_set: Sphere | Ball | Whitened, kernel: Kernel, weighted: bool
 ) -> None:
     factor = factor_of(problem(kernel, 15))
-    encoder = CodesOnASet(factor, REG_1, image_of(code_set))
+    encoder = CodesOnASet(factor, REG_1, SmoothBall() if isinstance(code_set, Ball) else code_set)
     point = random(factor.dim, P, seed=5)
     checked(encoder, point, kernel, weighted=weighted)
     Z, price, _ = encoder.forward(point)

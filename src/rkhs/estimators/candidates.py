@@ -91,7 +91,6 @@ class Decoding(Protocol):
     @property
     def decode(self) -> Callable[..., Ranking]:
         """From codes and candidates."""
-        ...
 
 
 class BestCandidates:

@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from typing import Any, TypeVar
@@ -79,6 +79,10 @@ class Run:
     journal: Journal | None = None  # none without a checkpoint
     announced_bytes: int = 0  # memory that the fit said it would take
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, by their names, for messages
+
+    def quiet(self) -> Run:
+        """The same without a word and without a journal."""
+        return replace(self, verbose=0, engine=None, journal=None)
 
     def announce(self, estimate: Estimate, advice: str | Callable[[], str]) -> None:
         """Say how much memory the fit will take, and refuse one that takes over 60 % of what there is."""

@@ -31,23 +31,18 @@ class Coordinates(Protocol):
     @property
     def dim(self) -> int:
         """Number of columns of ``F``."""
-        ...
 
     def codes(self, V: Tensor) -> Tensor:
         """``F V``, shape (n, p)."""
-        ...
 
     def pull(self, G: Tensor) -> Tensor:
         """``F^T G`` of shape (dim, p) for ``G`` of shape (n, p)."""
-        ...
 
     def solve(self, Z: Tensor) -> Tensor:
         """Parameters ``V`` of least norm of given codes."""
-        ...
 
     def coefficients(self, V: Tensor) -> Tensor:
         """``C`` with ``F F^T C = F V``, shape (n, p): representer coefficients of the kernel."""
-        ...
 
 
 @dataclass(frozen=True)

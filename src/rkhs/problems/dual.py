@@ -37,23 +37,18 @@ class ImplicitGram(Protocol):
 
     def __matmul__(self, W: Tensor) -> Tensor:
         """``K W`` of shape (1, n, p)."""
-        ...
 
     def __getitem__(self, folds: slice) -> ImplicitGram:
         """The same: there is one fold."""
-        ...
 
     def weighted(self, s: Tensor) -> ImplicitGram:
         """``diag(s) K diag(s)`` for ``s`` of shape (1, n)."""
-        ...
 
     def spectrum(self) -> Tensor:
         """Eigenvalues that are not zero by construction, shape (1, m), with a zero if there are others."""
-        ...
 
     def resolvent(self, folds: slice, a: Tensor, shift: Tensor, floor: float) -> Resolvent:
         """See :meth:`DualProblem.resolvent`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,8 @@ __all__ = [
     "DeepCodes",
     "Encoder",
     "FreeCodes",
+    "SmoothBall",
     "gram_and_pulls",
-    "image_of",
     "shallow_encoder",
 ]
 
@@ -61,31 +61,24 @@ class Encoder(Protocol):
     @property
     def factor(self) -> Coordinates:
         """Of the first layer."""
-        ...
 
     def forward(self, point: Tensor) -> Coded:
         """Codes, price and the way back of a gradient."""
-        ...
 
     def layers(self, point: Tensor) -> list[Tensor]:
         """Codes of every layer."""
-        ...
 
     def parts(self, point: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Parameters of least norm for the codes of the first layer, and coefficients of hidden layers."""
-        ...
 
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point with these codes of the first layer and these coefficients ``Phi_l A_l``."""
-        ...
 
     def pack(self, W: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point of its parts."""
-        ...
 
     def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """A point whose codes come near to ``scale`` times these; ``known`` are parameters of the first ones."""
-        ...
 
 
 def gram_and_pulls(kernel: Kernel, Z: Tensor, A: Tensor) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor]]]:
@@ -148,7 +141,7 @@ class CodesOnASet:
 
     factor: Coordinates  # with codes for every row
     reg: float
-    image: CodeImage  # the set
+    image: CodeSet | SmoothBall  # the set
 
     def forward(self, point: Tensor) -> Coded:
         """Codes on the set at the least price of such codes."""
@@ -176,11 +169,11 @@ class CodesOnASet:
 
     def resume(self, codes: Tensor, hidden: list[Tensor]) -> Tensor:
         """A point whose codes are these, which lie on the set."""
-        return self.factor.solve(lifted(self.image, codes))
+        return self.factor.solve(self.image.lift(codes) if isinstance(self.image, SmoothBall) else codes)
 
     def start(self, goals: list[Tensor], scale: float, known: Tensor | None = None) -> Tensor:
         """Codes on the set, or well inside of a ball whatever the scale."""
-        if isinstance(self.image, _SmoothBall):
+        if isinstance(self.image, SmoothBall):
             return self.resume(INSIDE * goals[0] / divisor(goals[0].norm(dim=1).max()), [])
         return self.resume(self.image.project(scale * goals[0]), [])
 
@@ -325,42 +318,23 @@ def _pull(items: Any, block: Block, seen: tuple[int, Tensor, Kernel, Tensor, Ten
     return (K.mT @ G[rows], *pulls(G[rows] @ Phi.mT))
 
 
-class CodeImage(Protocol):
-    """A set of codes as the image of all matrices."""
-
-    def project(self, Y: Tensor) -> Tensor:
-        """Codes on the set."""
-        ...
-
-    def pullback(self, Y: Tensor, G: Tensor) -> Tensor:
-        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``."""
-        ...
-
-
-def image_of(code_set: CodeSet) -> CodeImage:
-    """The set as the image of a smooth map."""
-    return _SmoothBall() if isinstance(code_set, Ball) else code_set
-
-
-def lifted(image: CodeImage, Z: Tensor) -> Tensor:
-    """A matrix whose image codes ``Z`` on the set are."""
-    return image.lift(Z) if isinstance(image, _SmoothBall) else Z
-
-
-class _SmoothBall:
+class SmoothBall:
     """The unit ball as the image of ``y -> 2 y / (1 + ||y||^2)``: smooth and onto, where the projection has a kink."""
 
     @staticmethod
     def project(Y: Tensor) -> Tensor:
+        """Codes in the ball."""
         return 2.0 * Y / (1.0 + (Y * Y).sum(1, keepdim=True))
 
     @staticmethod
     def pullback(Y: Tensor, G: Tensor) -> Tensor:
+        """Gradient in ``Y`` of a function of ``project(Y)`` whose gradient is ``G``."""
         scale = 2.0 / (1.0 + (Y * Y).sum(1, keepdim=True))
         return scale * G - scale * scale * (Y * G).sum(1, keepdim=True) * Y
 
     @staticmethod
     def lift(Z: Tensor) -> Tensor:
+        """A matrix whose image codes ``Z`` in the ball are."""
         return Z / (1.0 + (1.0 - (Z * Z).sum(1, keepdim=True)).clamp_min(0.0).sqrt())
 
 
@@ -368,4 +342,4 @@ def shallow_encoder(factor: Coordinates, reg: float, code_set: CodeSet | None, w
     """The encoder of one hidden layer, with its codes on a set or free."""
     if code_set is None or isinstance(code_set, SoftSphere):
         return FreeCodes(factor, reg, code_set, weights)
-    return CodesOnASet(factor, reg, image_of(code_set))
+    return CodesOnASet(factor, reg, SmoothBall() if isinstance(code_set, Ball) else code_set)

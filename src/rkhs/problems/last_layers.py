@@ -42,11 +42,9 @@ class LastLayer(Protocol):
 
     def solve(self, Z: Tensor) -> Decoder | AnchoredDecoder:
         """The layer at codes of shape (n, p)."""
-        ...
 
     def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
         """Loss and penalty of that layer, and their derivative in the codes."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ class DualSolver(Protocol):
 
     def solve(self, problem: DualProblem, start: Tensor | None = None) -> Solution:
         """Representer coefficients of shape (n, r), primal objective and duality gap."""
-        ...
 
 
 class RobustDecoder:

@@ -24,15 +24,12 @@ class RowFeatures(Protocol):
 
     def values(self, V: Tensor) -> Tensor:
         """``F V`` of shape (n, p)."""
-        ...
 
     def adjoint(self, T: Tensor) -> Tensor:
         """``F^T T`` of shape (m, p)."""
-        ...
 
     def lengths(self, V: Tensor) -> Tensor:
         """``|V^T F_i|^2`` of every row, shape (n,)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,7 @@ the others are fitted: compared on 400 of 2,000 rows the error was 1.20 (satelli
 part are no start for the fit to come that is worth their price: refined, they took 17, 100, 28 and 43 iterations on
 four sets of 400 to 750 rows, kernel principal components 25, 95, 24 and 52 (measured once).
 
-With many components the path goes from weak regularisers to strong ones and ends when two in a row were worse than the
-best before; then the strongest of all, which is close to principal components, is tried too, for the error can have two
-valleys (patches and CIFAR-10 in grey, 1,500 rows, ten components: 1.10 and 1.08 of the error without it, by
-``./dev bench scale`` before and after). With one or two, where a fit that starts at a weak regulariser gets stuck, it
-goes the other way and to the end.
+The path and its end are those of :mod:`rkhs.selection.path`.
 
 Of the candidates about as good as the best the strongest is taken. With free linear parts it is close to principal
 components, and where every row is measured, beyond two components, about as good is one standard error
@@ -30,8 +26,7 @@ part is too small to tell. ``./dev bench heavy_tails`` prints what this gains.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import starmap
@@ -42,7 +37,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder.fit import FitFunction
+from rkhs.estimators.autoencoder.fit import Opened, Opener
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
@@ -50,20 +45,17 @@ from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, good_enough, walk, weighted_sum
 
-__all__ = ["Choice", "choose", "path_errors", "weighted_sum"]
+__all__ = ["Choice", "choose", "path_errors"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
-_FEWEST = 15  # rows below which parts are too small to tell settings apart
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
 _MOST_FOR_FEATURES = 400  # rows that train where features are rebuilt: with 800 of 1,000 the choice cost 2.3 fits
 # Rows beyond which weaker regularisers are compared too (at 1,000 to 1,400 rows of four development sets 0.82 to 1.00
 # of the error; at 480 and 750 up to 1.12 of it), by fits that are nearer to their end (there 0.97 to 1.00).
 _PLENTY = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
-_LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
-_FEW_COMPONENTS = 2
-_WORSE = 2  # candidates in a row after which a path backwards ends
 
 
 @dataclass(frozen=True)
@@ -73,18 +65,19 @@ class Choice:
     settings: Settings  # with one regulariser a layer
     model: AutoencoderModel | None = None  # of a fit to all items with them, to go on from
     compared: Compared = field(default_factory=Compared)  # with the mean error of held-out rows in their own units
+    opened: Opened | None = None  # all items, where they were opened to choose
 
 
-def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, gram: Tensor | None = None) -> Choice:
+def choose(opener: Opener, settings: Settings, training: Training, run: Run, gram: Tensor | None = None) -> Choice:
     """Choose one regulariser a layer, if it is not known."""
     features = settings.features and not settings.rows
     if not settings.candidates or (not settings.choice_asked and features and gram is None):
         return Choice(settings)
     groups = _groups(training.items, training.weights, sparse=settings.kernel.row_width is not None)
     count = int(groups.max()) + 1
-    if count < _FEWEST:
+    if count < FEWEST:
         return Choice(settings)
-    many, plenty = min(settings.widths) > _FEW_COMPONENTS, count > _PLENTY
+    many, plenty = min(settings.widths) > FEW_COMPONENTS, count > _PLENTY
     if plenty:
         settings = replace(settings, candidates=settings.candidates + settings.weaker)
     candidates, shown = settings.candidates, settings
@@ -97,39 +90,43 @@ def choose(fit: FitFunction, settings: Settings, training: Training, run: Run, g
         tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count, at_most=at_most)
     ]
     models: list[AutoencoderModel | None] = []
+    opened: Opened | None = None
     measured_all = True
     if _can_leave_out(settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
-        found, models = _left_out_errors(fit, settings, training, run, backwards=many)
+        opened = opener(_compared_settings(settings, rough=True), training, run)
+        found, models = _left_out_errors(opened, settings, run, count, backwards=many)
         weights_of = np.ones(count)
     else:
         backwards = len(parts) == 1 and many and gram is None
-        ask = partial(path_errors, fit, settings, candidates, training, run, backwards=backwards, rough=not plenty)
+        ask = partial(path_errors, opener, settings, candidates, training, run, backwards=backwards, rough=not plenty)
         found = np.concatenate([*starmap(ask, parts)], 1)
         weights_of = np.concatenate([training.weights_of(part[1]) for part in parts])
         measured_all = len(parts) > 1
     errors = weighted_sum(found, weights_of) / weights_of.sum()
     if not np.isfinite(errors).any():  # the fit to come says why
         return Choice(shown)
-    level = errors <= _LEVEL * np.nanmin(errors)
+    level = good_enough(errors)
     if settings.linear_part == "free" and measured_all and many:
         level |= _within_noise(found, weights_of, int(np.nanargmin(errors)))
     chosen = int(np.argmax(level))  # the first is the strongest
     held_out = float(np.nanmin(errors))
     if models:
-        again = path_errors(fit, settings, candidates[chosen : chosen + 1], training, run, *parts[0], rough=True)
+        again = path_errors(opener, settings, candidates[chosen : chosen + 1], training, run, *parts[0], rough=True)
         held_out = float(again.mean())
     start = models[chosen] if models and settings.init == "kpca" else None
-    choice = Choice(replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out))
+    choice = Choice(
+        replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out), opened
+    )
     if count < MANY_ENOUGH or training.weights is not None or not settings.unsure:
         return choice
     if not heavy_tailed(training.items):
         return choice
     radial = again[0] if models else found[chosen, : len(parts[0][1])]
-    return _choose_kind(fit, settings, training, run, choice, radial, *parts[0])
+    return _choose_kind(opener, settings, training, run, choice, radial, *parts[0])
 
 
 def _choose_kind(
-    fit: FitFunction,
+    opener: Opener,
     settings: Settings,
     training: Training,
     run: Run,
@@ -139,9 +136,9 @@ def _choose_kind(
     test: np.ndarray,
 ) -> Choice:
     """The choice with radial kernels, or growing ones with the best of its neighbours, if these are clearly better."""
-    at, backwards = settings.candidates.index(choice.settings.reg), min(settings.widths) > _FEW_COMPONENTS
+    at, backwards = settings.candidates.index(choice.settings.reg), min(settings.widths) > FEW_COMPONENTS
     near, other, rough = settings.candidates[max(at - 1, 0) : at + 2], settings.growing, len(training) <= _PLENTY
-    errors = path_errors(fit, other, near, training, run, train, test, backwards=backwards, rough=rough)
+    errors = path_errors(opener, other, near, training, run, train, test, backwards=backwards, rough=rough)
     means = errors.mean(1)
     best = int(np.nanargmin(means))
     kinds = told_apart(errors[best], radial, run)
@@ -158,19 +155,19 @@ def _can_leave_out(settings: Settings, training: Training) -> bool:
 
 
 def _left_out_errors(
-    fit: FitFunction, settings: Settings, training: Training, run: Run, *, backwards: bool
+    opened: Opened, settings: Settings, run: Run, rows: int, *, backwards: bool
 ) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
     """Errors of all rows, each left out, a line a candidate, and the models."""
-    compared, count = _compared_settings(settings, rough=True), len(settings.candidates)
+    compared, count, run = _compared_settings(settings, rough=True), len(settings.candidates), run.quiet()
     models: list[AutoencoderModel | None] = [None] * count
     last: AutoencoderModel | None = None
 
     def measure(k: int) -> np.ndarray:
         nonlocal last
-        models[k] = last = _fitted(fit, replace(compared, reg=settings.candidates[k]), training, run, last)
+        models[k] = last = _fitted(opened, replace(compared, reg=settings.candidates[k]), run, last)
         return left_out_errors(last, compared, run)
 
-    return _walk(measure, count, np.full(len(training), 1.0 / len(training)), backwards=backwards), models
+    return walk(measure, np.full(rows, 1.0 / rows), count, backwards=backwards), models
 
 
 def left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
@@ -201,7 +198,7 @@ def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np
 
 
 def path_errors(
-    fit: FitFunction,
+    opener: Opener,
     settings: Settings,
     candidates: Sequence[tuple[float, ...]],
     training: Training,
@@ -213,16 +210,19 @@ def path_errors(
     rough: bool = False,
 ) -> np.ndarray:
     """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
-    compared, last = _compared_settings(settings, rough=rough), None
+    compared, part, run = _compared_settings(settings, rough=rough), training.part(train), run.quiet()
+    opened: Opened | None = None
+    last: AutoencoderModel | None = None
 
     def measure(k: int) -> np.ndarray:
-        nonlocal last
-        part = training.part(train)
-        last = _fitted(fit, replace(compared, reg=candidates[k]), part, run, last)
+        nonlocal opened, last
+        if opened is None:
+            opened = opener(compared, part, run)
+        last = _fitted(opened, replace(compared, reg=candidates[k]), run, last)
         assert part.kept is not None
         return _errors_of(last, compared, run, training, test, part.kept)
 
-    return _walk(measure, len(candidates), training.weights_of(test), backwards=backwards)
+    return walk(measure, training.weights_of(test), len(candidates), backwards=backwards)
 
 
 def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
@@ -233,11 +233,9 @@ def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
     return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 
-def _fitted(
-    fit: FitFunction, settings: Settings, training: Training, run: Run, last: AutoencoderModel | None
-) -> AutoencoderModel:
+def _fitted(opened: Opened, settings: Settings, run: Run, last: AutoencoderModel | None) -> AutoencoderModel:
     """A model whose fit starts where the last one ended."""
-    found = fit(settings, training, Run(run.name, run.options, run.psd, 0, announced_bytes=run.announced_bytes), last)
+    found = opened.fit(settings, run, last)
     if not np.isfinite(found.solution.value):
         raise InputError("the objective is not finite")
     return found.model
@@ -264,30 +262,4 @@ def _errors_of(
     errors = model.rebuilt.errors(model.decode(codes[model.narrowest]), asked).cpu().numpy().astype(np.float64)
     if not np.isfinite(errors).all():
         raise InputError("errors are not finite")
-    return errors
-
-
-def weighted_sum(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum over the last axis; rows of weight zero count nothing, even where their error is infinite."""
-    return np.where(weights > 0.0, errors, 0.0) @ weights
-
-
-def _walk(measure: Callable[[int], np.ndarray], count: int, weights: np.ndarray, *, backwards: bool) -> np.ndarray:
-    """What ``measure`` says of each candidate, a line each; see :func:`path_errors`."""
-    errors = np.full((count, len(weights)), np.nan)
-    least, worse = np.inf, 0
-    for k in reversed(range(count)) if backwards else range(count):
-        if worse == _WORSE and k > 0:
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the final fit says what there is to say
-            try:
-                errors[k] = measure(k)
-            except InputError:  # a system that is singular at this regulariser
-                errors[k] = np.inf
-        mean = float(weighted_sum(errors[k], weights))
-        if worse == _WORSE and not mean < least:  # the strongest was tried beyond the end of the path
-            errors[k] = np.nan
-        worse = 0 if mean < least or not backwards else worse + 1
-        least = min(least, mean)
     return errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
-from rkhs.estimators.autoencoder.choice import choose
+from rkhs.estimators.autoencoder.choice import Choice, choose
 from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
@@ -25,7 +25,7 @@ from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
 from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map, resting_axes
-from rkhs.outputs import RKHS, Euclidean, OutputSpace
+from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import JitteredFactor, jittered_factor
 from rkhs.problems.decoder import Decoder, optimal_decoder
@@ -34,14 +34,20 @@ from rkhs.problems.initial_codes import best_start, even_columns, goals_of_layer
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.problems.last_layers import ItemsLayer
 from rkhs.problems.robust_decoder import RobustDecoder
-from rkhs.problems.semiparametric import LinearFactor, PrincipalCoordinates, kernel_unit, semiparametric_decoder
+from rkhs.problems.semiparametric import (
+    LinearFactor,
+    PrincipalCoordinates,
+    kernel_unit,
+    linear_unit,
+    semiparametric_decoder,
+)
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
-__all__ = ["fit_dense"]
+__all__ = ["fit_dense", "open_items"]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
@@ -51,44 +57,92 @@ _NOTHING = 0.01  # of the held-out error: what components may cost that are said
 
 
 def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Fit all layers; ``previous`` is a model of the same items to start from."""
+    """Choose what is to be chosen, and fit all layers; ``previous`` is a model of the same items to start from."""
     if not run.announced_bytes:  # parts of what was announced are smaller
         columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
         run.announce_dense(len(training) * settings.n_copies, 4.5, columns)
-    start = _layers_of(previous, settings, run, len(training))
-    clean, kernel, K = training.items, settings.kernel, None
-    if training.own and settings.output_kernel is kernel and settings.noise is None:
-        kernel, K = _resolved_gram(settings, run, training)
-    choice = choose(fit_dense, settings, training, run, K)
-    settings = choice.settings
-    if start is None:
-        start = _layers_of(choice.model, settings, run, len(training))
-    training = settings.noisy_copies(training)
-    if K is None:
-        kernel, K = _resolved_gram(settings, run, training)
-    weights = training.weights
+    known: tuple[Kernel, Tensor] | None = None
+    if training.own and settings.output_kernel is settings.kernel and settings.noise is None:
+        known = _resolved_gram(settings, run, training)
+    choice = choose(open_items, settings, training, run, None if known is None else known[1])
+    settings, opened = choice.settings, choice.opened
+    if not isinstance(opened, OpenedItems):
+        opened = open_items(settings, training, run, known)
+    del known  # n x n numbers that the solver does not need
+    return opened.fit(settings, run, previous, choice)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedItems:
+    """What fits read of items, whatever their regularisers, so that the Gram matrix itself can be let go."""
+
+    training: Training  # with noisy copies, where there is noise
+    clean: Any  # the items
+    kernel: Kernel  # resolved
+    rebuilt: Rebuilt
+    target: Tensor  # (n, q): coordinates of the targets
+    factor: Factor  # ``F F^T = K``
+    axes: PrincipalCoordinates | None  # what a free linear part reads
+    linear: Tensor | None  # (n, k): these coordinates
+    scores: Tensor | None  # (n, p): kernel PCA scores to start from
+    gram: Tensor | None  # (n, n): the matrix, for the solvers of the joint problem only
+    largest: float  # of ``k(x, x)``
+
+    def priced(self, reg: float) -> Factor | LinearFactor:
+        """Coordinates of the codes, with columns for a free linear part in units of its price."""
+        return self.factor if self.linear is None else LinearFactor(self.factor, self.linear * linear_unit(reg))
+
+    def fit(self, settings: Settings, run: Run, previous: AutoencoderModel | None, choice: Choice | None = None) -> Fit:
+        """Fit all layers, from a previous model of these items or that of the choice."""
+        training, rebuilt, U = self.training, self.rebuilt, self.target
+        weights, start = training.weights, _layers_of(previous, settings, run, len(self.clean))
+        if start is None and choice is not None:
+            start = _layers_of(choice.model, settings, run, len(self.clean))
+        if settings.loss.automatic:
+            plain = _solve_layers(replace(settings, loss=Squared()), self, start, run)
+            settings, start = _with_loss_parameter(settings, plain, U, weights, training.groups), plain.layers
+        found = _solve_layers(settings, self, start, run)
+        model = _model(settings, self, found)
+        if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
+            model = replace(model, codes=codes_again(settings, run, model, self.clean))
+        if choice is None:  # one of many that are compared
+            return Fit(model, found.solution, found.codes[0], self.largest)
+        warned = _last_layer_warnings(settings, run, found, U, weights)
+        compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
+        overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
+        if overfit is not None and isinstance(settings.loss, Squared):
+            warned.append(OverfitWarning(f"{run.name}: {overfit}"))
+        model = replace(model, compared=compared)
+        if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
+            model, said = _rested(model, U, weights, compared.held_out)
+            warned += said
+        return Fit(model, found.solution, found.codes[0], self.largest, tuple(warned))
+
+
+def open_items(
+    settings: Settings, training: Training, run: Run, known: tuple[Kernel, Tensor] | None = None
+) -> OpenedItems:
+    """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
+    clean, training = training.items, settings.noisy_copies(training)
+    kernel, K = _resolved_gram(settings, run, training) if known is None else known
+    items, weights, wanted = training.items, training.weights, settings.init == "kpca"
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
-    encoder = _prepare_encoder(settings, training, kernel, K, resumed=start is not None)
+    axes, linear, scores = None, None, None
+    if settings.linear_part == "free":
+        vectors = kernel.domain == "vectors"
+        make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
+        products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
+        read = items if vectors else products
+        axes = make(read, settings.widths[0], weights)
+        linear = axes.of(read)
+        scores = linear * axes.scale if wanted else None
+    elif wanted:
+        scores, _ = kernel_pca_scores(K, min(max(settings.widths), len(K)), weights)
+    joint = isinstance(settings.solver, (GradientDescent, Alternating))
+    factor = factorize(K) if settings.constraint is None else jittered_factor(K)
     largest = float(K.diagonal().max())
-    del K  # n x n numbers that the solver does not need
-    if settings.loss.automatic:
-        plain = _solve_layers(replace(settings, loss=Squared()), encoder, U, weights, rebuilt.output, start, run)
-        settings, start = _with_loss_parameter(settings, plain, U, weights, training.groups), plain.layers
-    found = _solve_layers(settings, encoder, U, weights, rebuilt.output, start, run)
-    features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
-    model = _model(settings, features, training, encoder, found, rebuilt)
-    if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
-        model = replace(model, codes=codes_again(settings, run, model, clean))
-    warned = _last_layer_warnings(settings, run, found, U, weights)
-    compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
-    overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
-    if overfit is not None and isinstance(settings.loss, Squared):
-        warned.append(OverfitWarning(f"{run.name}: {overfit}"))
-    model = replace(model, compared=compared)
-    if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
-        model, said = _rested(model, U, weights, compared.held_out)
-        warned += said
-    return Fit(model, found.solution, found.codes[0], largest, tuple(warned))
+    gram = K if joint else None
+    return OpenedItems(training, clean, kernel, rebuilt, U, factor, axes, linear, scores, gram, largest)
 
 
 def _rested(
@@ -183,20 +237,15 @@ def _with_loss_parameter(
     return replace(settings, loss=settings.loss.resolve(size))
 
 
-def _model(
-    settings: Settings,
-    features: WholeMap,
-    training: Training,
-    encoder: _Encoder,
-    found: _Solved,
-    rebuilt: Rebuilt,
-) -> AutoencoderModel:
+def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> AutoencoderModel:
     """The model of layers that were solved."""
+    training, kernel, factor = opened.training, opened.kernel, opened.priced(settings.reg[0])
     decoder, codes, weights, linear = found.decoder, found.codes, training.weights, None
     if not bool(torch.isfinite(decoder.coefficients).all()):
         raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
-    if encoder.coordinates is not None and found.linear is not None and isinstance(encoder.factor, LinearFactor):
-        linear = LinearPart.along(encoder.coordinates, found.linear, encoder.factor.mixed)
+    if opened.axes is not None and found.linear is not None and isinstance(factor, LinearFactor):
+        linear = LinearPart.along(opened.axes.priced(settings.reg[0]), found.linear, factor.mixed)
+    features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
     first, *others = (as_array(c) for c in found.encoder_coefs)
     ends = [None] * len(others) + [None if decoder.linear is None else as_array(decoder.linear)]
     coefficients = [*others, as_array(decoder.coefficients)]
@@ -204,18 +253,18 @@ def _model(
     saturated = decoder.parameters.new_zeros(0) if decoder.saturated is None else decoder.saturated
     M = None
     if len(codes) == 1 and settings.constraint is None and settings.operators[0] is None:
-        kernel, power = settings.decoder_kernels[0], settings.code_metric
-        M = code_map(codes[0], codes[0], kernel, decoder.coefficients, decoder.linear, power, weights)
+        last, power = settings.decoder_kernels[0], settings.code_metric
+        M = code_map(codes[0], codes[0], last, decoder.coefficients, decoder.linear, power, weights)
     model = AutoencoderModel(
-        features.kernel,
+        kernel,
         Expansion(features, first),
         linear,
         tuple(Layer(*parts) for parts in zip(settings.decoder_kernels, anchors, coefficients, ends, strict=True)),
-        rebuilt,
+        opened.rebuilt,
         settings.reg,
         np.empty(0),
         None if M is None else as_array(M),
-        _pricing(settings, encoder.factor, training.total),
+        _pricing(settings, factor, training.total),
         settings.loss,
         decoder.gap,
         as_array((decoder.parameters != 0.0).any(1).nonzero()[:, 0]),
@@ -235,72 +284,39 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
     return Pricing(kind, total, as_array(factor.triangle), as_array(factor.pivots))
 
 
-@dataclass(frozen=True)
-class _Encoder:
-    """What the Gram matrix of the inputs is needed for, so that the matrix itself can be let go before the solve."""
-
-    factor: Factor | LinearFactor  # ``F F^T = K``; with columns for a free linear part
-    coordinates: PrincipalCoordinates | None = None  # what the free linear part reads
-    scores: Tensor | None = None  # (n, p): kernel PCA scores to start from
-    gram: Tensor | None = None  # (n, n): the matrix, for the solvers of the joint problem only
-
-
-def _prepare_encoder(settings: Settings, training: Training, kernel: Kernel, K: Tensor, *, resumed: bool) -> _Encoder:
-    """Factor the Gram matrix of the inputs and find the scores to start from."""
-    items, weights = training.items, training.weights
-    wanted = not resumed and settings.init == "kpca"
-    if settings.linear_part == "free":
-        vectors = kernel.domain == "vectors"
-        make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
-        products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
-        axes = make(items if vectors else products, settings.widths[0], weights).priced(settings.reg[0])
-        Q = axes.of(items if vectors else products)
-        return _Encoder(LinearFactor(factorize(K), Q), axes, Q * axes.scale if wanted else None)
-    scores = None
-    if wanted:
-        scores, _ = kernel_pca_scores(K, min(max(settings.widths), K.shape[0]), weights)
-    joint = isinstance(settings.solver, (GradientDescent, Alternating))
-    factor = factorize(K) if settings.constraint is None else jittered_factor(K)
-    return _Encoder(factor, None, scores, K if joint else None)
-
-
-def _solve_layers(
-    settings: Settings,
-    encoder: _Encoder,
-    U: Tensor,
-    weights: Tensor | None,
-    space: OutputSpace,
-    previous: list[Tensor] | None,
-    run: Run,
-) -> _Solved:
+def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:
     """Solve from every start and keep the lowest objective."""
-    problem = _problem(settings, encoder, U, weights, space)
-    if encoder.gram is None:
+    problem, weights = _problem(settings, opened), opened.training.weights
+    if opened.gram is None:
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
         problem = recorded(problem, run.journal, repr(settings.loss))
     rng = settings.generator()
 
     def solve(attempt: int, monitor: Monitor) -> Solution:
-        start = _start(settings, problem, encoder, weights, previous, attempt, rng)
-        return _solve(settings, problem, encoder.gram, start, monitor)
+        start = _start(settings, problem, opened, previous, attempt, rng)
+        return _solve(settings, problem, opened.gram, start, monitor)
 
-    return _finish(problem, _best_of(settings, run, solve), settings, encoder.factor, weights)
+    return _finish(problem, _best_of(settings, run, solve), settings, weights)
 
 
-def _problem(
-    settings: Settings, encoder: _Encoder, U: Tensor, weights: Tensor | None, space: OutputSpace
-) -> Autoencoder:
+def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
     """The objective in the parameters of the encoder."""
+    U, weights, space, factor = (
+        opened.target,
+        opened.training.weights,
+        opened.rebuilt.output,
+        opened.priced(settings.reg[0]),
+    )
     kernels, reg, rule = settings.decoder_kernels, settings.reg, _rule(settings, U.dtype)
     operators = [None if A is None else tensor_like(A, U) for A in settings.operators]
     if operators[-1] is not None and isinstance(space, Euclidean):
         operators[-1] = space.operator(operators[-1])
-    made = (encoder.factor, U, kernels, settings.widths, reg, tuple(operators), weights, rule)
+    made = (factor, U, kernels, settings.widths, reg, tuple(operators), weights, rule)
     problem = items_autoencoder(*made)
     if settings.constraint is None:
         return problem
     # Codes on a set: Esser et al. (2024), theorem 5.
-    return replace(problem, encoder=shallow_encoder(encoder.factor, reg[0], settings.constraint, weights))
+    return replace(problem, encoder=shallow_encoder(factor, reg[0], settings.constraint, weights))
 
 
 def _best_of(settings: Settings, run: Run, solve: Callable[[int, Monitor], Solution]) -> Solution:
@@ -348,14 +364,13 @@ def _solve(settings: Settings, problem: Autoencoder, K: Tensor | None, start: Te
 def _start(
     settings: Settings,
     problem: Autoencoder,
-    opened: _Encoder,
-    weights: Tensor | None,
+    opened: OpenedItems,
     previous: list[Tensor] | None,
     attempt: int,
     rng: np.random.RandomState,
 ) -> Tensor:
     """Where an attempt starts: at the layers of a model, at principal components, or at random codes."""
-    encoder, widths = problem.encoder, settings.widths
+    encoder, widths, weights = problem.encoder, settings.widths, opened.training.weights
     if attempt == 0 and previous is not None:
         return encoder.resume(previous[0], previous[1:])
     if attempt == 0 and opened.scores is not None:
@@ -375,7 +390,6 @@ def _finish(
     problem: Autoencoder,
     solution: Solution,
     settings: Settings,
-    factor: Factor | LinearFactor,
     weights: Tensor | None,
 ) -> _Solved:
     """Rotate the codes to principal axes where the model is invariant, and turn parameters into coefficients."""
@@ -390,6 +404,7 @@ def _finish(
     operators = (None if A is None else tensor_like(A, V) for A in settings.operators[1:])
     coefs = [encoder.factor.coefficients(parts[0])]
     coefs += [P if A is None else P @ A for P, A in zip(parts[1:], operators, strict=False)]
+    factor = encoder.factor
     linear = parts[0][: factor.linear.shape[1]] if isinstance(factor, LinearFactor) else None
     if isinstance(factor, JitteredFactor) and factor.jitter * float(coefs[0].norm()) > _OFF * float(codes[0].norm()):
         # In the directions of the jitter an encoder has nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel
 from rkhs.protocols import Solution
 
-__all__ = ["Fit", "FitFunction", "as_array", "codes_again", "collapse_warnings"]
+__all__ = ["Fit", "FitFunction", "Opened", "Opener", "as_array", "codes_again", "collapse_warnings"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,14 @@ class Fit:
     warnings: tuple[Warning, ...] = ()  # what users must know
 
 
+class Opened(Protocol):
+    """Items as fits read them, whatever the regularisers."""
+
+    def fit(self, settings: Settings, run: Run, previous: AutoencoderModel | None) -> Fit:
+        """Fit all layers; ``previous`` is a model of the same items to start from."""
+
+
+Opener = Callable[[Settings, Training, Run], Opened]
 FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], Fit]
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -37,21 +38,20 @@ from rkhs.estimators.autoencoder.staged_rows import (
     stage_sizes,
 )
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
-from rkhs.estimators.run import Run
 from rkhs.estimators.storage import announce_rows
-from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, code_map, with_kept_items
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, good_enough, walk
+
+if TYPE_CHECKING:
+    from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
 
 __all__ = ["fit_rows"]
 
-_FEWEST = 15  # rows below which nothing is compared
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
 _FEW_ANCHORS = 500  # of the decoder while a path is compared: enough to tell candidates apart, in a third of the time
 _STEPS = 10  # iterations from one candidate to the next
-_LEVEL = 1.01  # of the least error: held-out rows cannot tell such candidates apart
-_FEW_COMPONENTS = 2
-_WORSE = 2  # candidates in a row after which a path ends
 _LOOK, _NEAR = 2, 1.05  # iterations after which the strongest candidate must be so near to the least error
 _TOLD = 300  # held-out rows that tell kinds of kernel apart, and anchors; fits to twice as many rows
 _TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared, both at the better of the two
@@ -149,7 +149,7 @@ def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, li
     rng = settings.generator()
     rngs = [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
     sizes = stage_sizes(n)
-    if not settings.candidates or n < _FEWEST:
+    if not settings.candidates or n < FEWEST:
         if previous is None:
             return stages.start(sizes[0], settings.reg, rngs), sizes[1:], Compared()
         problem = stages.problem(len(previous), settings.reg)
@@ -188,51 +188,43 @@ def _path(
     part: int,
 ) -> tuple[Stage, float, Compared]:
     """The best stage of a path of candidates on the first rows, its error of the rows after them, and all errors."""
-    backwards = stages.p > _FEW_COMPONENTS
     found: list[Stage | None] = [None] * len(candidates)
-    errors, last, worse = np.full(len(candidates), np.nan), None, 0
-    for k in range(len(candidates))[:: -1 if backwards else 1]:
-        if worse == _WORSE and k > 0:  # the strongest is tried in any case: the error can have two valleys
-            continue
-        try:
-            if last is None:
-                last = stages.start(min(FIRST, part), candidates[k], rngs)
-                last = last if part <= FIRST else stages.move(last, part, candidates[k])
-            else:
-                if worse == _WORSE and not _promises(stages, last, candidates[k], part, float(np.nanmin(errors))):
-                    break
-                last = stages.move(last, part, candidates[k], steps=_STEPS)
-            error = _error(stages, last)
-        except InputError:  # a system that is singular at this regulariser
-            errors[k] = np.inf
-            continue
-        if worse == _WORSE and not error < np.nanmin(errors):
-            break
-        errors[k], found[k] = error, last
-        worse = 0 if not backwards or error <= np.nanmin(errors) else worse + 1
+    last: Stage | None = None
+
+    def measure(k: int) -> np.ndarray:
+        nonlocal last
+        if last is None:
+            first = stages.start(min(FIRST, part), candidates[k], rngs)
+            last = first if part <= FIRST else stages.move(first, part, candidates[k])
+        else:
+            last = stages.move(last, part, candidates[k], steps=_STEPS)
+        found[k] = last
+        return np.array([_error(stages, last)])
+
+    def promises(least: float) -> bool:
+        """Whether two iterations come near to the least error: ten change it by one percent at most."""
+        assert last is not None
+        return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
+
+    backwards = stages.p > FEW_COMPONENTS
+    errors = walk(measure, np.ones(1), len(candidates), backwards=backwards, promises=promises)[:, 0]
     if not np.isfinite(errors).any():
         raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
-    reached = errors - _floor(stages, part)
-    chosen = int(np.argmax(reached <= _LEVEL * np.nanmin(reached)))  # the first is the strongest
+    chosen = int(np.argmax(good_enough(errors - _floor(stages, part))))  # the first is the strongest
     stage = found[chosen]
     assert stage is not None
     return stage, float(errors[chosen]), Compared(np.array(candidates), errors)
 
 
-def _promises(stages: RowStages, stage: Stage, reg: tuple[float, ...], part: int, least: float) -> bool:
-    """Whether two iterations come near to the least error: ten change it by one percent at most."""
-    return _error(stages, stages.move(stage, part, reg, steps=_LOOK)) < _NEAR * least
-
-
 def _race(stages: RowStages, stage: Stage) -> tuple[Stage, float]:
     """The stage, or the same with weaker regularisers, as long as they are better on the rows that follow."""
-    many = stages.p > _FEW_COMPONENTS and len(stage.reg) == 2
+    many = stages.p > FEW_COMPONENTS and len(stage.reg) == 2
     weaker = _candidates(stages.settings, len(stage.codes)) + (list(_WEAKEST) if many else [])
     error, floor = _error(stages, stage), _floor(stages, len(stage.codes))
     for reg in weaker[weaker.index(stage.reg) + 1 :]:
         other = stages.move(stage, len(stage.codes), reg, steps=_STEPS)
         found = _error(stages, other)
-        if not (found - floor) * _LEVEL < error - floor:
+        if not (found - floor) * LEVEL < error - floor:
             break
         stage, error = other, found
     return stage, error

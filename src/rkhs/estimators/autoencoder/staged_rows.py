@@ -24,6 +24,7 @@ from rkhs.problems.initial_codes import best_start, even_columns, normalise_scal
 from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.protocols import Monitor, Reason, Solution
+from rkhs.selection.path import FEW_COMPONENTS
 from rkhs.solvers import RowNewton
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ FIRST = 1000  # rows of the first stage
 _FIRST_STEPS, _STEPS = 30, 15  # iterations of the first stage and of the others
 _REFINING = (6, 1e-3)  # of the codes of added rows
 _ROUNDS, _TURNS = 3, 3  # parts of a stage under a robust loss, and solves of the layer at the begin of each
-_FEW_COMPONENTS = 2  # with so few, maps need all anchors
 _LAST_TURNS = 6  # of the last layer
 
 
@@ -101,7 +101,7 @@ class RowStages:
     def anchors(self) -> int:
         """Number of anchors of the decoder during descent: half of the landmarks where there are many components."""
         m = self.settings.feature_storage.m
-        m = m if self.p <= _FEW_COMPONENTS else -(-m // 2)
+        m = m if self.p <= FEW_COMPONENTS else -(-m // 2)
         return m if self.most is None else min(m, self.most)
 
     def problem(self, size: int, reg: tuple[float, ...]) -> Autoencoder:

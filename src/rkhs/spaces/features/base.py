@@ -213,15 +213,12 @@ class Storage(Protocol):
 
     def check(self) -> None:
         """Raise an ``InputError`` for parameters out of range."""
-        ...
 
     def sample_size(self, n: int) -> int:
         """How many of ``n`` training items :meth:`build` wants to see; they also resolve bandwidths."""
-        ...
 
     def build(self, kernel: Kernel, items: Any, rng: np.random.RandomState) -> FeatureMap:
         """Choose the features of a resolved kernel from (a sample of) the training items."""
-        ...
 
 
 def most_features(storage: Storage, items: Any) -> int:
