@@ -54,8 +54,9 @@ def saved(model: KernelAutoencoder, path: Path) -> tuple[KernelAutoencoder, Cont
 
 def lacks(found: Container) -> tuple[bool, bool]:
     """Whether a file lacks the triangle of the targets, and the coefficients of the last layer."""
-    state = found.content["state"]
-    return state["output_"]["params"]["triangle"] is None, state["decoder_coef_"] is None
+    model = found.content["state"]["model_"]["fields"]
+    output, last = model["rebuilt"]["fields"]["output"], model["layers"]["$tuple"][-1]["fields"]
+    return output["params"]["triangle"] is None, "held" not in last
 
 
 def answers(model: KernelAutoencoder, items: Any, targets: Any) -> list[np.ndarray]:
@@ -129,7 +130,7 @@ def test_loading_computes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_file_with_neither_the_matrices_nor_the_items_is_refused(tmp_path: Path) -> None:
     rkhs.save(KernelAutoencoder(2, kernel="tanimoto", output_kernel="same").fit(BITS), tmp_path / "m")
     found = read_container(tmp_path / "m", FORMAT, 2**30)
-    found.content["state"]["support_items_"] = None
+    found.content["state"]["model_"]["fields"]["encoder"]["fields"]["map"]["params"]["items"] = None
     write_container(tmp_path / "m", found.content, found.arrays, FORMAT)
-    with pytest.raises(ModelFileError, match="the last layer must have coefficients"):
+    with pytest.raises(ModelFileError, match="must hold the 60 items"):
         rkhs.load(tmp_path / "m")

@@ -60,11 +60,16 @@ def saved(model: Any, path: Path) -> tuple[Any, Container]:
 
 
 def lacks(found: Container) -> tuple[bool, bool, bool]:
-    state = found.content["state"]
-    output = state["output_"]["params"]
+    model = found.content["state"]["model_"]["fields"]
+    output, last = model["rebuilt"]["fields"]["output"]["params"], model["layers"]["$tuple"][-1]["fields"]
     triangle = "triangle" in output and output["triangle"] is None
-    assert (state["decoder_coef_"] is None) == ("training_items_" in state)
-    return state["map_"]["params"]["triangle"] is None, triangle, state["decoder_coef_"] is None
+    assert ("held" not in last) == ("items" in model)
+    return model["encoder"]["fields"]["map"]["params"]["triangle"] is None, triangle, "held" not in last
+
+
+def _map(found: Container) -> Any:
+    model = found.content["state"]["model_"]["fields"]
+    return (model["map"] if "map" in model else model["encoder"]["fields"]["map"])["params"]
 
 
 def answers(model: KernelAutoencoder, items: Any) -> list[np.ndarray]:
@@ -92,7 +97,7 @@ def test_directions_of_the_targets_are_computed_with_the_layer(tmp_path: Path) -
     model = CASES["vectors"][0].fit(ROWS)
     assert model.model_.pricing.directions is not None
     again, found = saved(model, tmp_path / "m")
-    assert found.content["state"]["goal_directions_"] is None
+    assert "held_directions" not in found.content["state"]["model_"]["fields"]["pricing"]["fields"]
     np.testing.assert_array_equal(again.model_.pricing.directions, model.model_.pricing.directions)
 
 
@@ -148,16 +153,16 @@ def test_loading_computes_nothing_and_cores_do_not_matter(tmp_path: Path, monkey
 @pytest.mark.parametrize("damage", ["no items", "other items", "an item twice"])
 def test_a_file_that_lacks_what_the_layer_follows_from_is_refused(damage: str, tmp_path: Path) -> None:
     _, found = saved(features(kernel="tanimoto").fit(BITS), tmp_path / "m")
-    state = found.content["state"]
+    model = found.content["state"]["model_"]["fields"]
     if damage == "no items":
-        del found.arrays[state.pop("training_items_")["$bits"]]
+        del found.arrays[model.pop("items")["fields"]["held"]["$array"]]
     elif damage == "other items":
-        name = state["training_items_"]["$bits"]
+        name = model["items"]["fields"]["held"]["$array"]
         found.arrays[name] = found.arrays[name][:-1]
     else:
-        order = found.arrays[state["support_"]["$array"]].copy()
+        order = found.arrays[model["support"]["$array"]].copy()
         order[0] = order[1]
-        found.arrays[state["support_"]["$array"]] = order
+        found.arrays[model["support"]["$array"]] = order
     write_container(tmp_path / "m", found.content, found.arrays, FORMAT)
     with pytest.raises(
         ModelFileError, match="got neither" if damage == "no items" else "must be 120 rows of 64 columns"
@@ -177,6 +182,6 @@ def test_a_file_that_lacks_what_the_layer_follows_from_is_refused(damage: str, t
 def test_other_estimators_leave_out_the_triangle_of_landmarks(model: Any, tmp_path: Path) -> None:
     model.fit(ROWS, ROWS[:, :2])
     again, found = saved(model, tmp_path / "m")
-    assert found.content["state"]["map_"]["params"]["triangle"] is None
+    assert _map(found)["triangle"] is None
     ask = "predict" if hasattr(model, "predict") else "transform"
     np.testing.assert_array_equal(getattr(again, ask)(ROWS[:9]), getattr(model, ask)(ROWS[:9]))

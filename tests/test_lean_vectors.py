@@ -43,7 +43,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::Warning")
 
 def lacks(path: Path) -> bool:
     """Whether a file lacks the last layer."""
-    return read_container(path, FORMAT, 2**30).content["state"]["decoder_coef_"] is None
+    model = read_container(path, FORMAT, 2**30).content["state"]["model_"]["fields"]
+    return "held" not in (model["layers"]["$tuple"][-1] if "layers" in model else model["back"])["fields"]
 
 
 def answers(model: Any, items: np.ndarray) -> list[np.ndarray]:
@@ -110,9 +111,9 @@ def test_loading_computes_nothing_and_needs_the_items(
     monkeypatch.setattr(WayToVectors, "_found", property(lambda self: pytest.fail("something was computed")))
     assert rkhs.load(path).codes_.shape == (60, 2)
     found = read_container(path, FORMAT, 2**30)
-    found.content["state"]["support_items_"] = None
+    found.content["state"]["model_"]["fields"]["encoder"]["fields"]["map"]["params"]["items"] = None
     write_container(path, found.content, found.arrays, FORMAT)
-    with pytest.raises(ModelFileError, match="must have coefficients, or"):
+    with pytest.raises(ModelFileError, match="must hold the 60 items"):
         rkhs.load(path)
 
 

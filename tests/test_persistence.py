@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 import rkhs
 from rkhs import estimators, kernels
 from rkhs._core.config import Configurable, is_concrete
 from rkhs._core.containers import pack, read_container, write_container
 from rkhs._core.errors import InputError, ModelFileError
-from rkhs.augment import GaussianNoise
-from rkhs.constraints import Ball, SoftSphere, Sphere
-from rkhs.engines import Dask, Threads
+from rkhs.engines import Threads
 from rkhs.features import WholeMap
 from rkhs.persistence import FORMAT, read_model, registry
-from rkhs.solvers import Adam, Alternating, DoublyStochastic, GradientDescent, MiniBatch
 
 X = np.random.default_rng(3).normal(size=(24, 3))
 
@@ -147,17 +143,17 @@ def with_parts(items: Any = None, kernel: Any = None, **params: Any) -> rkhs.Ker
 
 def test_items_that_are_texts_or_arrays_come_back(tmp_path: Path) -> None:
     for items in (["ab", "ba", ""], ["ab"] * 30, [np.ones(2), np.ones(3)], [np.ones((i, 2)) for i in range(9)]):
-        rkhs.save(with_parts(items), tmp_path / "m")
-        back = rkhs.load(tmp_path / "m").support_items_
+        rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m", notes={"items": items})
+        back = read_model(tmp_path / "m").notes["items"]
         assert [np.asarray(item).tolist() for item in back] == [np.asarray(item).tolist() for item in items]
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (with_parts([{1, 2}]), r"got a set \(support_items_\[0\]\)"),
+        (with_parts([{1, 2}]), r"got a set \(model_\.encoder\.map\.items\[0\]\)"),
         (with_parts(decoder_kernel=lambda a, b: 1.0), r"Python functions cannot be stored.*\(decoder_kernel\)"),
-        (with_parts(kernel=kernels.FromFunction(max)), r"Python function.*kernel_\.\w+"),
+        (with_parts(kernel=kernels.FromFunction(max)), r"Python function.*model_\.kernel\.\w+"),
         (with_parts(kernel=Letters()), r"objects of rkhs only; got .*Letters"),
         ("model", "estimators of rkhs; got a str"),
     ],
@@ -249,90 +245,46 @@ def test_files_with_a_right_checksum_and_wrong_content_are_typed_errors(
         rkhs.load(tmp_path / "m")
 
 
-def descent(solver: str, rate: float | None, size: int, share: float) -> dict[str, Any]:
-    """Old parameters of the solver."""
-    return {"solver": solver, "learning_rate": rate, "batch_size": size, "coefficient_share": share}
+@pytest.mark.parametrize("name", ["engine", "checkpoint"])
+def test_a_file_does_not_say_where_a_fit_runs(name: str, tmp_path: Path) -> None:
+    value = Threads(1) if name == "engine" else tmp_path / "point"
+    model = rkhs.KernelPCA(2, **{name: value}).fit(X)
+    rkhs.save(model, tmp_path / "m")
+    assert getattr(rkhs.load(tmp_path / "m"), name) is None
+    params = read_container(tmp_path / "m", FORMAT, 2**30).content["params"]
+    assert name not in params
+    rewritten(tmp_path / "m", params={**params, name: "dask"})
+    with pytest.raises(ModelFileError, match=f"takes other parameters here: {name}"):
+        rkhs.load(tmp_path / "m")
 
 
-def plain_codes(constraint: str) -> dict[str, Any]:
-    """Old parameters of constraint and noise."""
-    return {"constraint": constraint, "softness": 1.0, "renormalize": False, "noise_std": 0.0, "n_copies": 1}
+def test_no_object_of_a_file_names_a_cluster(tmp_path: Path) -> None:
+    assert not [name for name in registry() if name.startswith("engines.")]
+    rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")
+    params = read_container(tmp_path / "m", FORMAT, 2**30).content["params"]
+    for inside in ("engines.Dask", "estimators.KernelPCA"):
+        rewritten(tmp_path / "m", params={**params, "storage": {"$object": inside, "params": {}}})
+        with pytest.raises(ModelFileError, match="does not have|does not belong"):
+            rkhs.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"engine": None, "address": None, "n_jobs": None}, {"engine": None}),
-        ({"engine": "serial", "address": None, "n_jobs": 4}, {"engine": "serial"}),
-        ({"engine": "threads", "address": None, "n_jobs": None}, {"engine": "threads"}),
-        ({"engine": "threads", "address": None, "n_jobs": 4}, {"engine": Threads(4)}),
-        ({"engine": None, "address": None, "n_jobs": 1}, {"engine": Threads(1)}),
-        ({"engine": "dask", "address": "tcp://h:1", "n_jobs": None}, {"engine": Dask("tcp://h:1")}),
-        ({"engine": "dask", "address": None, "n_jobs": 3}, {"engine": Dask(n_workers=3)}),
-        (descent("lbfgs", 0.5, 7, 0.5), {"solver": "lbfgs"}),
-        (descent("adam", None, 1024, 0.25), {"solver": "adam"}),
-        (
-            {"solver": "adam", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
-            {"solver": Adam(0.1)},
-        ),
-        (
-            {"solver": "gradient_descent", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
-            {"solver": GradientDescent(0.1)},
-        ),
-        (
-            {"solver": "alternating", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
-            {"solver": Alternating(0.1)},
-        ),
-        (
-            {"solver": "minibatch", "learning_rate": None, "batch_size": 256, "coefficient_share": 0.25},
-            {"solver": MiniBatch(256)},
-        ),
-        (
-            {"solver": "minibatch", "learning_rate": 0.1, "batch_size": 1024, "coefficient_share": 0.25},
-            {"solver": MiniBatch(learning_rate=0.1)},
-        ),
-        (
-            {"solver": "doubly_stochastic", "learning_rate": None, "batch_size": 1024, "coefficient_share": 0.5},
-            {"solver": DoublyStochastic(coefficient_share=0.5)},
-        ),
-        ({"solver": "adam", "learning_rate": 0.1}, {"solver": Adam(0.1)}),
-        ({"n_jobs": 2, "engine": None}, {"engine": Threads(2)}),
-        (plain_codes("none"), {"constraint": "none", "noise": None}),
-        (plain_codes("soft"), {"constraint": "soft", "noise": None}),
-        ({**plain_codes("soft"), "softness": 0.5}, {"constraint": SoftSphere(0.5), "noise": None}),
-        ({**plain_codes("sphere"), "renormalize": True}, {"constraint": Sphere(True), "noise": None}),
-        ({**plain_codes("ball"), "renormalize": True}, {"constraint": Ball(True), "noise": None}),
-        (
-            {**plain_codes("none"), "noise_std": 0.1, "n_copies": 3},
-            {"constraint": "none", "noise": GaussianNoise(0.1, relative=False, copies=3)},
-        ),
-    ],
-)
-def test_old_parameters_are_read_as_the_objects_they_became(
-    old: dict[str, Any], new: dict[str, Any], tmp_path: Path
-) -> None:
-    model: Any = rkhs.KernelPCA(2)
-    if "engine" not in old:  # without refined codes the answers do not depend on these parameters
-        model = rkhs.KernelAutoencoder(2, reg=1e-3, max_iter=2, refine=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        rkhs.save(model.fit(X), tmp_path / "m")
-    kept = read_container(tmp_path / "m", FORMAT, 2**30).content["params"]
-    rewritten(tmp_path / "m", params={**{name: kept[name] for name in kept.keys() - new.keys()}, **old})
+def test_an_array_in_two_places_is_held_once(tmp_path: Path) -> None:
+    model = rkhs.DeepRKM((3, 2), random_state=0).fit(X)
+    assert model.model_.items is model.model_.map.kept
+    rkhs.save(model, tmp_path / "m")
     again = rkhs.load(tmp_path / "m")
-    assert again.get_params(deep=False) == {**model.get_params(deep=False), **new}
-    projected = isinstance(new.get("constraint"), (Sphere, Ball))  # the fitted model has no constraint
-    assert np.array_equal(again.transform(X), model.transform(X)) != projected
+    assert again.model_.items is again.model_.map.kept
 
 
 def test_versions(tmp_path: Path) -> None:
     rkhs.save(rkhs.KernelPCA(2).fit(X), tmp_path / "m")
     found = read_container(tmp_path / "m", FORMAT, 2**30)
-    (tmp_path / "minor").write_bytes(pack({**found.content, "news": 1}, found.arrays, (1, 99)))
-    assert read_model(tmp_path / "minor").format == (1, 99)
-    (tmp_path / "major").write_bytes(pack(found.content, found.arrays, (2, 0)))
-    with pytest.raises(ModelFileError, match=r"format 2\.0"):
-        rkhs.load(tmp_path / "major")
+    (tmp_path / "minor").write_bytes(pack({**found.content, "news": 1}, found.arrays, (2, 99)))
+    assert read_model(tmp_path / "minor").format == (2, 99)
+    for major in (1, 3):
+        (tmp_path / "major").write_bytes(pack(found.content, found.arrays, (major, 0)))
+        with pytest.raises(ModelFileError, match=rf"format {major}\.0"):
+            rkhs.load(tmp_path / "major")
 
 
 def test_a_model_of_fingerprints_holds_bits(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ FRAMES = ("pandas", "polars")  # without them scikit-learn leaves checks out
 # What differs between versions: scikit-learn's checks, files of older versions, arrays, arithmetic.
 PART = (
     "tests/contracts/test_scikit_learn_checks.py",
-    "tests/test_golden_files.py",
+    "tests/test_file_kinds.py",
     "tests/test_persistence.py",
     "tests/core",
     "tests/estimators/test_kernel_pca.py",

@@ -1,6 +1,6 @@
 """Model files: fitted estimators to one safetensors file and back, without pickle.
 
-Only classes of this library and listed steps of scikit-learn are stored, by a name that is looked up in a fixed table;
+Only classes of this library are stored, by a name that is looked up in a fixed table, and steps of pipelines by skops;
 parameters pass through the constructors, which only store, so that loading a file runs no code from it. The format:
 ``docs/user/model_files.md``.
 """
@@ -11,7 +11,6 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -24,38 +23,30 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from rkhs._core.codec import Decoder, SizeError, encode
-from rkhs._core.config import Configurable, is_concrete
+from rkhs._core.codec import Decoder, Encoder, SizeError
+from rkhs._core.config import is_concrete
 from rkhs._core.containers import FORMAT, LARGEST, Container, check_limits, read_container, write_container
-from rkhs._core.errors import InputError, ModelFileError, RkhsError, brief, warn
+from rkhs._core.errors import InputError, ModelFileError, RkhsError
 from rkhs._core.memory import readable
-from rkhs._core.pipeline_steps import (
-    check_step,
-    decode_special,
-    encode_special,
-    find_step,
-    fitted_steps,
-    name_of_step,
-    params_of_step,
-    state_of_step,
-    version_warning,
-)
+from rkhs._core.pipelines import pack_pipeline, unpack_pipeline
+from rkhs._core.stored import Stored
 
 __all__ = ["FORMAT", "ModelFile", "load", "read_model", "save"]
 
 # Without max_bytes: how much more than its file a model may take. Packed bits become numbers of 64 bits.
 _SMALL, _TIMES = 2**25, 72
+_PIPELINE = "sklearn.pipeline.Pipeline"
 
 # The packages whose public classes a model may be made of.
 _PACKAGES = (
     "estimators",
+    "models",
     "kernels",
     "losses",
     "constraints",
     "outputs",
     "features",
     "augment",
-    "engines",
     "solvers",
     "selection",
     "evaluation",
@@ -78,7 +69,7 @@ def registry() -> dict[str, type]:
         module = importlib.import_module(f"rkhs.{package}")
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
-            if inspect.isclass(value) and issubclass(value, BaseEstimator) and is_concrete(value):
+            if inspect.isclass(value) and issubclass(value, (BaseEstimator, Stored)) and is_concrete(value):
                 classes[class_name(value)] = value
     return classes
 
@@ -96,14 +87,14 @@ def _stored_name(cls: type) -> str:
     return name
 
 
-def _find_class(name: str) -> type:
-    try:
-        return find_step(name) or registry()[name]
-    except (KeyError, TypeError):
+def _find_class(name: Any) -> type:
+    found = registry().get(name) if isinstance(name, str) else None
+    if found is None:
         raise ModelFileError(
-            f"the model file names {name!r}, which this version of rkhs does not have; install the "
-            "version that wrote it"
-        ) from None
+            f"the model file names {name!r:.80}, which this version of rkhs does not have; install the version that "
+            "wrote it"
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,68 +149,17 @@ def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, notes: dict[
         inside = "; save its .model" if hasattr(estimator, "model") else ""
         raise InputError(f"save writes estimators of rkhs; got a {type(estimator).__name__}{inside}")
     arrays: dict[str, np.ndarray] = {}
-    names: dict[int, str] = {}
+    encoder = Encoder(arrays, _stored_name)
     if type(estimator) is Pipeline:
-        names = _check_steps(estimator)
+        arrays["skops"], ours = pack_pipeline(estimator)
+        inside_it = [encoder.estimator(one) for one in ours]
+        content = {"class": _PIPELINE, "sklearn": sklearn.__version__, "inside": inside_it}
     else:
         _stored_name(type(estimator))
         check_is_fitted(estimator)
-    content = {
-        **_describe(estimator, arrays, names),
-        "library": _library_version(),
-        "summary": _summary(estimator),
-        "notes": encode(dict(notes or {}), arrays, "notes", _stored_name),
-    }
-    if names:
-        content["sklearn"] = sklearn.__version__
+        content = encoder.estimator(estimator)
+    content |= {"library": _library_version(), "notes": encoder.encode(dict(notes or {}), "notes")}
     write_container(path, content, arrays, FORMAT)
-
-
-def _check_steps(pipeline: Pipeline) -> dict[int, str]:
-    """Names of the steps by their identity; a step that is not fitted or has no place in a file is refused."""
-    names = {}
-    for name, step in fitted_steps(pipeline):
-        cls = type(step)
-        if name_of_step(cls) is None and registry().get(class_name(cls)) is not cls:
-            raise InputError(
-                f"step {name!r} of the pipeline is a {cls.__module__}.{cls.__qualname__}, which a model file does not "
-                "hold: it holds estimators of rkhs, scikit-learn's own preprocessing and linear models; keep this "
-                "pipeline with skops: skops.io.dump(pipeline, path)"
-            )
-        check_is_fitted(step)
-        names[id(step)] = name
-    if not names:
-        raise InputError("save writes pipelines with a step; got one without; save a fitted estimator")
-    return names
-
-
-def _describe(estimator: BaseEstimator, arrays: dict[str, np.ndarray], names: dict[int, str]) -> dict[str, Any]:
-    """Class, parameters and fitted attributes of an estimator of this library, or of a step of scikit-learn."""
-    step, where = name_of_step(type(estimator)), names.get(id(estimator), "")
-
-    def special(value: Any, place: str) -> Any:
-        if isinstance(value, BaseEstimator) and (step is not None or not isinstance(value, Configurable)):
-            return {"$estimator": _describe(value, arrays, names)}
-        return (
-            None
-            if step is None
-            else encode_special(value, lambda part: encode(part, arrays, place, _stored_name, special), place)
-        )
-
-    if step is None:
-        params = estimator.get_params(deep=False)
-        # Names that begin with _cache are by convention of this library what can be computed again.
-        state = {k: v for k, v in vars(estimator).items() if k not in params and not k.startswith("_cache")}
-        if "model_" in state:  # a value of its own, whose parts files of format 1 know by name
-            state |= state.pop("model_").state()
-    else:
-        params, state = params_of_step(estimator), state_of_step(estimator, where)
-
-    def encoded(values: dict[str, Any]) -> dict[str, Any]:
-        place = f"step {where!r}: " if where else ""
-        return {key: encode(value, arrays, place + key, _stored_name, special) for key, value in values.items()}
-
-    return {"class": step or _stored_name(type(estimator)), "params": encoded(params), "state": encoded(state)}
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int | None = None, expected_sha256: str | None = None) -> Any:
@@ -283,50 +223,19 @@ def read_model(
 
 
 def _build(container: Container, max_bytes: int) -> ModelFile:
-    content = container.content
-
-    def special(value: dict[str, Any], decode: Callable[[Any], Any]) -> Any:
-        inside = "$estimator" in value
-        return _build_estimator(value["$estimator"], decode) if inside else decode_special(value, decode)
-
-    decode = Decoder(container.arrays, _find_class, max_bytes, special).decode
-    estimator = _build_estimator(content, decode)
-    check_is_fitted(estimator)
-    if isinstance(estimator, Pipeline):
-        for _, step in fitted_steps(estimator):
-            check_is_fitted(step)
-        warning = version_warning(content.get("sklearn"))
-        if warning is not None:
-            warn(warning, UserWarning)
-    notes = decode(content["notes"])
+    content, arrays = container.content, dict(container.arrays)
+    data = arrays.pop("skops", None) if content["class"] == _PIPELINE else None
+    decoder = Decoder(arrays, _find_class, max_bytes)
+    if data is None:
+        estimator = decoder.estimator(content)
+        check_is_fitted(estimator)
+    else:
+        estimator = unpack_pipeline(data, [decoder.estimator(one) for one in content["inside"]], max_bytes)
+    notes = decoder.decode(content["notes"])
     recipe = _fingerprint_of(notes)
     if recipe is not None and getattr(estimator, "fingerprint_", recipe) is None:  # read as the command line read it
         estimator.fingerprint_ = recipe
     return ModelFile(estimator, notes, container.version, str(content["library"]), container.checksum)
-
-
-def _build_estimator(description: dict[str, Any], decode: Callable[[Any], Any]) -> Any:
-    cls = _find_class(description["class"])
-    params = {key: decode(value) for key, value in description["params"].items()}
-    if cls.__module__.startswith("rkhs.estimators."):
-        params = importlib.import_module("rkhs.estimators.options.old_parameters").renewed(params)
-    try:
-        estimator = cls(**params)
-    except TypeError as error:  # a parameter that came or went
-        raise ModelFileError(f"{cls.__name__} takes other parameters here: {error}") from None
-    for key in description["state"]:
-        # An attribute must not take the place of a method or of a parameter.
-        if not key.isidentifier() or key.startswith("__") or key in params or callable(getattr(cls, key, None)):
-            raise ModelFileError(f"{key!r} is not the name of a fitted attribute")
-    state = {key: decode(value) for key, value in description["state"].items()}
-    model = getattr(cls, "_model_class", None)
-    if model is not None and state:
-        state["model_"] = model.take_state(state)
-    if name_of_step(cls) is not None:
-        check_step(cls, params, state)
-    for key, value in state.items():
-        setattr(estimator, key, value)
-    return estimator
 
 
 def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
@@ -337,16 +246,6 @@ def _fingerprint_of(notes: dict[str, Any]) -> dict[str, Any] | None:
         return None
     sizes = [recipe.get("radius"), recipe.get("n_bits")]
     return recipe if all(type(size) is int for size in sizes) else None
-
-
-def _summary(estimator: BaseEstimator) -> dict[str, Any]:
-    """Parameters that differ from their defaults, kernels and storage as texts, for who reads the description alone."""
-    if isinstance(estimator, Pipeline):
-        return {"steps": {name: brief(step) for name, step in estimator.steps}}
-    default = type(estimator)().get_params(deep=False)
-    params = {k: brief(v) for k, v in estimator.get_params(deep=False).items() if repr(v) != repr(default[k])}
-    found = {name: getattr(estimator, f"{name}_", None) for name in ("kernel", "output_kernel", "storage")}
-    return {"parameters": params, **{name: brief(value) for name, value in found.items() if value is not None}}
 
 
 def _library_version() -> str:

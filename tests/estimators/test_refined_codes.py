@@ -251,16 +251,3 @@ def test_kernels_of_finite_rank_are_refined_at_the_price_of_the_whole_diagonal()
         best = minimize(objective, refined[i], args=(i,), tol=1e-12)
         assert objective(refined[i], i) <= best.fun * (1.0 + 1e-6)
         np.testing.assert_allclose(best.x, refined[i], atol=1e-3)
-
-
-def test_the_price_of_older_models_is_the_power_function() -> None:
-    X, new = table(0), table(1)
-    model = KernelAutoencoder(2, kernel=Gaussian(0.2), reg=(1e-2, 1e-3)).fit(X)
-    today = model.transform(new)
-    older = model.model_.state()
-    del older["code_price_"]  # what a file of an older version lacks
-    model.model_ = type(model.model_).take_state(older)
-    before = model.transform(new)
-    plain = model.set_params(refine=False).transform(new)
-    assert np.abs(before - plain).mean() < np.abs(today - plain).mean()
-    np.testing.assert_allclose(model.set_params(refine=True).transform(X), model.codes_, atol=1e-6)

@@ -62,8 +62,6 @@ def test_model_files_keep_it(model: KernelAutoencoder, rows: np.ndarray, tmp_pat
     rkhs.save(model, tmp_path / "model.rkhs")
     again = rkhs.load(tmp_path / "model.rkhs")
     assert np.array_equal(again.transform(rows[80:]), model.transform(rows[80:]))
-    state = {name: value for name, value in model.model_.state().items() if name != "resting_"}
-    assert type(model.model_).take_state(state).resting is None  # a file of an earlier version
 
 
 def test_rows_that_need_every_component_have_no_such() -> None:

@@ -1,30 +1,57 @@
-"""Changed model files, a few of every kind; the long run is ``python -m tests.reliability.mutated_files --full``."""
+"""Changed model files, a few of some kinds; the long run is ``python -m tests.reliability.mutated_files --full``."""
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+import rkhs
 from rkhs import persistence
 from rkhs._core import containers
+from rkhs._core.containers import pack, read_container
+from rkhs._core.errors import ModelFileError
+from rkhs.models import AutoencoderModel
+from rkhs.persistence import FORMAT
+from rkhs.spaces.features import base
 from tests.reliability import mutated_files
-from tests.reliability.mutated_files import GOLDEN, campaign, try_model
+from tests.reliability.file_kinds import made
+from tests.reliability.mutated_files import bent_array, campaign, try_model
+
+KINDS = ("kernel_pca_sparse", "kernel_pca_tables", "kernel_autoencoder_nystroem", "deep_rkm", "operator_regressor")
 
 
 def test_no_changed_file_loads_as_another_model_or_raises_another_error() -> None:
-    outcomes = campaign(8, 5)
-    assert len(outcomes) == len(list(GOLDEN.glob("*.rkhs"))) + 1
-    assert not [outcome.line() for outcome in outcomes if not outcome.is_clean]
+    outcomes = campaign(8, 12, names=KINDS)
+    assert len(outcomes) == len(KINDS) + 1
+    assert not [(outcome.line(), outcome.raw, outcome.untyped) for outcome in outcomes if not outcome.is_clean]
     assert all(outcome.files >= 8 for outcome in outcomes)
 
 
-def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = GOLDEN / "kernel_pca_gram-1.0.rkhs"
-    campaign(0, 0)  # the hook is there now
+@pytest.mark.parametrize("place", [10**6, -1, 2**31 - 1])
+def test_columns_of_sparse_rows_are_checked(place: int, tmp_path: Path) -> None:
+    rows = csr_array(np.eye(12, 5) + np.eye(12, 5, k=1))
+    rkhs.save(rkhs.KernelPCA(2, kernel="linear").fit(rows), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    name = next(name for name, array in found.arrays.items() if array.dtype == np.int32)
+    found.arrays[name][3] = place
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match="SparseRows|sparse"):
+        rkhs.load(tmp_path / "m")
 
-    class Anything:
+
+def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model, items = made(0, "kernel_autoencoder_nystroem")
+    path = tmp_path / "kernel_autoencoder_nystroem.rkhs"
+    rkhs.save(model, path)
+    campaign(0, 0, names=())
+    mutated_files._start_watching()
+
+    class Always:
         def __ne__(self, other: object) -> bool:
             return False
 
@@ -33,11 +60,25 @@ def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tm
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(containers, "_digest", lambda *_: Anything())
+        patch.setattr(containers, "_digest", lambda *_: Always())
         assert try_model(path, tmp_path, 60, 0, 0).wrong
+    with monkeypatch.context() as patch:
+        patch.setattr(AutoencoderModel, "check_stored", lambda self: None)
+        patch.setattr(base, "check_shape", lambda *_: None)
+        patch.setattr(rkhs.KernelAutoencoder, "check_stored", lambda self: None)
+        assert try_model(path, tmp_path, 0, 60, 0, items).raw
     with monkeypatch.context() as patch:
         patch.setattr(persistence, "read_container", runs_code)
         patch.setattr(mutated_files, "SECONDS", -1.0)
         outcome = try_model(path, tmp_path, 4, 0, 0)
     assert len(outcome.untyped) == len(outcome.slow) == 4
     assert outcome.code
+
+
+def test_arrays_are_bent_in_every_way() -> None:
+    chance, array = random.Random(0), np.arange(6, dtype=np.int32).reshape(2, 3)
+    found = [bent_array(array, chance) for _ in range(80)]
+    assert {one.shape for one in found} >= {(1, 3), (2, 2), (3, 3), (2, 4), (3, 2)}
+    assert any(10**6 in one for one in found)
+    assert any(-1 in one for one in found)
+    assert len({one.dtype for one in found}) > 3

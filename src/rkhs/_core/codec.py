@@ -6,19 +6,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 
 from rkhs._core.config import Configurable
 from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_types
 
-__all__ = ["Decoder", "SizeError", "encode"]
+__all__ = ["PLACES", "Decoder", "Encoder", "SizeError", "encode"]
+
+PLACES = ("engine", "checkpoint")
+"""Parameters that say where a fit runs: no file holds them."""
 
 _MANY = 2**12  # numbers from which on rows of zeros and ones are packed
 _LONG = 8  # lists from this length on are packed into arrays where that keeps their types
@@ -27,6 +35,7 @@ _DTYPES = frozenset({"bool", "float16", "float32", "float64"}) | {
 }
 # What CPython takes, at most: a number in a list; a text, tuple or array without its content; a dict; a place in one.
 _NUMBER, _OBJECT, _DICT, _ENTRY = 40, 144, 240, 40
+_SHARED = frozenset({"$array", "$bits", "$strings", "$texts", "$numbers", "$arrays", "$table", "$rows"})
 _TEXT_DTYPE = re.compile(r"\|O|[<>]U\d{1,9}")
 
 
@@ -39,51 +48,81 @@ def _own_name(cls: type) -> str:
 
 
 def encode(
-    value: Any,
-    arrays: dict[str, np.ndarray],
-    where: str = "",
-    name_of: Callable[[type], str] = _own_name,
-    special: Callable[[Any, str], Any] | None = None,
+    value: Any, arrays: dict[str, np.ndarray], where: str = "", name_of: Callable[[type], str] = _own_name
 ) -> Any:
     """Describe ``value`` in JSON types, moving its arrays into ``arrays``."""
-    found = None if special is None else special(value, where)
-    if found is not None:
-        return found
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if value is None or isinstance(value, (bool, int, float, str, np.generic, np.dtype)):
-        return _encode_scalar(value, where)
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().numpy()
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, arrays, where)
-    if isinstance(value, (list, tuple)):
+    return Encoder(arrays, name_of).encode(value, where)
+
+
+class Encoder:
+    """Describes objects in JSON types; an array or a long list that stands in several places is held once."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], name_of: Callable[[type], str] = _own_name) -> None:
+        self.arrays, self._name_of = arrays, name_of
+        self._known: dict[int, tuple[Any, Any]] = {}  # the objects too, so that no number is given twice
+
+    def encode(self, value: Any, where: str = "") -> Any:
+        """Describe one object; ``where`` it stands is for messages."""
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        if value is None or isinstance(value, (bool, int, float, str, np.generic, np.dtype)):
+            return _encode_scalar(value, where)
+        if isinstance(value, torch.Tensor):
+            value = value.detach().cpu().numpy()
+        if isinstance(value, (np.ndarray, list, tuple)):
+            if id(value) not in self._known:
+                if isinstance(value, np.ndarray):
+                    found = _encode_array(value, self.arrays, where)
+                else:
+                    found = self._listed(value, where)
+                self._known[id(value)] = (value, found)
+            return self._known[id(value)][1]
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return self._mapping(value, where)
+        if isinstance(value, np.random.RandomState):
+            return {"$random_state": self.encode(dict(value.get_state(legacy=False)), where)}
+        if isinstance(value, Stored):
+            name, held = self._name_of(type(value)), value.in_file()
+            parts = {one.name: getattr(held, one.name) for one in fields(held)}
+            given = {key: part for key, part in parts.items() if part is not None}
+            return {"$value": name, "fields": self.encoded(given, f"{where}.")}
+        if isinstance(value, BaseEstimator) and not isinstance(value, Configurable):
+            return {"$estimator": self.estimator(value, where)}
+        if isinstance(value, Configurable):
+            name, params = self._name_of(type(value)), value.get_params(deep=False)
+            return {"$object": name, "params": self.encoded(params, f"{where or type(value).__name__}.")}
+        raise InputError(_refusal(value, where))
+
+    def encoded(self, values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+        """Describe named objects."""
+        ordered = sorted(values.items())  # as a file has them, so that a model that is saved again gives the same bytes
+        return {key: self.encode(value, f"{prefix}{key}".removeprefix(".")) for key, value in ordered}
+
+    def estimator(self, value: Any, where: str = "") -> dict[str, Any]:
+        """Class, parameters and fitted attributes of an estimator; not where its fits run."""
+        name, params = self._name_of(type(value)), value.get_params(deep=False)
+        # Names that begin with _cache are by convention of this library what can be computed again.
+        state = {k: v for k, v in vars(value).items() if k not in params and not k.startswith("_cache")}
+        kept, prefix = {k: v for k, v in params.items() if k not in PLACES}, f"{where}."
+        return {"class": name, "params": self.encoded(kept, prefix), "state": self.encoded(state, prefix)}
+
+    def _listed(self, value: Sequence[Any], where: str) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
-        packed = _pack(value, arrays) if len(value) >= _LONG else None
+        packed = _pack(value, self.arrays) if len(value) >= _LONG else None
         if packed is not None:
             return {**packed, "kind": kind}
         if len(value) >= _LONG and _are_rows(value):
             columns = [list(column) for column in zip(*value, strict=True)]
-            return {
-                "$rows": [encode(c, arrays, f"{where}[:, {j}]", name_of, special) for j, c in enumerate(columns)],
-                "kind": kind,
-            }
-        items = [encode(item, arrays, f"{where}[{i}]", name_of, special) for i, item in enumerate(value)]
+            rows = [self.encode(c, f"{where}[:, {j}]") for j, c in enumerate(columns)]
+            return {"$rows": rows, "kind": kind}
+        items = [self.encode(item, f"{where}[{i}]") for i, item in enumerate(value)]
         return {"$tuple": items} if kind == "tuple" else items
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+
+    def _mapping(self, value: dict[str, Any], where: str) -> Any:
         if len(value) >= _LONG and all(type(item) is int and abs(item) < 2**63 for item in value.values()):
-            keys, numbers = _pack(list(value), arrays), np.array(list(value.values()), dtype=np.int64)
-            return {"$dict": {"keys": keys, "values": _add(numbers, arrays)}}
-        pairs = [[key, encode(item, arrays, f"{where}[{key!r}]", name_of, special)] for key, item in value.items()]
-        return {"$dict": pairs}
-    if isinstance(value, np.random.RandomState):
-        state = dict(value.get_state(legacy=False))
-        return {"$random_state": encode(state, arrays, where, name_of)}
-    if isinstance(value, Configurable):
-        name, params = name_of(type(value)), value.get_params(deep=False)
-        prefix = f"{where}." if where else f"{type(value).__name__}."
-        return {"$object": name, "params": {k: encode(v, arrays, prefix + k, name_of) for k, v in params.items()}}
-    raise InputError(_refusal(value, where))
+            keys, numbers = _pack(list(value), self.arrays), np.array(list(value.values()), dtype=np.int64)
+            return {"$dict": {"keys": keys, "values": _add(numbers, self.arrays)}}
+        return {"$dict": [[key, self.encode(item, f"{where}[{key!r}]")] for key, item in value.items()]}
 
 
 def _refusal(value: Any, where: str) -> str:
@@ -215,15 +254,9 @@ def _column(values: list[Any]) -> np.ndarray | None:
 class Decoder:
     """Builds the objects that ``encode`` described, within a limit of memory."""
 
-    def __init__(
-        self,
-        arrays: Mapping[str, np.ndarray],
-        find_class: Callable[[str], type],
-        max_bytes: int,
-        special: Callable[[dict[str, Any], Callable[[Any], Any]], Any] | None = None,
-    ) -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], find_class: Callable[[str], type], max_bytes: int) -> None:
         self._arrays, self._find_class, self._left = dict(arrays), find_class, max_bytes
-        self._special = special
+        self._built: dict[str, Any] = {}  # what stands in several places, by its description
 
     def decode(self, value: Any) -> Any:
         """Build one object."""
@@ -233,12 +266,45 @@ class Decoder:
             return [self.decode(item) for item in value]
         try:
             if isinstance(value, dict):
-                return self._decode_dict(value)
+                if not value.keys() & _SHARED:
+                    return self._decode_dict(value)
+                key = json.dumps(value)
+                if key not in self._built:
+                    self._built[key] = self._decode_dict(value)
+                return self._built[key]
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise InputError(f"the description of a stored object is damaged ({error}); write it again") from error
         raise InputError("the description of a stored object is damaged; write the file again from the original")
+
+    def estimator(self, description: dict[str, Any]) -> Any:
+        """The estimator of a description."""
+        cls, params = self._class(description["class"], BaseEstimator), self._named(description["params"])
+        unknown = sorted(params.keys() - (set(signature(cls).parameters) - set(PLACES)))
+        if unknown or issubclass(cls, Configurable):
+            raise InputError(f"a {cls.__name__} of a model file takes other parameters here: {', '.join(unknown)}")
+        estimator = cls(**params)
+        for key in description["state"]:
+            # An attribute must not take the place of a method or of a parameter.
+            taken = key in vars(estimator) or callable(getattr(cls, key, None))
+            if not key.isidentifier() or key.startswith("__") or taken:
+                raise InputError(f"{key!r} is not the name of a fitted attribute")
+        state = self._named(description["state"])
+        check_types(cls, state)
+        vars(estimator).update(state)
+        if hasattr(estimator, "check_stored"):
+            estimator.check_stored()
+        return estimator
+
+    def _class(self, name: Any, base: type) -> Any:
+        cls = self._find_class(name)
+        if not issubclass(cls, base):
+            raise InputError(f"{name!r} does not belong where the file has it")
+        return cls
+
+    def _named(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {key: self.decode(value) for key, value in values.items()}
 
     def _take(self, name: str, dtype: str | None = None) -> np.ndarray:
         array = self._arrays.pop(name)  # named once: what is named many times could fill any memory
@@ -252,9 +318,6 @@ class Decoder:
             raise SizeError("the objects in the file take more memory than the limit")
 
     def _decode_dict(self, value: dict[str, Any]) -> Any:
-        found = None if self._special is None else self._special(value, self.decode)
-        if found is not None:
-            return found
         if "$float" in value:
             return float(value["$float"])
         if "$dtype" in value and value["$dtype"] in _DTYPES:
@@ -286,8 +349,18 @@ class Decoder:
         if "$random_state" in value:
             return self._random_state(self.decode(value["$random_state"]))
         if "$object" in value:
-            params = {key: self.decode(item) for key, item in value["params"].items()}
-            return self._find_class(value["$object"])(**params)
+            made = self._class(value["$object"], Configurable)(**self._named(value["params"]))
+            made.check_stored()
+            return made
+        if "$value" in value:
+            cls, parts = self._class(value["$value"], Stored), self._named(value["fields"])
+            parts = {one.name: None for one in fields(cls)} | parts
+            check_types(cls, parts)
+            held = cls(**parts)
+            held.check_stored()
+            return held.from_file()
+        if "$estimator" in value:
+            return self.estimator(value["$estimator"])
         raise InputError("the description of a stored object is damaged; write the file again from the original")
 
     def _mapping(self, value: Any) -> dict[str, Any]:

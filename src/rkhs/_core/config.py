@@ -51,6 +51,9 @@ class Configurable(BaseEstimator):
 
     __hash__ = None  # type: ignore[assignment]  # parameters may be changed by set_params
 
+    def check_stored(self) -> None:
+        """Refuse what a file says of the object where its use would not check it."""
+
 
 def is_concrete(cls: type) -> bool:
     """Whether no method of a class is abstract; scikit-learn's base class does not ask for that by itself."""

@@ -30,7 +30,7 @@ __all__ = [
     "write_container",
 ]
 
-FORMAT = (1, 0)
+FORMAT = (2, 0)
 """Of model files: major and minor version."""
 
 LARGEST = 2**30
@@ -148,10 +148,10 @@ def _read(handle: BinaryIO, size: int, source: str, version: tuple[int, int]) ->
         if match is None:
             raise ModelFileError("expected a model file of rkhs; got a safetensors file without a model in it")
         major, minor, checksum = int(match.group(1)), int(match.group(2)), match.group(3)
-        if major > version[0]:
+        if major != version[0]:
             raise ModelFileError(
-                f"the model file has format {major}.{minor}; this version of rkhs reads formats up to {version[0]}.x. "
-                "Install a later version: pip install --upgrade rkhs"
+                f"the model file has format {major}.{minor}; this version of rkhs reads format {version[0]}.x. Install "
+                "the version that wrote it"
             )
         found = _digest(
             f"{major}.{minor}", body, places, lambda name: _pieces(handle, places[name].start, places[name].n_bytes)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     digest = None if args.sha256 is None else args.sha256.lower()
     container = read_container(args.model, FORMAT, LARGEST if args.max_bytes is None else args.max_bytes, digest)
     try:
-        facts = _facts(container)
+        facts = _steps(args) if container.content["class"] == "sklearn.pipeline.Pipeline" else _facts(container)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{args.model}: the description of the model is damaged ({type(error).__name__}: {error}); write the file "
@@ -69,13 +69,11 @@ def _facts(container: Container) -> dict[str, Any]:
     from rkhs._core.errors import shortened
 
     content = container.content
-    params, state = content["params"], content["state"]
-    summary = content.get("summary", {})  # of files from before there was one, every parameter is shown
-    if "steps" in summary:
-        return {"class": "Pipeline", "steps": summary["steps"], "scikit-learn": str(content["sklearn"])}
+    params, state = content["params"], dict(content["state"])
+    model = state.get("model_", {}).get("fields", {})
     facts: dict[str, Any] = {
         "class": content["class"].rpartition(".")[2],
-        "parameters": summary.get("parameters", {name: shortened(_described(params[name])) for name in sorted(params)}),
+        "parameters": {name: shortened(_described(params[name])) for name in sorted(params)},
     }
     notes = _plain(content["notes"])
     known = notes.get("input", {})
@@ -83,8 +81,8 @@ def _facts(container: Container) -> dict[str, Any]:
         facts["input"] = f"{known.get('source')} ({known.get('kind')})"
         if known.get("fingerprint"):
             facts["fingerprint"] = known["fingerprint"]
-    if "codes_" in state:
-        n, p = _shape(state["codes_"], container)
+    if "codes" in model:
+        n, p = _shape(model["codes"], container)
         facts["data"] = f"{n} x {state['n_features_in_']}" if "n_features_in_" in state else f"{n} objects"
         facts["codes"] = f"{n} x {p}"
     target = notes.get("predict", {})
@@ -94,20 +92,37 @@ def _facts(container: Container) -> dict[str, Any]:
             facts["accuracy"] = f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"
         else:
             facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
-    for name in ("kernel", "output_kernel", "storage"):
-        if state.get(f"{name}_") is not None:
-            facts[name] = summary.get(name) or shortened(_described(state[f"{name}_"]))
+    of_targets = model.get("rebuilt", {}).get("fields", {}).get("kernel", state.get("output_kernel_"))
+    for name, value in (
+        ("kernel", model.get("kernel")),
+        ("output_kernel", of_targets),
+        ("storage", state.get("storage_")),
+    ):
+        if value is not None:
+            facts[name] = shortened(_described(value))
+    state["held_out_error_"] = model.get("compared", {}).get("fields", {}).get("held_out")
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
             facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])
-    if state.get("kernel_choice_") is not None:
-        facts["kernel choice"] = {
-            kind: f"{float(v):.1%} of the variance" for kind, v in _plain(state["kernel_choice_"]).items()
-        }
-    if "explained_variance_ratio_" in state:
-        shares = container.arrays[state["explained_variance_ratio_"]["$array"]]
+    kinds = model.get("compared", {}).get("fields", {}).get("kinds")
+    if kinds is not None:
+        facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in _plain(kinds).items()}
+    if "shares" in model:
+        shares = container.arrays[model["shares"]["$array"]]
         facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
     return facts
+
+
+def _steps(args: argparse.Namespace) -> dict[str, Any]:
+    """Of a pipeline, which must be built for it: skops knows the parameters of its steps."""
+    import sklearn
+
+    from rkhs._core.errors import brief
+    from rkhs.persistence import load
+
+    pipeline = load(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
+    steps = {name: brief(step) for name, step in pipeline.steps}
+    return {"class": "Pipeline", "steps": steps, "scikit-learn": sklearn.__version__}
 
 
 def _shape(value: dict[str, Any], container: Container) -> tuple[int, ...]:

@@ -40,7 +40,15 @@ from rkhs.estimators.given_matrices import (
     read_table,
     training_matrix,
 )
-from rkhs.estimators.run import EngineThreads, Run, check_dense, check_nested, check_parameters, open_run
+from rkhs.estimators.run import (
+    EngineThreads,
+    Run,
+    check_dense,
+    check_fit_stored,
+    check_nested,
+    check_parameters,
+    open_run,
+)
 from rkhs.estimators.tiles import is_stream, tile_rows, tiles, transform_rows
 from rkhs.estimators.training import Training, cut, normal_weights
 from rkhs.kernels.registry import as_kernel, reads_gram
@@ -90,6 +98,12 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """The state without what can be computed again."""
         return {k: v for k, v in super().__getstate__().items() if not k.startswith("_cache")}
+
+    def check_stored(self) -> None:
+        """Refuse a model file whose parameters and attributes do not belong to a fit."""
+        if any(name.endswith("_") for name in vars(self)):
+            self._check_parameters()
+            check_fit_stored(self)
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters; ``solver__batch_size`` is that of the object ``solver``."""

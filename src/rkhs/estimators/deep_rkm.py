@@ -180,7 +180,6 @@ class DeepRKM(FittedComponents, KernelEstimator):
     """
 
     model_: DeepRKMModel
-    _model_class = DeepRKMModel
     _needs_differences = True
 
     support_items_ = Fitted[Any]("items", optional=True)

@@ -73,7 +73,6 @@ class GramTransformer(FittedKernel, KernelEstimator):
     _matrices = 1.0
 
     model_: GramModel
-    _model_class = GramModel
 
     def __init__(
         self, kernel: KernelLike = "gaussian", *, psd: Psd = "clip", device: Device = "cpu", dtype: Dtype = "float64"

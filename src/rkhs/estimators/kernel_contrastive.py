@@ -153,7 +153,6 @@ class KernelContrastive(FittedKernel, KernelEstimator):
     """
 
     model_: ContrastiveModel
-    _model_class = ContrastiveModel
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")

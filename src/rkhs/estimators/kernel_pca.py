@@ -169,7 +169,6 @@ class KernelPCA(FittedComponents, PreimageMixin):
     """
 
     model_: ComponentsModel
-    _model_class = ComponentsModel
     _needs_differences = True
 
     codes_ = Fitted[np.ndarray]("codes")

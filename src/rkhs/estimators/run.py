@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, resolve_device, resolve_dtype
@@ -24,6 +25,7 @@ from rkhs._core.checks import check_choice, check_count, check_flag, check_seed
 from rkhs._core.codec import encode
 from rkhs._core.errors import InputError, shown
 from rkhs._core.memory import Estimate, check_memory, readable
+from rkhs._core.stored import check_places, check_shape
 from rkhs._core.threads import LimitedThreads
 from rkhs.engines import (
     Block,
@@ -48,6 +50,7 @@ __all__ = [
     "EngineThreads",
     "Run",
     "check_dense",
+    "check_fit_stored",
     "check_nested",
     "check_parameters",
     "data_fingerprint",
@@ -125,6 +128,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             raise InputError(f"{name} must be one value, not an array; got {shown(value)}")
         elif name == "columns":
             check_choice(value, "columns", ("raw", "scaled", "integral", "filled"))
+        elif name == "operators" and not (value is None or isinstance(value, (tuple, list))):
+            raise InputError(f"operators must be a list with one a layer, or None; got {shown(value)}")
         elif name == "dtype":
             resolve_dtype(value)
         elif name == "device":
@@ -137,6 +142,28 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
             check_seed(value)
         elif name == "checkpoint" and not (value is None or isinstance(value, (str, os.PathLike, Checkpoint))):
             raise InputError(f"checkpoint must be the path of a file, a Checkpoint or None; got {shown(value)}")
+
+
+def check_fit_stored(estimator: BaseEstimator) -> None:
+    """Refuse a model file whose attributes do not belong to one fit."""
+    name = type(estimator).__name__
+    missing = [one for one in ("model_", "_input_dtype") if one not in vars(estimator)]
+    if missing or np.dtype(estimator._input_dtype).kind != "f":
+        raise InputError(f"a {name} of a model file must have {', '.join(missing) or 'a dtype of numbers'}")
+    filling, kernel, features = estimator.filling_, estimator.kernel_, estimator.map_
+    if filling is not None:
+        if not hasattr(filling, "inverse_transform"):
+            raise InputError(f"filling_ of a model file must be a table; got a {type(filling).__name__}")
+        return
+    expected = kernel.row_width or features.reads
+    check_shape("column means", estimator.column_means_, expected)
+    check_shape("column scales", estimator.column_scales_, expected)
+    if kernel.domain == "gram":
+        kept = getattr(estimator, "_kept_rows", None)
+        check_places("kept rows", kept, getattr(estimator, "n_features_in_", 0))
+        expected = features.width if features.whole and kept is None else None
+    if expected is not None and getattr(estimator, "n_features_in_", expected) != expected:
+        raise InputError(f"n_features_in_ of a model file must be {expected}; got {estimator.n_features_in_}")
 
 
 def check_dense(name: str, parameters: Mapping[str, Any], shape: tuple[int, int], matrices: float) -> None:

@@ -3,11 +3,12 @@
 from rkhs.models.autoencoder import AutoencoderModel, Compared, rebuilds_rows
 from rkhs.models.code_metric import code_map, resting_axes
 from rkhs.models.components import ComponentsModel, RobustFacts
+from rkhs.models.computed_again import GramOf
 from rkhs.models.contrastive import ContrastFacts, ContrastiveModel
 from rkhs.models.deep_rkm import CodeEncoder, DeepRKMModel, DeepRKMQuality
 from rkhs.models.functions import CodeRegression, Expansion, Layer, LinearPart
 from rkhs.models.gram import GramModel
-from rkhs.models.landmarks_again import with_kept_items
+from rkhs.models.landmarks_again import KeptItems, with_kept_items
 from rkhs.models.left_out import left_out_facts
 from rkhs.models.machine import Certificates, MachineModel, path_values
 from rkhs.models.other_starts import lower_start
@@ -30,6 +31,8 @@ __all__ = [
     "Expansion",
     "Goal",
     "GramModel",
+    "GramOf",
+    "KeptItems",
     "Layer",
     "LinearPart",
     "MachineModel",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -13,15 +13,19 @@ from torch import Tensor
 from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.linalg import factorize
 from rkhs._core.sparse import from_items
-from rkhs.constraints import Constraint
+from rkhs._core.stored import Stored
 from rkhs.kernels import Kernel, Linear, SparseRows
 from rkhs.losses import Loss
-from rkhs.models.computed_again import GramOf, clipped_gram, what_a_file_holds, with_computed_again
+from rkhs.models import stored_autoencoder
+from rkhs.models.computed_again import GramOf, clipped_gram
 from rkhs.models.functions import Expansion, Layer, LinearPart
-from rkhs.models.landmarks_again import KeptItems, landmarks_in_file, with_landmarks_again
 from rkhs.models.rebuilt import Goal, Rebuilt
 from rkhs.models.refined_codes import Pricing, refined_codes
-from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.features import FeatureMap
+
+if TYPE_CHECKING:
+    from rkhs.constraints import Constraint
+    from rkhs.models.landmarks_again import KeptItems
 
 __all__ = ["AutoencoderModel", "Compared", "rebuilds_rows"]
 
@@ -32,7 +36,7 @@ def rebuilds_rows(output_kernel: Kernel | None) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class Compared(Stored):
     """Regularisers that were compared for a model; all None where none were."""
 
     candidates: np.ndarray | None = None  # (k, L)
@@ -43,7 +47,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class AutoencoderModel:
+class AutoencoderModel(Stored):
     """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets."""
 
     kernel: Kernel  # of the items, resolved
@@ -237,102 +241,14 @@ class AutoencoderModel:
             state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
         return state
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold, by their names."""
-        pricing, linear, whole = self.pricing, self.linear, self.map.whole
-        again = self.map.kept is not None  # the factor can be computed again
-        spanned = not whole and self.rebuilt.own
-        held = landmarks_in_file(self) if spanned else what_a_file_holds(self)
-        items = None if held.items is None else held.items.rows
-        others = (("loss_", self.loss), ("code_set_", pricing.onto), ("training_items_", items))
-        return {
-            "kernel_": self.kernel,
-            "map_": None if whole else held.map,
-            "support_items_": self.map.kept if whole else None,  # a map holds them itself
-            "encoder_coefs_": self.encoder_coefficients,
-            "decoder_kernels_": self.decoder_kernels,
-            "layer_codes_": self.layer_codes,
-            "decoder_coef_": held.coefficients,
-            "decoder_linear_": self.last.linear,
-            "bottleneck_": self.narrowest,
-            "codes_": self.codes,
-            "code_map_": self.code_map,
-            "resting_": self.resting,
-            "linear_coef_": None if linear is None else linear.coefficients,
-            "linear_directions_": None if linear is None else linear.directions,
-            "linear_offset_": None if linear is None else linear.offset,
-            "linear_center_": None if linear is None else linear.center,
-            "linear_mixed_": None if linear is None else linear.mixed,
-            "output_": held.output,
-            "output_kernel_": self.rebuilt.kernel,
-            "_own_targets": self.rebuilt.own,
-            "target_items_": self.rebuilt.items,
-            "train_diag_": self.rebuilt.diagonal,
-            "code_price_": pricing.kind,
-            "_total_weight": pricing.total,
-            "encoder_triangle_": None if again else pricing.triangle,
-            "encoder_pivots_": None if again else pricing.pivots,
-            "goal_directions_": held.directions,
-            "reg_": self.reg,
-            "gap_": self.gap,
-            "support_": self.support,
-            "saturated_": self.saturated,
-            "_row_weights": self.row_weights,
-            "candidates_": self.compared.candidates,
-            "candidate_errors_": self.compared.errors,
-            "held_out_error_": self.compared.held_out,
-            "at_edge_": self.compared.open_ends,
-            "kernel_choice_": self.compared.kinds,
-        } | {name: there for name, there in others if there is not None}
+    def in_file(self) -> Self:
+        """The model without what its items say."""
+        return stored_autoencoder.in_file(self)
 
-    @classmethod
-    def take_state(cls, state: dict[str, Any]) -> Self:
-        """The model of a file; takes what it needs out of ``state``. Files of earlier versions lack some names."""
-        state.pop("bottleneck_", None)
-        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
-        first, *others = state.pop("encoder_coefs_")
-        last = state.pop("decoder_coef_")
-        kernels, anchors = state.pop("decoder_kernels_"), state.pop("layer_codes_")
-        ends = [None] * len(others) + [state.pop("decoder_linear_", None)]
-        names = ("directions", "offset", "center", "coef", "mixed")
-        linear = [state.pop(f"linear_{name}_", None) for name in names]
-        whole, given = WholeMap(kernel, items, len(first)), state.pop("training_items_", None)
-        model = cls(
-            kernel,
-            Expansion(whole if features is None else features, first),
-            None if linear[3] is None else LinearPart(*linear),
-            tuple(Layer(*parts) for parts in zip(kernels, anchors, [*others, last], ends, strict=True)),
-            Rebuilt(
-                state.pop("output_"),
-                state.pop("output_kernel_"),
-                state.pop("_own_targets"),
-                state.pop("target_items_", None),
-                state.pop("train_diag_", None),
-            ),
-            state.pop("reg_"),
-            state.pop("codes_"),
-            state.pop("code_map_", None),
-            Pricing(
-                state.pop("code_price_", "power"),
-                float(state.pop("_total_weight", len(first))),
-                state.pop("encoder_triangle_", None),
-                state.pop("encoder_pivots_", None),
-                state.pop("goal_directions_", None),
-                state.pop("code_set_", None),
-            ),
-            state.pop("loss_", None),
-            state.pop("gap_", 0.0),
-            state.pop("support_", np.arange(len(anchors[-1]))),
-            state.pop("saturated_", np.arange(0)),
-            state.pop("_row_weights", None),
-            Compared(
-                state.pop("candidates_", None),
-                state.pop("candidate_errors_", None),
-                state.pop("held_out_error_", None),
-                state.pop("at_edge_", None),
-                state.pop("kernel_choice_", None),
-            ),
-            state.pop("resting_", None),
-            None if given is None else KeptItems.of(given),
-        )
-        return with_computed_again(model) if model.map.whole or not model.rebuilt.own else with_landmarks_again(model)
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        stored_autoencoder.check(self)
+
+    def from_file(self) -> Self:
+        """The model, which computes what the file lacks when it is asked for."""
+        return stored_autoencoder.from_file(self)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
 from rkhs.models.computed_again import WayToVectors
@@ -18,12 +19,13 @@ from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
 from rkhs.spaces import Components
 from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import check_kernel_stored
 
 __all__ = ["ComponentsModel", "RobustFacts"]
 
 
 @dataclass(frozen=True, eq=False)
-class RobustFacts:
+class RobustFacts(Stored):
     """What is known of components of another loss than the square."""
 
     loss: Loss  # with numbers for its parameters
@@ -32,7 +34,7 @@ class RobustFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentsModel:
+class ComponentsModel(Stored):
     """Principal components of features: ``z(x) = <phi(x) - mean, u>``."""
 
     kernel: Kernel  # resolved
@@ -114,38 +116,38 @@ class ComponentsModel:
             **rest,
         )
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold, by their names."""
-        back, robust = self._back_in_a_file(), self.robust
-        held = {
-            "kernel_": self.kernel,
-            **self.encoder.state(),
-            "codes_": self.codes,
-            "explained_variance_": self.variances,
-            "explained_variance_ratio_": self.shares,
-            "eigenvalues_": self.eigenvalues,
-            "mean_weights_": self.mean,
-            "total_": self.mean_norm,
-            "train_diag_": self.diagonal,
-            "anchor_codes_": None if back is None or back.anchors is self.codes else back.anchors,
-            "decoder_kernel_": None if back is None else back.kernel,
-            "decoder_coef_": None if back is None or callable(back.held) else back.held,
-            "output_": None if back is None else back.output,
-            "reg_": None if back is None else back.reg,
-            "n_components_": self.width,
-            "at_edge_": self.open_ends,
-            "moments_": self.moments,
-        }
-        if robust is None:
-            return held
-        return held | {"loss_": robust.loss, "support_": robust.support, "stationarity_": robust.stationarity}
+    def in_file(self) -> Self:
+        """The model without what the kept items say of the way back."""
+        return replace(self, back=self._back_in_a_file())
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        p, w = self.encoder.coefficients.shape[1], self.map.width
+        check_shape("codes", self.codes, w if self.map.whole else None, p)
+        check_kernel_stored(self.kernel, self.map)
+        check_shape("variances", self.variances, p)
+        check_shape("shares", self.shares, p)
+        check_shape("mean", self.mean, w)
+        check_shape("diagonal", self.diagonal, None)
+        if self.kernel.domain == "gram" and self.diagonal is None:
+            raise InputError("a model file of a Gram matrix must hold its diagonal")
+        if self.back is not None:
+            check_shape("anchors", self.back.anchors, None, p)
+            check_shape("mean", self.back.output.mean, self.map.reads)
+        if self.robust is not None:
+            check_places("support", self.robust.support, 2**31)
+
+    def from_file(self) -> Self:
+        """The model, whose way back computes what the file lacks when it is asked for."""
+        back = self.back
+        return self if back is None or back.held is not None else replace(self, back=self._computed_again(back))
 
     def _back_in_a_file(self) -> CodeRegression | None:
         """From codes to vectors, without what the kept items say."""
         way = None if self.back is None or callable(self.back.held) else self._way(self.back)
         if self.back is None or way is None or not way.gives(self.back.coefficients):
-            return self.back
-        return replace(self.back, held=way.coefficients, output=way.output.without_basis(way.basis))
+            return replace(self.back, held=None) if self.back is not None and callable(self.back.held) else self.back
+        return replace(self.back, held=None, output=way.output.without_basis(way.basis))
 
     def _computed_again(self, back: CodeRegression) -> CodeRegression:
         """The way back of a file, which computes what the file lacks when it is asked for."""
@@ -163,36 +165,3 @@ class ComponentsModel:
             return None
         dtype = self.encoder.coefficients.dtype
         return WayToVectors(back.kernel, self.codes, items, back.output, back.reg, dtype, by_columns=True)
-
-    @classmethod
-    def take_state(cls, state: dict[str, Any]) -> Self:
-        """The model of a file; takes what it needs out of ``state``."""
-        for name in ("gram_mean_", "n_components_"):  # of earlier versions; follows from the others
-            state.pop(name, None)
-        kernel = state.pop("kernel_")
-        encoder = Expansion.take_state(kernel, state)
-        codes, variances = state.pop("codes_"), state.pop("explained_variance_")
-        values, largest = state.pop("eigenvalues_"), int(np.argmax(variances))
-        n = round(float(values[largest] / variances[largest])) if variances[largest] > 0.0 else len(codes)
-        anchors, coefficients = state.pop("anchor_codes_", None), state.pop("decoder_coef_", None)
-        decoder, output, reg = (state.pop(name, None) for name in ("decoder_kernel_", "output_", "reg_"))
-        back = None
-        if output is not None:
-            back = CodeRegression(decoder, codes if anchors is None else anchors, coefficients, output, reg)
-        robust = tuple(state.pop(name, None) for name in ("loss_", "support_", "stationarity_"))
-        model = cls(
-            kernel,
-            encoder,
-            codes,
-            variances,
-            state.pop("explained_variance_ratio_"),
-            n,
-            state.pop("mean_weights_"),
-            float(np.mean(state.pop("total_"))),
-            state.pop("train_diag_"),
-            back,
-            state.pop("at_edge_", None),
-            None if robust[0] is None else RobustFacts(*robust),
-            state.pop("moments_", None),
-        )
-        return model if back is None or back.held is not None else replace(model, back=model._computed_again(back))

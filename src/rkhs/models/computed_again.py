@@ -21,6 +21,7 @@ from torch import Tensor
 from rkhs._core.arrays import tensor_like
 from rkhs._core.eigen import positive_part
 from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.stored import Stored
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Squared
@@ -61,7 +62,7 @@ def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class GramOf:
+class GramOf(Stored):
     """The Gram matrix of training targets, when it is called."""
 
     kernel: Kernel  # resolved

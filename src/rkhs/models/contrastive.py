@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import Items
+from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
 from rkhs.spaces import HeldItems
 from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import check_kernel_stored
 
 __all__ = ["ContrastFacts", "ContrastiveModel"]
 
 
 @dataclass(frozen=True, eq=False)
-class ContrastFacts:
+class ContrastFacts(Stored):
     """What is known of codes that minimise a contrastive loss."""
 
     n_components: int  # components that are not zero
@@ -29,7 +31,7 @@ class ContrastFacts:
 
 
 @dataclass(frozen=True, eq=False)
-class ContrastiveModel:
+class ContrastiveModel(Stored):
     """Codes ``z(x) = W* phi(x)`` that pairs were fitted to."""
 
     kernel: Kernel  # resolved
@@ -54,25 +56,7 @@ class ContrastiveModel:
         norm = float((coefficients * inner).sum().clamp_min(0.0).sqrt())
         return cls(held.kernel, Expansion(held.map, held.map.whiten(coefficients).cpu().numpy()), codes, norm, facts)
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold, by their names."""
-        facts = self.facts
-        return {
-            "kernel_": self.kernel,
-            **self.encoder.state(),
-            "codes_": self.codes,
-            "map_norm_": self.norm,
-            "n_components_": facts.n_components,
-            "representer_holds_": facts.representer_holds,
-            "eigenvalues_": facts.eigenvalues,
-            "lambda_bounds_": facts.bounds,
-            "reg_": facts.reg,
-        }
-
-    @classmethod
-    def take_state(cls, state: dict[str, Any]) -> Self:
-        """The model of a file; takes what it needs out of ``state``."""
-        kernel = state.pop("kernel_")
-        encoder, codes, norm = Expansion.take_state(kernel, state), state.pop("codes_"), state.pop("map_norm_")
-        names = ("n_components_", "representer_holds_", "eigenvalues_", "lambda_bounds_", "reg_")
-        return cls(kernel, encoder, codes, float(norm), ContrastFacts(*(state.pop(name) for name in names)))
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_kernel_stored(self.kernel, self.map)
+        check_shape("codes", self.codes, self.map.width if self.map.whole else None, self.encoder.coefficients.shape[1])

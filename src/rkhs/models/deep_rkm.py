@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,18 +11,20 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.models.functions import Expansion
 from rkhs.problems.code_ridge import decoded_by_ridge, solve_psd
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import preimages
-from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import check_kernel_stored
 
 __all__ = ["CodeEncoder", "DeepRKMModel", "DeepRKMQuality"]
 
 
 @dataclass(frozen=True, eq=False)
-class CodeEncoder:
+class CodeEncoder(Stored):
     """From codes of a layer to those of the next: ``k(s z, s A) B + b`` with the scale ``s`` of the machine."""
 
     coefficients: np.ndarray  # (a, p): ``B``
@@ -30,13 +32,22 @@ class CodeEncoder:
     support: np.ndarray | None  # (a, q): ``A``; None: raw features of ``map`` stand in place of kernel values
     map: FeatureMap | None  # of scaled codes
 
+    def check_width(self, kernel: Kernel, p: int) -> None:
+        """Refuse sizes of a file that do not agree, for codes of ``p`` columns below."""
+        check_shape("supports", self.support, None, p)
+        if self.map is None and self.support is None:
+            raise InputError(f"an encoder of a model file must have codes that {kernel!r} reads; got none")
+        a = self.map.width if self.map is not None else len(self.support) if self.support is not None else 0
+        check_shape("coefficients", self.coefficients, a, None)
+        check_shape("shift", self.shift, self.coefficients.shape[1])
+
     def of(self, rows: Tensor) -> Tensor:
         """Codes (m, p) from rows of shape (m, a)."""
         return rows @ tensor_like(self.coefficients, rows) + tensor_like(self.shift, rows)
 
 
 @dataclass(frozen=True, eq=False)
-class DeepRKMQuality:
+class DeepRKMQuality(Stored):
     """How well the encoders of a machine do, one number a layer."""
 
     defects: np.ndarray  # (L,): how far codes of training items are off if they are encoded as new ones
@@ -46,7 +57,7 @@ class DeepRKMQuality:
 
 
 @dataclass(frozen=True, eq=False)
-class DeepRKMModel:
+class DeepRKMModel(Stored):
     """Layers of codes ``H_1, ..., H_L``, each of components of the features of the one below."""
 
     kernel: Kernel  # of the items, resolved
@@ -166,64 +177,22 @@ class DeepRKMModel:
             block = self.nearest_codes(below, weights, None if codes is None else codes[below - 1])
         return self.uncentred(0, block @ self.components(0, block).mT)
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold, by their names."""
-        held: dict[str, Any] = {
-            "kernel_": self.kernel,
-            "map_": None if self.map.whole else self.map.in_file(),
-            "support_items_": self.items,
-            "dual_coefs_": self.coefficients,
-            "intercepts_": self.shifts,
-            "encoder_supports_": [one.support for one in self.upper if one.support is not None],
-            "decoder_kernels_": self.kernels,
-            "scale_": self.scale,
-            "codes_": self.codes,
-            "layer_codes_": self.layer_codes,
-            "moments_": self.moments,
-            "layer_values_": self.values,
-            "gram_means_": [np.zeros(1) if mean is None else mean for mean in self.means],
-            "train_diag_": self.diagonal,
-            "in_sample_defect_": self.quality.defects,
-            "ridge_": self.quality.ridges,
-            "leave_one_out_error_": self.quality.errors,
-            "infeasibility_": self.quality.infeasibility,
-        }
-        if self.directions is None:
-            return held
-        maps = [one.map for one in self.upper]
-        return held | {"feature_codes_": self.directions, "mean_weights_": self.mean_weights, "code_maps_": maps}
-
-    @classmethod
-    def take_state(cls, state: dict[str, Any]) -> Self:
-        """The model of a file; takes what it needs out of ``state``."""
-        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
-        first, *others = zip(state.pop("dual_coefs_"), state.pop("intercepts_"), strict=True)
-        supports, maps = state.pop("encoder_supports_"), state.pop("code_maps_", None)
-        above = [(A, None) for A in supports] if maps is None else [(None, one) for one in maps]
-        upper = tuple(CodeEncoder(*pair, *more) for pair, more in zip(others, above, strict=True))
-        if features is None:
-            features = WholeMap(kernel, items, len(first[0]))
-        # A mean that is zero is none: what it would change of weights has no length as a feature.
-        means = [mean if np.any(mean) else None for mean in state.pop("gram_means_")]
-        return cls(
-            kernel,
-            Expansion(features, *first),
-            upper,
-            state.pop("decoder_kernels_"),
-            state.pop("scale_"),
-            state.pop("codes_"),
-            state.pop("layer_codes_"),
-            state.pop("moments_"),
-            state.pop("layer_values_"),
-            means,
-            state.pop("feature_codes_", None),
-            state.pop("mean_weights_", None),
-            items,
-            state.pop("train_diag_"),
-            DeepRKMQuality(
-                state.pop("in_sample_defect_"),
-                state.pop("ridge_"),
-                state.pop("leave_one_out_error_"),
-                state.pop("infeasibility_"),
-            ),
-        )
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        sizes = [self.encoder.coefficients.shape[1], *(one.coefficients.shape[1] for one in self.upper)]
+        n, w, S = len(self.codes), self.map.width, len(sizes)
+        check_shape("codes", self.codes, None, sum(sizes))
+        lists: tuple[list[Any], ...] = (self.layer_codes, self.moments, self.values, self.means)
+        if not {S} == {*map(len, lists), len(self.kernels) + 1, len(self.upper) + 1} or self.encoder.shift is None:
+            raise InputError(f"a machine of a model file must have {S} layers of everything")
+        for size, codes, moment, values, mean in zip(sizes, *lists, strict=True):
+            check_shape("layer codes", codes, n, size)
+            check_shape("moments", moment, size, size)
+            check_shape("values", values, size)
+            check_shape("means", mean, w if self.directions is not None and mean is self.means[0] else n)
+        for one, kernel, below in zip(self.upper, self.kernels, sizes, strict=False):
+            one.check_width(kernel, below)
+        check_kernel_stored(self.kernel, self.map)
+        check_shape("directions", self.directions, w, sizes[0])
+        check_shape("mean weights", self.mean_weights, w)
+        check_shape("diagonal", self.diagonal, n)

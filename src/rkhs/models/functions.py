@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.stored import Stored, check_shape, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import Euclidean
 from rkhs.problems.semiparametric import PrincipalCoordinates, principal_coordinates
-from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.features import FeatureMap
+from rkhs.spaces.features.base import check_items_stored
 
 __all__ = ["CodeRegression", "Expansion", "Layer", "LinearPart"]
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Stored):
     """The function ``raw(x) B + b`` of the raw features of items; with all training items ``k(x, X) B + b``."""
 
     map: FeatureMap  # of width w
@@ -32,17 +34,14 @@ class Expansion:
         values = raw @ tensor_like(self.coefficients, raw)
         return values if self.shift is None else values + tensor_like(self.shift, raw)
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold of it, by their names."""
-        held = {"map_": None if self.map.whole else self.map.in_file(), "support_items_": self.map.kept}
-        return held | {"dual_coef_": self.coefficients} | ({} if self.shift is None else {"intercept_": self.shift})
+    def in_file(self) -> Self:
+        """The expansion without what its map computes again."""
+        return replace(self, map=self.map.in_file())
 
-    @classmethod
-    def take_state(cls, kernel: Kernel, state: dict[str, Any]) -> Self:
-        """The expansion of a file; takes what it needs out of ``state``."""
-        features, items, coefficients = state.pop("map_", None), state.pop("support_items_"), state.pop("dual_coef_")
-        whole = WholeMap(kernel, items, len(coefficients))
-        return cls(whole if features is None else features, coefficients, state.pop("intercept_", None))
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_shape("coefficients", self.coefficients, self.map.width, None)
+        check_shape("shift", self.shift, self.coefficients.shape[1])
 
     def weights(self, Z: Tensor) -> Tensor:
         """``Z B^T``: the elements with these coordinates as weights on the kept items, shape (m, w)."""
@@ -50,7 +49,7 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
-class CodeRegression:
+class CodeRegression(Stored):
     """The function ``g(z) = k(z, A) C`` from codes to targets, in coordinates of their space."""
 
     kernel: Kernel  # on codes, resolved
@@ -58,6 +57,11 @@ class CodeRegression:
     held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
     output: Euclidean  # turns coordinates into targets
     reg: float  # regulariser that it was fitted with
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_items_stored(self.kernel, self.anchors, len(self.anchors))
+        check_shape("coefficients", self.held, len(self.anchors), self.output.dim)
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -72,13 +76,20 @@ class CodeRegression:
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(Stored):
     """The function ``g(z) = k(z, A) C`` of codes; beside a free linear part ``k(z, A) C + [z, 1] L``."""
 
     kernel: Kernel  # on codes, resolved
     anchors: np.ndarray  # (a, p): ``A``: the codes of the training items, or of some of them
     held: np.ndarray | Callable[[], np.ndarray] | None  # (a, r)
     held_linear: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (p + 1, r)
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_items_stored(self.kernel, self.anchors, len(self.anchors))
+        check_whole("number of codes", len(self.anchors), 1)
+        check_shape("coefficients", self.held, len(self.anchors), None)
+        check_shape("linear", self.held_linear, self.anchors.shape[1] + 1, None)
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -101,7 +112,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPart:
+class LinearPart(Stored):
     """The free linear part ``q(x) A`` of an encoder, with ``q = (rows - center) @ directions - offset``."""
 
     directions: np.ndarray  # (d, k): in units in which the slopes ``A`` have the price of the encoder
@@ -109,6 +120,15 @@ class LinearPart:
     center: np.ndarray | None  # (d,)
     coefficients: np.ndarray  # (k, p): ``A``
     mixed: np.ndarray | None = None  # (r, k)
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_shape("directions", self.directions, None, None)
+        d, k = self.directions.shape
+        check_shape("offset", self.offset, k)
+        check_shape("center", self.center, d)
+        check_shape("coefficients", self.coefficients, k, None)
+        check_shape("mixed", self.mixed, None, k)
 
     @classmethod
     def along(cls, axes: PrincipalCoordinates, coefficients: Tensor, mixed: Tensor | None = None) -> Self:

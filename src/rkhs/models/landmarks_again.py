@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_shape
 from rkhs.engines import thread_limit
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Squared
@@ -36,12 +37,19 @@ Model = TypeVar("Model", bound="AutoencoderModel")
 
 
 @dataclass(frozen=True, eq=False)
-class KeptItems:
+class KeptItems(Stored):
     """Training items, eight zeros and ones a byte where they are such."""
 
     held: np.ndarray  # (n, d)
     columns: int | None  # ``d`` where bits are packed; None: the items as they are
     dtype: np.dtype  # of the items
+
+    def check_stored(self) -> None:
+        """Bytes must hold the columns."""
+        columns = self.held.shape[-1] if self.columns is None else (self.columns + 7) // 8
+        check_shape("items", self.held, None, columns, kinds="f" if self.columns is None else "u")
+        if self.columns is not None and (self.held.dtype != np.uint8 or self.columns < 1):
+            raise InputError(f"bits of a model file must be bytes; got {self.held.dtype}")
 
     @classmethod
     def of(cls, items: np.ndarray) -> KeptItems:

@@ -13,18 +13,20 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models.computed_again import GramOf, MachineOfFeatures
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
 from rkhs.spaces.features import FeatureMap, WholeMap
+from rkhs.spaces.features.base import check_items_stored
 
 __all__ = ["Certificates", "MachineModel", "path_values"]
 
 
 @dataclass(frozen=True, eq=False)
-class Certificates:
+class Certificates(Stored):
     """What the dual says of a machine and its training items."""
 
     gap: float  # duality gap
@@ -52,7 +54,7 @@ def _spread(part: np.ndarray, kept: np.ndarray, n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class MachineModel:
+class MachineModel(Stored):
     """The function ``h(x) = sum_t k_t(x, X) C A_t``, whose values are coordinates of outputs."""
 
     kernel: OperatorKernel  # resolved, with operators in these coordinates
@@ -87,28 +89,32 @@ class MachineModel:
         decoded = self.output.decode(U)
         return decoded[:, 0] if self.one_output else decoded
 
-    def state(self) -> dict[str, Any]:
-        """What model files of format 1 hold, by their names."""
-        found, (output, coefficients) = self.certificates, self._in_a_file()
-        some = {
-            "loss_": self.loss,
-            "certificates_": found.shares,
-            "kkt_residuals_": found.residuals,
-            "training_loss_": found.training_loss,
-            "kernel_bound_": found.kernel_bound,
-            "output_bound_": found.output_bound,
-        }
-        return {
-            "kernel_": self.kernel,
-            "map_": None if self.map.whole else self.map.in_file(),
-            "support_items_": self.map.kept,
-            "dual_coef_": coefficients,
-            "output_": output,
-            "gap_": found.gap,
-            "support_": found.support,
-            "saturated_": found.saturated,
-            "_one_output": self.one_output,
-        } | {name: value for name, value in some.items() if value is not None}
+    def in_file(self) -> Self:
+        """The model without what the outputs that the estimator holds say."""
+        output, held = self._in_a_file()
+        return replace(self, map=self.map.in_file(), output=output, held=held)
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        n = self.map.width
+        check_shape("coefficients", self.held, n, self.output.dim)
+        check_places("support", self.certificates.support, 2**31)
+        check_places("saturated", self.certificates.saturated, 2**31)
+        for term in self.kernel.pairs:
+            check_shape("operator", term.operator, self.output.dim, self.output.dim)
+        if self.gram_of_outputs is not None and isinstance(self.output, RKHS):
+            check_items_stored(self.gram_of_outputs.kernel, self.gram_of_outputs.items, len(self.output.gram_mean))
+        if self.map.whole and self.map.kept is not None:
+            for term in self.kernel.pairs[1:]:
+                WholeMap(term.kernel, self.map.kept, n).check_stored()
+
+    def from_file(self) -> Self:
+        """The model, which computes what the file lacks when it is asked for."""
+        of = self.gram_of_outputs
+        model = self if of is None else self.with_outputs(of.kernel, of.items, self.reg)
+        if model.held is None:
+            raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
+        return model
 
     def _in_a_file(self) -> tuple[OutputSpace, np.ndarray | None]:
         """The space of the outputs and the coefficients, as far as a model file must hold them."""
@@ -146,39 +152,6 @@ class MachineModel:
         lean = output.without_triangle(gram)
         model = replace(self, output=lean, gram_of_outputs=gram, reg=reg)
         return model if model.held is not None else replace(model, held=model._again(lean))
-
-    @classmethod
-    def take_state(cls, state: dict[str, Any]) -> Self:
-        """The model of a file; takes what it needs out of ``state``."""
-        # Files of choices by cross-validation once held the chosen machine one level down.
-        state.update({name: value for name, value in state.pop("_fitted", {}).items() if name not in state})
-        state.pop("_total_weight", None)
-        kernel, features, items = state.pop("kernel_"), state.pop("map_", None), state.pop("support_items_")
-        coefficients = state.pop("dual_coef_")
-        output, of_outputs, outputs = state.pop("output_"), state.get("output_kernel_"), state.get("train_outputs_")
-        n = len(output.gram_mean) if coefficients is None else len(coefficients)
-        whole = WholeMap(kernel.pairs[0].kernel, items, n)
-        names = ("certificates_", "kkt_residuals_", "training_loss_", "kernel_bound_", "output_bound_")
-        found = Certificates(
-            state.pop("gap_"),
-            state.pop("support_"),
-            state.pop("saturated_"),
-            *(state.pop(name, None) for name in names),
-        )
-        model = cls(
-            kernel,
-            whole if features is None else features,
-            coefficients,
-            output,
-            found,
-            state.pop("loss_", None),
-            state.pop("_one_output", False),
-        )
-        if isinstance(of_outputs, Kernel) and outputs is not None:
-            model = model.with_outputs(of_outputs, outputs, state.get("reg_"))
-        if model.held is None:
-            raise InputError("a machine must have coefficients, or outputs to compute them again; got neither")
-        return model
 
 
 def path_values(kernel: OperatorKernel, raw: list[Tensor], C: Tensor) -> Tensor:

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.errors import InputError
 from rkhs._core.linalg import constant_value
+from rkhs._core.stored import Stored, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.outputs import RKHS, Euclidean
 
@@ -25,7 +27,7 @@ class Goal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Rebuilt:
+class Rebuilt(Stored):
     """The targets of an autoencoder and the coordinates that its decoder gives of them."""
 
     output: Euclidean | RKHS  # of vectors, or of features
@@ -33,6 +35,12 @@ class Rebuilt:
     own: bool  # whether items are their own targets
     items: Any = None  # (n, q): the training targets, for features of items other than those that the encoder keeps
     diagonal: np.ndarray | None = None  # (n,): ``k(t, t)`` of the training targets, where new ones have none
+
+    def check_stored(self) -> None:
+        """Features of a Gram matrix need its diagonal."""
+        check_shape("diagonal", self.diagonal, None)
+        if self.kernel is not None and self.kernel.domain == "gram" and self.diagonal is None:
+            raise InputError("a model file of a Gram matrix must hold its diagonal")
 
     @property
     def vectors(self) -> bool:

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, row_index, tensor_like
+from rkhs._core.errors import InputError
+from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.constraints.sphere import CodeSet
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import RowNewton
@@ -32,7 +34,7 @@ _TILE = 2048  # rows whose codes are refined at once where there are anchors
 
 
 @dataclass(frozen=True, eq=False)
-class Pricing:
+class Pricing(Stored):
     """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
 
     kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
@@ -41,6 +43,16 @@ class Pricing:
     pivots: np.ndarray | None = None  # (r,): numbers of these items
     held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
     onto: CodeSet | None = None
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_shape("triangle", self.triangle, None, None)
+        if self.triangle is not None:
+            check_places("pivots", self.pivots, 2**31)
+            check_shape("pivots", self.pivots, self.triangle.shape[1], kinds="iu")
+        check_shape("directions", self.held_directions, None, None)
+        if not self.total > 0.0:
+            raise InputError(f"the weight of the items of a model file must be positive; got {self.total}")
 
     @cached_property
     def directions(self) -> np.ndarray | None:

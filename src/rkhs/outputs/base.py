@@ -31,6 +31,11 @@ class OutputSpace(Configurable):
     factor: float
     """What the targets were divided by; 1.0 without scaling."""
 
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Number of coordinates."""
+
     @abstractmethod
     def encode(self, Y: Tensor) -> Tensor:
         """Coordinates of targets, shape (m, r); rows of kernel values where the targets are features."""

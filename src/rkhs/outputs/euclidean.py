@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
 from rkhs._core.linalg import weighted_mean
+from rkhs._core.stored import check_shape, check_types
 from rkhs.outputs.base import OutputSpace
 
 __all__ = ["Euclidean"]
@@ -44,6 +45,7 @@ class Euclidean(OutputSpace):
     Laforgue et al. (2019), section 2.3.
     """
 
+    mean: np.ndarray
     _cache_again: Callable[[], np.ndarray | None]
 
     def __init__(self, mean: Any, factor: float = 1.0, basis: Any = None, column_weights: Any = None) -> None:
@@ -51,6 +53,18 @@ class Euclidean(OutputSpace):
         self.factor = factor
         self.basis = basis
         self.column_weights = column_weights
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_shape("mean", self.mean, None)
+        check_types(Euclidean, {"mean": self.mean, "factor": self.factor})
+        check_shape("basis", self.basis, None, len(self.mean))
+        check_shape("column weights", self.column_weights, len(self.mean))
+
+    @property
+    def dim(self) -> int:
+        """Columns, or rows of the basis."""
+        return len(self.mean) if self.basis is None else len(self.basis)
 
     @classmethod
     def fit(

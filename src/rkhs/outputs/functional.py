@@ -12,6 +12,7 @@ from rkhs._core.arrays import tensor_like
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import weighted_mean
+from rkhs._core.stored import check_shape, check_types
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import quadrature_weights
 from rkhs.outputs.base import OutputSpace
@@ -128,12 +129,30 @@ class Functional(OutputSpace):
     Laforgue et al. (2020), section 2.2 and theorems 5 and 7.
     """
 
+    mean: np.ndarray
+    functions: np.ndarray
+    eigenvalues: np.ndarray
+
     def __init__(self, mean: Any, functions: Any, eigenvalues: Any, weights: Any, factor: float = 1.0) -> None:
         self.mean = mean
         self.functions = functions
         self.eigenvalues = eigenvalues
         self.weights = weights
         self.factor = factor
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_types(Functional, {name: getattr(self, name) for name in ("mean", "functions", "eigenvalues", "factor")})
+        T = len(self.mean)
+        check_shape("mean", self.mean, T)
+        check_shape("functions", self.functions, None, T)
+        check_shape("eigenvalues", self.eigenvalues, len(self.functions))
+        check_shape("weights", self.weights, T)
+
+    @property
+    def dim(self) -> int:
+        """Number of functions."""
+        return len(self.eigenvalues)
 
     @classmethod
     def fit(

@@ -12,6 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import row_index, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, weighted_mean
+from rkhs._core.stored import check_places, check_shape, check_types
 from rkhs.engines import thread_limit
 from rkhs.outputs.base import OutputSpace
 
@@ -53,6 +54,10 @@ class RKHS(OutputSpace):
     Laforgue et al. (2019), section 2.5 (K2AE), and appendix B.7.
     """
 
+    gram_mean: np.ndarray
+    total: float
+    pivots: np.ndarray
+    steps: tuple[float, float] | None
     _cache_gram: Callable[[], Tensor]
     _cache_cores: int | None = None
     _cache_rows: np.ndarray
@@ -74,6 +79,20 @@ class RKHS(OutputSpace):
         self.triangle = triangle
         self.pivots = pivots
         self.steps = steps
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_types(RKHS, {name: getattr(self, name) for name in ("gram_mean", "total", "factor", "pivots", "steps")})
+        n, r = len(self.gram_mean), len(self.pivots)
+        check_shape("gram mean", self.gram_mean, n)
+        check_shape("mean", self.mean, n)
+        check_places("pivots", self.pivots, n)
+        check_shape("triangle", self.triangle, r, r)
+
+    @property
+    def dim(self) -> int:
+        """Number of pivots."""
+        return len(self.pivots)
 
     @classmethod
     def fit(cls, K: Tensor, weights: Tensor | None = None, *, center: bool, scale: bool) -> tuple[RKHS, Tensor]:
@@ -150,7 +169,9 @@ class RKHS(OutputSpace):
             triangle, U = found.triangle, found.matrix
         else:
             pivots = row_index(self.pivots, C)
-            triangle = torch.linalg.cholesky(C[pivots][:, pivots])
+            triangle, info = torch.linalg.cholesky_ex(C[pivots][:, pivots])
+            if int(info):
+                raise InputError("the training targets of the model file do not span what it says of them")
             U = torch.linalg.solve_triangular(triangle, C[pivots], upper=False).mT
         self._cache_rows = triangle.cpu().numpy() / unit
         return U if unit == 1.0 else U / unit

@@ -43,7 +43,6 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Preimag
     center: bool
 
     model_: AutoencoderModel
-    _model_class = AutoencoderModel
     _needs_differences = True
     _steps = FINE  # of refining codes
 

@@ -54,7 +54,6 @@ class KernelMachine(KernelEstimator):
     """Base of the regressors that hold a machine: fitted attributes, and items to coordinates of outputs."""
 
     model_: MachineModel
-    _model_class = MachineModel
     _reads_gaps = False
     """Whether targets may be NaN."""
 

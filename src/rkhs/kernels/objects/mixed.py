@@ -13,6 +13,7 @@ from torch import Tensor
 from rkhs._core.cells import read_cells
 from rkhs._core.checks import check_choice, check_number
 from rkhs._core.errors import InputError
+from rkhs._core.stored import check_shape, check_types
 from rkhs.kernels.base import Kernel
 
 __all__ = ["MixedTable"]
@@ -71,6 +72,8 @@ class MixedTable(Kernel):
            [0.222, 0.222, 0.684]])
     """
 
+    _one_scale: float
+
     def __init__(
         self, gamma: float = 1.0, categorical: Sequence[int] = (), missing: str = "average", columns: Any = None
     ) -> None:
@@ -115,6 +118,20 @@ class MixedTable(Kernel):
         w = np.full(len(rows), 1.0 / len(rows)) if weights is None else weights.cpu().numpy()
         columns = tuple(_describe(column, w) for column in zip(*rows, strict=True))
         return MixedTable(self.gamma, self.categorical, self.missing, columns)
+
+    def check_stored(self) -> None:
+        """Known values of a column must be as many as their shares."""
+        for column in self.columns or ():
+            if not isinstance(column, dict):
+                return  # _check_width says it
+            parts: list[Any] = [column.get(name) for name in ("kind", "values", "shares")]
+            kind, values, shares = parts
+            check_shape("shares", shares, None)
+            check_types(MixedTable, {"_one_scale": column.get("scale")})
+            arrays = isinstance(values, np.ndarray) and isinstance(shares, np.ndarray)
+            wrong = kind not in ("category", "number", "empty") or not arrays
+            if wrong or values.shape != shares.shape or values.dtype.kind not in ("OU" if kind == "category" else "f"):
+                raise InputError(f"a column of a table in a model file must have values of its kind; got {kind!r:.50}")
 
     def _check_width(self, rows: list[tuple[Any, ...]]) -> None:
         known = isinstance(self.columns, (tuple, list)) and all(isinstance(one, dict) for one in self.columns)

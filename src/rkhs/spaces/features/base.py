@@ -19,11 +19,12 @@ from rkhs._core.errors import InputError
 from rkhs._core.memory import Estimate, check_memory
 from rkhs._core.ownership import WholeFits, own
 from rkhs._core.sparse import compressed
+from rkhs._core.stored import check_shape, check_types, check_whole
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.combined.sparse_rows import on_sparse_rows
 from rkhs.kernels.registry import as_kernel, reads_gram
 
-__all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap"]
+__all__ = ["ConcatenatedMap", "FeatureMap", "Features", "LinearMap", "check_items_stored", "check_kernel_stored"]
 
 _RESOLVE = 3000  # bandwidths are resolved on at most this many rows: a median takes all pairs
 _TILE = 4096
@@ -61,6 +62,11 @@ class FeatureMap(Configurable):
         return self
 
     @property
+    def reads(self) -> int | None:
+        """Number of columns of the vectors that are read; None where items are others, or any."""
+        return None
+
+    @property
     @abstractmethod
     def width(self) -> int:
         """Number of columns of :meth:`raw`."""
@@ -96,6 +102,38 @@ class FeatureMap(Configurable):
         return self.whiten_adjoint(raw.mT).mT
 
 
+def check_items_stored(kernel: Any, items: Any, n: int) -> None:
+    """Refuse items of a file that are not ``n`` of those that a resolved kernel reads."""
+    if not isinstance(kernel, Kernel):
+        raise InputError(f"items of a model file need a kernel; got a {type(kernel).__name__}")
+    if kernel.domain == "gram":
+        fits = items is None
+    elif kernel.domain == "vectors":
+        check_shape("items", items, n, None)
+        fits = items is not None
+    else:
+        fits = isinstance(items, list) and len(items) == n == len(kernel.read(items))
+    if not fits:
+        raise InputError(f"a model file must hold the {n} items that {kernel!r} reads; got others")
+    if items is not None:
+        check_resolved(kernel, items)
+
+
+def check_resolved(kernel: Kernel, items: Any) -> None:
+    """Refuse a kernel of a file whose parameters are none, or still depend on data."""
+    few = torch.as_tensor(items[:2], dtype=torch.float64) if kernel.domain == "vectors" else items[:2]
+    if kernel.resolve(few) != kernel:
+        raise InputError(f"a kernel of a model file must have numbers for its parameters; got {kernel!r}")
+
+
+def check_kernel_stored(kernel: Kernel, features: FeatureMap) -> None:
+    """Refuse a kernel of a file that does not read what its features are of."""
+    if features.kept is not None:
+        check_resolved(kernel, features.kept)
+    elif features.reads is not None:
+        check_resolved(kernel, np.zeros((2, features.reads)))
+
+
 class LinearMap(FeatureMap):
     """The exact features ``sqrt(scale) (x - offset)`` of a linear kernel.
 
@@ -116,10 +154,23 @@ class LinearMap(FeatureMap):
     Scholkopf and Smola (2002), section 2.1.
     """
 
+    scale: float
+
     def __init__(self, columns: int, scale: float = 1.0, offset: Any = None) -> None:
         self.columns = columns
         self.scale = scale
         self.offset = offset
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_whole("columns", self.columns, 1)
+        check_types(LinearMap, {"scale": self.scale})
+        check_shape("offset", self.offset, self.columns)
+
+    @property
+    def reads(self) -> int:
+        """As many columns as it has."""
+        return self.columns
 
     @property
     def width(self) -> int:
@@ -188,6 +239,19 @@ class ConcatenatedMap(FeatureMap):
     def __init__(self, maps: Sequence[FeatureMap], factors: Sequence[float]) -> None:
         self.maps = maps
         self.factors = factors
+
+    def check_stored(self) -> None:
+        """There must be a factor a map."""
+        if not all(isinstance(each, FeatureMap) for each in self.maps) or len(self.maps) != len(self.factors):
+            raise InputError("feature maps side by side must have a factor each")
+        if len({each.reads for each in self.maps}) != 1:
+            raise InputError("feature maps side by side must read vectors of one width")
+        check_shape("factors", np.array(self.factors), len(self.maps))
+
+    @property
+    def reads(self) -> int | None:
+        """As each map."""
+        return self.maps[0].reads
 
     @property
     def width(self) -> int:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.stored import check_shape, check_types
 from rkhs.spaces.features.base import FeatureMap
 
 __all__ = ["ArcCosineMap", "FourierMap", "directions"]
@@ -45,6 +46,15 @@ class FourierMap(FeatureMap):
 
     def __init__(self, frequencies: Any) -> None:
         self.frequencies = frequencies
+
+    def check_stored(self) -> None:
+        """Rows of numbers."""
+        check_shape("frequencies", self.frequencies, None, None)
+
+    @property
+    def reads(self) -> int:
+        """Columns of the frequencies."""
+        return len(self.frequencies[0])
 
     @property
     def width(self) -> int:
@@ -86,10 +96,23 @@ class ArcCosineMap(FeatureMap):
     Cho and Saul (2009), equation 1.
     """
 
+    order: int
+    bias: bool
+
     def __init__(self, layer: Any, order: int = 1, bias: bool = False) -> None:
         self.layer = layer
         self.order = order
         self.bias = bias
+
+    def check_stored(self) -> None:
+        """Rows of numbers."""
+        check_shape("layer", self.layer, None, None)
+        check_types(ArcCosineMap, {"order": self.order, "bias": self.bias})
+
+    @property
+    def reads(self) -> int:
+        """Columns of the layer, without the bias."""
+        return len(self.layer[0]) - int(self.bias)
 
     @property
     def width(self) -> int:

@@ -12,9 +12,10 @@ from rkhs._core.arrays import as_numpy, row_index, tensor_like
 from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize, rank_tolerance
+from rkhs._core.stored import check_places, check_shape, check_whole
 from rkhs.engines import thread_limit
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import FeatureMap, Features
+from rkhs.spaces.features.base import FeatureMap, Features, check_items_stored
 from rkhs.spaces.features.sampling import chosen_items, landmark_gram, sample_landmarks
 
 __all__ = ["LandmarkMap", "Nystroem"]
@@ -51,6 +52,16 @@ class LandmarkMap(FeatureMap):
         self.landmarks = landmarks
         self.triangle = triangle
 
+    def check_stored(self) -> None:
+        """Every landmark must be one that the kernel reads, or the number of a column."""
+        m = len(self.landmarks)
+        check_whole("number of landmarks", m, 1)
+        check_shape("triangle", self.triangle, m, m)
+        gram = isinstance(self.kernel, Kernel) and self.kernel.domain == "gram"
+        check_items_stored(self.kernel, None if gram else self.landmarks, m)
+        if gram:
+            check_places("landmarks", self.landmarks, 2**31)
+
     @property
     def lower(self) -> np.ndarray:
         """The triangle, computed again where it is not held."""
@@ -80,6 +91,11 @@ class LandmarkMap(FeatureMap):
         with thread_limit(1):
             vectors = self.kernel.domain == "vectors"
             return _triangle_of(self.kernel._gram(torch.as_tensor(self.landmarks) if vectors else self.landmarks))
+
+    @property
+    def reads(self) -> int | None:
+        """Columns of the landmarks."""
+        return len(self.landmarks[0]) if self.kernel.domain == "vectors" else None
 
     @property
     def width(self) -> int:

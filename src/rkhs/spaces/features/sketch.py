@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import InputError
+from rkhs._core.stored import check_whole
 from rkhs.spaces.features.base import FeatureMap
 
 __all__ = ["MinHashMap"]
@@ -50,6 +51,17 @@ class MinHashMap(FeatureMap):
         self.columns = columns
         self.seed = seed
         self.binary = binary
+
+    def check_stored(self) -> None:
+        """Whole numbers."""
+        for name in ("m", "columns"):
+            check_whole(name, getattr(self, name), 1)
+        check_whole("seed", self.seed, 0)
+
+    @property
+    def reads(self) -> int:
+        """As many columns as it was drawn for."""
+        return self.columns
 
     @property
     def width(self) -> int:

@@ -6,7 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.errors import InputError
 from rkhs._core.sparse import SparseItem, from_items
+from rkhs._core.stored import check_whole
 from rkhs.spaces.features.base import FeatureMap
 from rkhs.spaces.features.fourier import ArcCosineMap, FourierMap
 from rkhs.spaces.features.sketch import MinHashMap
@@ -36,6 +38,12 @@ class SparseMap(FeatureMap):
     def __init__(self, base: FourierMap | ArcCosineMap | MinHashMap, columns: int) -> None:
         self.base = base
         self.columns = columns
+
+    def check_stored(self) -> None:
+        """Random features of so many columns."""
+        check_whole("columns", self.columns, 1)
+        if not isinstance(self.base, (FourierMap, ArcCosineMap, MinHashMap)):
+            raise InputError(f"features of sparse rows must be random ones; got a {type(self.base).__name__}")
 
     @property
     def width(self) -> int:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from rkhs._core.arrays import tensor_like
+from rkhs._core.stored import check_whole
 from rkhs.kernels.base import Kernel
-from rkhs.spaces.features.base import FeatureMap
+from rkhs.spaces.features.base import FeatureMap, check_items_stored
 
 __all__ = ["WholeMap"]
 
@@ -41,6 +42,16 @@ class WholeMap(FeatureMap):
         self.kernel = kernel
         self.items = items
         self.count = count
+
+    def check_stored(self) -> None:
+        """Every item must be one that the kernel reads."""
+        check_whole("number of items", self.count, 1)
+        check_items_stored(self.kernel, self.items, self.count)
+
+    @property
+    def reads(self) -> int | None:
+        """Columns of the training items."""
+        return len(self.items[0]) if self.kernel.domain == "vectors" else None
 
     @property
     def width(self) -> int:
