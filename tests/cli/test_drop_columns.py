@@ -207,7 +207,7 @@ def test_a_model_of_a_mixed_table_is_described_in_short(folder: Path, capsys: py
     capsys.readouterr()
     assert main(["info", "m.rkhs"]) == 0
     said = capsys.readouterr().out
-    assert "columns='2 of numbers, 1 of texts'" in said
+    assert "columns=(3 columns)" in said
     assert max(map(len, said.splitlines())) < 300
     assert main(["report", "customers.csv", *words]) == 0
     page = Path("report.html").read_text()

@@ -130,7 +130,7 @@ def test_a_checkpoint_that_its_owner_deletes_outlives_the_fit(tmp_path: Path) ->
     again = rkhs.KernelAutoencoder(2, reg=0.1, checkpoint=kept).fit(X)
     np.testing.assert_array_equal(again.codes_, model.codes_)
     rkhs.save(model, tmp_path / "m.rkhs")
-    assert rkhs.load(tmp_path / "m.rkhs").checkpoint == str(tmp_path / "kept")
+    assert rkhs.load(tmp_path / "m.rkhs").checkpoint is None  # a file names no place to write
     kept.remove()
     assert not kept.exists()
 

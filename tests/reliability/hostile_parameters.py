@@ -244,7 +244,7 @@ wrong_ae(
 )
 wrong_ae(
     "operators = 'identity'",
-    r"operators must be a sequence of 2 matrices or None.*; got 'identity'",
+    r"operators must be a list with one a layer, or None; got 'identity'",
     operators="identity",
 )
 wrong_ae("three operators", r"operators must be a sequence of 2 matrices or None", operators=(None, None, None))

@@ -282,7 +282,7 @@ class Decoder:
         """The estimator of a description."""
         cls, params = self._class(description["class"], BaseEstimator), self._named(description["params"])
         unknown = sorted(params.keys() - (set(signature(cls).parameters) - set(PLACES)))
-        if unknown or issubclass(cls, Configurable):
+        if unknown or (issubclass(cls, Configurable) and not hasattr(cls, "fit")):
             raise InputError(f"a {cls.__name__} of a model file takes other parameters here: {', '.join(unknown)}")
         estimator = cls(**params)
         for key in description["state"]:

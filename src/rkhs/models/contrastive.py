@@ -59,4 +59,4 @@ class ContrastiveModel(Stored):
     def check_stored(self) -> None:
         """Sizes must agree."""
         check_kernel_stored(self.kernel, self.map)
-        check_shape("codes", self.codes, self.map.width if self.map.whole else None, self.encoder.coefficients.shape[1])
+        check_shape("codes", self.codes, None, self.encoder.coefficients.shape[1])
