@@ -291,13 +291,13 @@ def pools() -> dict[str, int]:
 @pytest.mark.parametrize("outer_ends_first", [True, False])
 def test_overlapping_limits_end_with_the_last_of_them(outer_ends_first: bool) -> None:
     inside, leave = threading.Event(), threading.Event()
-    before, seen = pools(), []
+    before, seen = pools(), list[int]()
 
     def other() -> None:
         with thread_limit(2):
             inside.set()
             leave.wait(10)
-            seen.append(set(pools().values()))
+            seen.append(max(pools().values()))  # some solvers bring a BLAS of one thread
         seen.append(torch.get_num_threads())
 
     thread = threading.Thread(target=other)
@@ -311,7 +311,7 @@ def test_overlapping_limits_end_with_the_last_of_them(outer_ends_first: bool) ->
     leave.set()
     thread.join()
     assert pools() == before
-    assert seen == [{2}, 1]  # the limit until its own end, then the count of the process and not that of the other
+    assert seen == [2, 1]  # the limit until its own end, then the count of the process and not that of the other
     assert torch.get_num_threads() == 1
 
 
