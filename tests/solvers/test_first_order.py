@@ -15,6 +15,7 @@ from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.joint_autoencoder import JointAutoencoder
 from rkhs.protocols import Monitor, Reason
 from rkhs.solvers import LBFGS, Adam, Alternating, GradientDescent
+from rkhs.solvers.registry import DESCENTS, as_solver
 from tests.solvers.functions import Broken, Quadratic, Rosenbrock
 
 ZERO = torch.zeros(20, dtype=torch.float64)
@@ -46,6 +47,17 @@ def test_constant_rate_descends_under_its_bound_and_diverges_above_it() -> None:
     problem = Quadratic(0, condition=10.0)
     assert GradientDescent(0.15, 2000, 1e-9).solve(problem, ZERO).converged
     assert GradientDescent(0.3, 20000, 1e-9).solve(problem, ZERO).reason is Reason.DIVERGED
+
+
+def test_what_an_estimator_took_was_checked_and_is_a_copy() -> None:
+    given = LBFGS()
+    taken = as_solver(given, DESCENTS, 50, 1e-6)
+    given.memory = 0
+    assert taken.within(tol=1e-3, force=True).solve(Quadratic(0), ZERO).converged
+    with pytest.raises(InputError, match="LBFGS.memory"):
+        given.solve(Quadratic(0), ZERO)
+    with pytest.raises(InputError, match="LBFGS.memory"):
+        as_solver(given, DESCENTS)
 
 
 def test_the_metric_of_a_problem_makes_gradient_descent_newton() -> None:

@@ -21,7 +21,7 @@ from rkhs.losses import Squared
 from rkhs.models.autoencoder import AutoencoderModel
 from rkhs.problems.refinement import LeftOutRefinement
 from rkhs.problems.semiparametric import slope_penalty
-from rkhs.solvers.row_newton import RowNewton
+from rkhs.solvers.row_newton import descend
 from rkhs.spaces.features.base import thinned
 from rkhs.spaces.source import Options
 
@@ -121,7 +121,7 @@ def _decoder_facts(
         U = torch.zeros_like(left_out) if refine is None else problem.nearest(fitted)
         if some is not None:
             problem, U, T, w = problem.rows(some), U[some], T[some], w[some]
-        errors = problem.errors(U if refine is None else RowNewton(*refine).solve(problem, U))
+        errors = problem.errors(U if refine is None else descend(problem, U, *refine))
         share = float(w @ errors) / float(divisor(w @ (T * T).sum(1)))
         facts["leave_one_out_error"] = share if math.isfinite(share) else None  # without a row there may be no machine
     return facts, errors

@@ -21,7 +21,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.constraints.sphere import CodeSet
 from rkhs.problems.refinement import CodeRefinement, power_function
-from rkhs.solvers.row_newton import RowNewton
+from rkhs.solvers.row_newton import descend
 
 if TYPE_CHECKING:
     from rkhs.models.autoencoder import AutoencoderModel
@@ -64,9 +64,8 @@ def refined_codes(
     model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
-    solver = RowNewton(*steps)
     if not model.map.whole:
-        return _refined_on_anchors(model, items, raw, codes, solver, torch.float32 if rough else codes.dtype)
+        return _refined_on_anchors(model, items, raw, codes, steps, torch.float32 if rough else codes.dtype)
     diag = model.new_diagonal(items, raw)
     linear = None if model.linear is None else model.linear.coordinates(model.rows(items, raw))
     # Where the encoder knows the item nothing is to be refined, and training codes stay what they are.
@@ -90,11 +89,11 @@ def refined_codes(
         None if layer.linear is None else tensor_like(layer.linear, raw),
         None if model.resting is None else model.moves(raw),
     )
-    return problem.codes(solver.solve(problem, problem.nearest(tensor_like(model.anchors_decoded, raw))))
+    return problem.codes(descend(problem, problem.nearest(tensor_like(model.anchors_decoded, raw)), *steps))
 
 
 def _refined_on_anchors(
-    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, solver: RowNewton, dtype: torch.dtype
+    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], dtype: torch.dtype
 ) -> Tensor:
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
     layer, goal, given = model.layers[0], model.rebuilt.encode(model.own_rows(items, raw)).to(dtype), codes.dtype
@@ -115,7 +114,7 @@ def _refined_on_anchors(
         problem = CodeRefinement(
             kernel, anchors, coefficients, goal[rows], codes[rows], radius[rows], model.pricing.total, linear, onto=onto
         )
-        parts.append(problem.codes(solver.solve(problem, problem.nearest(decoded))))
+        parts.append(problem.codes(descend(problem, problem.nearest(decoded), *steps)))
     return (torch.cat(parts) if parts else codes).to(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -67,6 +68,7 @@ class Solver(Configurable):
 
     max_iter: Any
     tol: Any
+    _known = False  # whether it is a copy that :func:`as_solver` made of parameters that it checked
 
     def solve(self, problem: Any, start: Tensor, monitor: Monitor | None = None) -> Solution:
         """Solve the problem from a start point.
@@ -112,7 +114,11 @@ class Solver(Configurable):
         own, asked = self.get_params(deep=False), {"max_iter": max_iter, "tol": tol}
         new = {name: limit for name, limit in asked.items() if limit is not None and name in own}
         new = {name: limit for name, limit in new.items() if force or own[name] is None}
-        return type(self)(**{**own, **new}) if new else self
+        if not new:
+            return self
+        found = type(self)(**{**own, **new})
+        found._known = self._known
+        return found
 
     def keeps(self, constraint: object) -> bool:
         """Whether every answer lies on a set; by default only :class:`rkhs.constraints.Unconstrained` is kept."""
@@ -131,7 +137,8 @@ class Solver(Configurable):
         InputError
             Naming the parameter, the protocol or the constraint, and solvers that fit.
         """
-        check_options(self)
+        if not self._known:
+            check_options(self)
         fitting = ", ".join(getattr(problem, "solvers", ())) or "see its documentation"
         for protocol in self.requires:
             if not isinstance(problem, protocol):
@@ -159,8 +166,9 @@ def as_solver(
 ) -> Solver:
     """A solver given by name or as an object, checked, with the limits of an estimator where it has none of its own."""
     if isinstance(solver, Solver) or (isinstance(solver, str) and solver in names):
-        found = (names[solver]() if isinstance(solver, str) else solver).within(max_iter, tol)
+        found = (names[solver]() if isinstance(solver, str) else copy.copy(solver)).within(max_iter, tol)
         check_options(found)
+        found._known = True
         return found
     example = next(iter(names.values()))()
     raise InputError(

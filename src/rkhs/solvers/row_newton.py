@@ -10,7 +10,7 @@ from torch import Tensor
 from rkhs._core.config import Configurable
 from rkhs.solvers.base import check_options
 
-__all__ = ["RowNewton"]
+__all__ = ["RowNewton", "descend"]
 
 _TRIALS = 8  # of lengths of a step
 
@@ -47,19 +47,24 @@ class RowNewton(Configurable):
             If the kernel of the problem has no gradient.
         """
         check_options(self)
-        U, active = start.clone(), torch.arange(len(start), device=start.device)
-        values, grads, inverse = problem.with_curvature(U)
-        for number in range(self.max_iter):
-            step = -(inverse @ grads[:, :, None])[:, :, 0]
-            moved, new_values, new_grads = _lowered(problem, U[active], step, values, grads)
-            U[active] += moved
-            going = moved.norm(dim=1) > self.tol * (1.0 + U[active].norm(dim=1))
-            if number + 1 == self.max_iter or not bool(going.any()):
-                break
-            inverse = _updated(inverse[going], moved[going], (new_grads - grads)[going])
-            problem, active = problem.rows(going.nonzero()[:, 0]), active[going]
-            values, grads = new_values[going], new_grads[going]
-        return U
+        return descend(problem, start, self.max_iter, self.tol)
+
+
+def descend(problem: Any, start: Tensor, max_iter: int, tol: float) -> Tensor:
+    """What :class:`RowNewton` finds with options that are known to be right."""
+    U, active = start.clone(), torch.arange(len(start), device=start.device)
+    values, grads, inverse = problem.with_curvature(U)
+    for number in range(max_iter):
+        step = -(inverse @ grads[:, :, None])[:, :, 0]
+        moved, new_values, new_grads = _lowered(problem, U[active], step, values, grads)
+        U[active] += moved
+        going = moved.norm(dim=1) > tol * (1.0 + U[active].norm(dim=1))
+        if number + 1 == max_iter or not bool(going.any()):
+            break
+        inverse = _updated(inverse[going], moved[going], (new_grads - grads)[going])
+        problem, active = problem.rows(going.nonzero()[:, 0]), active[going]
+        values, grads = new_values[going], new_grads[going]
+    return U
 
 
 def _lowered(problem: Any, U: Tensor, step: Tensor, values: Tensor, grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -290,7 +290,7 @@ def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor
     if opened.gram is None:
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
         problem = recorded(problem, run.journal, repr(settings.loss))
-    rng = settings.generator()
+    rng = cache(settings.generator)  # most fits draw no numbers
 
     def solve(attempt: int, monitor: Monitor) -> Solution:
         start = _start(settings, problem, opened, previous, attempt, rng)
@@ -367,7 +367,7 @@ def _start(
     opened: OpenedItems,
     previous: list[Tensor] | None,
     attempt: int,
-    rng: np.random.RandomState,
+    rng: Callable[[], np.random.RandomState],
 ) -> Tensor:
     """Where an attempt starts: at the layers of a model, at principal components, or at random codes."""
     encoder, widths, weights = problem.encoder, settings.widths, opened.training.weights
@@ -376,10 +376,10 @@ def _start(
     if attempt == 0 and opened.scores is not None:
         codes = opened.scores if settings.constraint is None else even_columns(opened.scores)
     elif settings.constraint is None:
-        noise = torch.as_tensor(rng.standard_normal((encoder.factor.dim, max(widths))))
+        noise = torch.as_tensor(rng().standard_normal((encoder.factor.dim, max(widths))))
         codes = encoder.factor.codes(noise.to(opened.factor.matrix))
     else:
-        codes = torch.as_tensor(rng.standard_normal((len(opened.factor.matrix), widths[0]))).to(opened.factor.matrix)
+        codes = torch.as_tensor(rng().standard_normal((len(opened.factor.matrix), widths[0]))).to(opened.factor.matrix)
     goals = goals_of_layers(codes, widths, weights)
     if settings.constraint is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))

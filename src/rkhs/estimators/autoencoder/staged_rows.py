@@ -25,7 +25,7 @@ from rkhs.problems.last_layers import AnchoredDecoder, AnchorsLayer
 from rkhs.problems.refinement import CodeRefinement
 from rkhs.protocols import Monitor, Reason, Solution
 from rkhs.selection.path import FEW_COMPONENTS
-from rkhs.solvers import RowNewton
+from rkhs.solvers.row_newton import descend
 
 if TYPE_CHECKING:
     from rkhs.engines import Engine
@@ -214,7 +214,7 @@ class RowStages:
             layer.linear,
             onto=onto,
         )
-        return [problem.codes(RowNewton(*_REFINING).solve(problem, problem.nearest()))]
+        return [problem.codes(descend(problem, problem.nearest(), *_REFINING))]
 
     def errors(self, stage: Stage, rows: slice) -> Tensor:
         """Squared errors of rows that a stage has not seen, coded as new rows are."""
