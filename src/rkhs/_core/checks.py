@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
 from rkhs._core.errors import InputError, shown
@@ -165,6 +164,8 @@ def check_seed(value: Any, name: str = "random_state") -> np.random.RandomState:
 
 def check_folds(cv: Any, n: int, y: Any = None, seed: Any = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """Training and held-out row numbers that a user's ``cv=`` means; a number means folds of shuffled rows."""
+    from sklearn.model_selection import KFold, check_cv
+
     wanted = "cv must be a number of folds, a splitter of scikit-learn or (train, test) pairs of row numbers"
     if isinstance(cv, numbers.Integral):
         folds = check_count(cv, "cv", at_least=2, at_most=n, why=f" (n_samples={n})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
@@ -11,12 +12,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 import torch
-from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
 from torch import Tensor
 
 from rkhs._core.config import Configurable
 
-__all__ = ["WholeFits", "own", "unshared"]
+__all__ = ["WholeFits", "is_process_kernel", "own", "unshared"]
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 _INSIDE = "_inside_a_fit"
@@ -37,9 +37,15 @@ def own(value: Any) -> Any:
         for name, part in vars(made).items():
             vars(made)[name] = own(part)
         return made
-    if isinstance(value, (torch.nn.Module, ProcessKernel, bytearray)) or scipy.sparse.issparse(value):
+    if isinstance(value, (torch.nn.Module, bytearray)) or is_process_kernel(value) or scipy.sparse.issparse(value):
         return copy.deepcopy(value)
     return value.copy() if hasattr(value, "iloc") else value
+
+
+def is_process_kernel(value: Any) -> bool:
+    """Whether this is a kernel of scikit-learn's Gaussian processes, which are not imported to know it."""
+    module = sys.modules.get("sklearn.gaussian_process.kernels")
+    return module is not None and isinstance(value, module.Kernel)
 
 
 def _own_array(array: np.ndarray) -> np.ndarray:

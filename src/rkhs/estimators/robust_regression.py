@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, get_tags
 
 from rkhs._core.arrays import as_numpy
@@ -53,6 +52,8 @@ class RegressorRounds:
 
     def errors(self, fitted: Any, kept: np.ndarray) -> np.ndarray:
         """Squared errors of all rows by machines that have not seen them, shape (n,)."""
+        from sklearn.model_selection import KFold
+
         errors, inside, outside = np.zeros(len(kept)), np.flatnonzero(kept), np.flatnonzero(~kept)
         chosen = fitted.estimator_ if isinstance(fitted, OperatorKernelRegressorCV) else self.model
         with warnings.catch_warnings():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from rkhs._core.arrays import read_numbers, read_values
 from rkhs._core.errors import InputError
@@ -63,6 +62,8 @@ def centred_columns(Z: np.ndarray) -> np.ndarray:
 
 def halves(v: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray]:
     """A seeded half split, stratified where every value occurs twice."""
+    from sklearn.model_selection import train_test_split
+
     rows = np.arange(len(v))
     enough = np.bincount(v).min() >= 2 and len(v) // 2 >= v.max() + 1
     train, test = train_test_split(rows, test_size=0.5, random_state=random_state, stratify=v if enough else None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingClassifier
 
 from rkhs._core.checks import check_count
 from rkhs._core.threads import within_limit
@@ -82,6 +81,8 @@ def dci(codes: Any, factors: Any, *, random_state: int = 0, n_estimators: int = 
     1.0
     """
     Z, V = read_pair(codes, factors)
+    from sklearn.ensemble import GradientBoostingClassifier  # only where it is used: half a second
+
     Z = centred_columns(Z)  # trees see the order of codes only, in single precision
     check_count(n_estimators, "n_estimators")
     kept = varying(V)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.svm import LinearSVC
 
 from rkhs._core.arrays import check_items, read_numbers
 from rkhs._core.checks import check_choice, check_count, check_flag, check_number
@@ -172,6 +171,8 @@ def sap(codes: Any, factors: Any, *, continuous: bool = False, random_state: int
             f"codes must be at most {_LARGEST:g} for the linear classifier, which never ends on larger ones; "
             f'got {float(np.abs(Z).max()):.3g}; use scale="unit"'
         )
+    from sklearn.svm import LinearSVC
+
     Z = np.where(np.abs(Z) < _SMALLEST, 0.0, Z)
     scores = np.zeros((Z.shape[1], len(kept)))
     for column, j in enumerate(kept):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 from torch import Tensor
 
@@ -39,6 +38,8 @@ __all__ = ["DualRegressor", "KernelMachine"]
 
 def mean_r2(given: np.ndarray, predicted: np.ndarray, sample_weight: ArrayLike | None) -> float:
     """Mean over outputs of the coefficient of determination, each on the rows where the target is known."""
+    from sklearn.metrics import r2_score
+
     known = ~np.isnan(given)
     if known.all():
         return float(r2_score(given, predicted, sample_weight=sample_weight))

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.gaussian_process.kernels import Kernel as ProcessKernel
-from sklearn.metrics import pairwise
 from torch import Tensor
 
 from rkhs._core.checks import check_count, check_list
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer
+from rkhs._core.ownership import is_process_kernel
 from rkhs.kernels.base import Kernel, VectorKernel, read_matrix
 from rkhs.kernels.vectors.dot_product import Linear
 
@@ -80,13 +79,15 @@ class FromSklearn(Kernel):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> FromSklearn:
         """Check the parameters; nothing depends on data."""
+        from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
         if isinstance(self.kernel, str):
-            if self.kernel not in pairwise.PAIRWISE_KERNEL_FUNCTIONS:
-                known = ", ".join(sorted(pairwise.PAIRWISE_KERNEL_FUNCTIONS))
+            if self.kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+                known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
                 raise InputError(f"FromSklearn.kernel must be one of {known}, or an object; got {self.kernel!r}")
             if self.params is not None and not isinstance(self.params, dict):
                 raise InputError(f"FromSklearn.params must be a dict or None; got {self.params!r}")
-        elif not isinstance(self.kernel, ProcessKernel):
+        elif not is_process_kernel(self.kernel):
             raise InputError(
                 f"FromSklearn.kernel must be a name or a kernel of scikit-learn's Gaussian processes; "
                 f"got {self.kernel!r}"
@@ -98,7 +99,9 @@ class FromSklearn(Kernel):
     def _values(self, X: Any, Y: Any) -> Any:
         if not isinstance(self.kernel, str):
             return self.kernel(X, Y)
-        function = pairwise.PAIRWISE_KERNEL_FUNCTIONS[self.kernel]
+        from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+        function = PAIRWISE_KERNEL_FUNCTIONS[self.kernel]
         try:
             with np.errstate(all="ignore"):  # values that are not finite are refused by name
                 return function(X, X if Y is None else Y, **(self.params or {}))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
-from sklearn.metrics.pairwise import manhattan_distances
 from torch import Tensor
 
 from rkhs._core.arrays import is_sparse
@@ -180,6 +179,8 @@ class SparseRows(Kernel):
         """Squared distances of rows, or L1 distances, shape (n, m)."""
         other = A if B is None else B
         if self._l1:
+            from sklearn.metrics.pairwise import manhattan_distances
+
             return torch.from_numpy(manhattan_distances(A, other))
         right, a, b = other.T.tocsr(), _squared_norms(A), _squared_norms(other)
 
