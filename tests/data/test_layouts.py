@@ -82,6 +82,7 @@ LAYOUTS: dict[str, tuple[str | bytes, str]] = {
     "padded title": ("Results of 2024,,\nid,a,b\nu,1.5,2\nv,3,4.25\nw,5,6\n", "rows above the table left out: 1"),
     "comments": (f"# made by hand\n# in 2024\na,b\n{ROWS}", "lines that begin with # left out: 2"),
     "sep": (("sep=;\na,b\n" + ROWS).replace(",", ";"), ""),
+    "sep, tabulator": (("sep=\t\na,b\n" + ROWS).replace(",", "\t"), ""),
     "units": (f"a,b\nmm,kg\n{ROWS}", "taken for units"),
     "ending delimiters": ("a,b,\n1.5,2,\n3,4.25,\n5,6,\n", "columns without name and cells are left out: 1"),
     "only rows end with one": ("a,b\n1.5,2,\n3,4.25,\n5,6,\n", "every row ends with a delimiter"),
@@ -119,6 +120,19 @@ def test_options_lead_through_other_layouts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="decimal=','"):
         read_table(thousands)
     np.testing.assert_array_equal(read_table(thousands, decimal=",").X, [[1.5, 2.0], [3.0, 4.0]])
+
+
+def test_blank_lines_below_the_rows_to_skip_are_left_out(tmp_path: Path) -> None:
+    path = file_of(tmp_path, f"Results\n\na,b\n{ROWS}")
+    np.testing.assert_array_equal(read_table(path, skip_rows=1).X, X)
+
+
+def test_a_first_column_without_a_name_is_data_where_it_is_asked_for(tmp_path: Path) -> None:
+    path = file_of(tmp_path, ",a,b\n7,1.5,2\n8,3,4.25\n")
+    np.testing.assert_array_equal(read_table(path, columns=[1, 0]).X, [[1.5, 7.0], [3.0, 8.0]])
+    found = read_table(path, index_column="a")
+    np.testing.assert_array_equal(found.X, [[7.0, 2.0], [8.0, 4.25]])
+    assert found.row_names == ("1.5", "3")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs.data.dataset import Dataset, SkippedRow, as_numbers
 from rkhs.data.fingerprints import refusal
 from rkhs.data.molecule_files import molecule_dataset, smi_rows
-from rkhs.data.readers import _check_options, _check_path, _layout, _listed, _named, _Options, read_table, texts_of
-from rkhs.data.tables import Columns, parts_of_text
+from rkhs.data.readers import Options, checked_options, open_columns, read_table, texts_of
+from rkhs.data.tables import Columns
 
 __all__ = ["read_chunks"]
 
@@ -52,21 +52,16 @@ def read_chunks(path: str | os.PathLike[str], *, rows: int = 10_000, **options: 
         If molecules need the extra ``chem``.
     """
     count = check_count(rows, "rows")
-    unknown = set(options) - set(vars(_Options()))
+    unknown = set(options) - set(vars(Options()))
     if unknown:
         raise InputError(f"read_chunks has no option {sorted(unknown)[0]!r}; it has those of read_table")
-    for name in ("columns", "drop_columns", "missing"):
-        options[name] = _listed(options.get(name), name)
-    settings = _Options(**options)
+    file, extension, settings = checked_options(path, options)
     if settings.gram is True:
         raise InputError("read_chunks reads rows: a square Gram matrix is read by read_table; got gram=True")
-    file, extension = _check_path(path)
-    _check_options(settings, extension)
     if extension == ".smi":
         yield from _molecules(_smiles_lines(file, count, settings), str(file), settings)
     elif extension in (".csv", ".tsv"):
-        raw = [(settings.index_column, "index_column"), (settings.smiles_column, "smiles_column")]
-        parts = parts_of_text(file, _layout(settings, *_named(settings)), raw, count)
+        parts = open_columns(file, settings, (settings.smiles_column, "smiles_column"), rows=count)
         if settings.smiles_column is not None:
             yield from _molecules(_smiles_cells(parts, settings), str(file), settings)
         else:
@@ -88,7 +83,7 @@ def _part(whole: Dataset, start: int, stop: int) -> Dataset:
     return replace(whole, X=X, row_names=names, smiles=smiles, skipped=() if start else whole.skipped)
 
 
-def _mapped(file: Path, settings: _Options) -> Dataset:
+def _mapped(file: Path, settings: Options) -> Dataset:
     """A matrix of real numbers that stays on the disk; anything else is read, or refused, by read_table."""
     try:
         with old_headers():
@@ -104,7 +99,7 @@ def _mapped(file: Path, settings: _Options) -> Dataset:
 SmilesRows = tuple[list[str], tuple[str, ...] | None]
 
 
-def _smiles_lines(file: Path, count: int, settings: _Options) -> Iterator[SmilesRows]:
+def _smiles_lines(file: Path, count: int, settings: Options) -> Iterator[SmilesRows]:
     lines, named = smi_rows(file, settings.encoding), None
     while rows := list(islice(lines, count)):
         named = all(name for _, name in rows) if named is None else named
@@ -113,7 +108,7 @@ def _smiles_lines(file: Path, count: int, settings: _Options) -> Iterator[Smiles
         raise InputError(f"{file}: expected one SMILES a line; got an empty file; check that it was written to the end")
 
 
-def _smiles_cells(parts: Iterator[Columns], settings: _Options) -> Iterator[SmilesRows]:
+def _smiles_cells(parts: Iterator[Columns], settings: Options) -> Iterator[SmilesRows]:
     known: bool | None = None
     for part in parts:
         assert settings.smiles_column is not None
@@ -122,7 +117,7 @@ def _smiles_cells(parts: Iterator[Columns], settings: _Options) -> Iterator[Smil
         yield smiles, names
 
 
-def _molecules(parts: Iterator[SmilesRows], source: str, settings: _Options) -> Iterator[Dataset]:
+def _molecules(parts: Iterator[SmilesRows], source: str, settings: Options) -> Iterator[Dataset]:
     """Fingerprints of each chunk; rows that are named in messages are counted from the start of the file."""
     done, ready = 0, None
     waiting: tuple[SkippedRow, ...] = ()
@@ -141,7 +136,7 @@ def _molecules(parts: Iterator[SmilesRows], source: str, settings: _Options) -> 
     yield replace(ready, skipped=ready.skipped + waiting)
 
 
-def _text_rows(parts: Iterator[Columns], settings: _Options) -> Iterator[Dataset]:
+def _text_rows(parts: Iterator[Columns], settings: Options) -> Iterator[Dataset]:
     kind: Any = "gram" if settings.gram else "vectors"
     known: bool | None = None
     for part in parts:

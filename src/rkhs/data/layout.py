@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import math
 import mmap
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -36,6 +37,7 @@ _FORMS = {
     b"%PDF": "a PDF",
 }
 Row = list[str]
+_TEXT, _NUMBER, _GAP, _BLANK = "tn-_"  # kinds of cells
 
 
 class TextOptions(NamedTuple):
@@ -79,7 +81,7 @@ class Layout:
                 f"({error}); pass encoding=, for example 'latin-1', or check that this is a text file"
             ) from error
 
-    def split(self, handle: TextIO) -> Iterator[tuple[int, Row]]:
+    def split(self, handle: Iterable[str]) -> Iterator[tuple[int, Row]]:
         """Last line and cells of each row, none of a blank line."""
         mark = self.comment
         uncommented = handle if mark is None else (_without_comment(line, mark) for line in handle)
@@ -107,14 +109,6 @@ class Layout:
     def place(self, number: int) -> tuple[int, Row]:
         """Line and cells of a row that is counted from 1, without rows that hold nothing."""
         return next(islice((row for row in self.rows() if not self.is_blank(row[1])), number - 1, None))
-
-    def is_even(self) -> bool:
-        """Whether all lines have as many delimiters, and no quotation marks: nothing then is to be looked at."""
-        if self.delimiter == " " or self.comment is not None or self.width == 1:
-            return False
-        mark, count = self.delimiter, self.width - 1
-        with self.lines() as handle:
-            return all(line.count(mark) == count and '"' not in line for line in islice(handle, self.skip, None))
 
     def check_rows(self) -> int:
         """Refuse rows of another width; the number of rows that hold nothing."""
@@ -145,63 +139,64 @@ def _without_comment(line: str, mark: str) -> str:
 
 def find_layout(path: Path, options: TextOptions) -> Layout:
     """Look at the first rows of a file; an error says which argument leads on."""
-    start, rows, above, guessed = _first_rows(path, options)
+    layout, rows, guessed = _first_rows(path, options)
+    above, said = _rows_above(rows, options.skip_rows)
+    guessed += said
+    if not any(rows[above:]):
+        raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
     names, body, said = _split_names(rows[above:], rows[above - 1] if above else [], options.header, path)
     guessed += said
-    filled = [row for row in body if row]
-    if all(map(start.is_blank, filled)):
+    if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
             "check the file, or pass header=False if its one row is data"
         )
-    width = len(filled[0]) if names is None else len(names)
-    if names is not None and _is_units(filled):
-        guessed.append(
-            f"the row below the names, {listed([cell for cell in filled[0] if cell], 3)}, is taken for units"
-        )
-        body = body[body.index(filled[0]) + 1 :]
-        filled = filled[1:]
-    blank = _blank_columns(names, filled, width)
+    if names is not None and _is_units(body):
+        units = next(row for row in body if row)
+        guessed.append(f"the row below the names, {listed([cell for cell in units if cell], 3)}, is taken for units")
+        body = body[body.index(units) + 1 :]
+    kinds = [_kinds(row) for row in body if row]
+    width = len(kinds[0]) if names is None else len(names)
+    blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
     if names is not None:
         names = [unescape_formula(name) for name in names]
         check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
     return replace(
-        start,
+        layout,
         skip=len(rows) - len(body),
         names=None if names is None else tuple(names),
         width=width,
         blank=blank,
-        words=frozenset(j for row in filled for j, cell in enumerate(row[:width]) if number_in(cell) is None),
+        words=frozenset(j for row in kinds for j, kind in enumerate(row[:width]) if kind == _TEXT),
         guessed=tuple(guessed),
     )
 
 
-def _first_rows(path: Path, options: TextOptions) -> tuple[Layout, list[Row], int, list[str]]:
-    """The first rows of a file, how they are split, and how many of them stand above the table."""
+def _first_rows(path: Path, options: TextOptions) -> tuple[Layout, list[Row], list[str]]:
+    """How a file is split, its first rows with points in their numbers, and what was guessed."""
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
-    start = Layout(path, encoding, options.delimiter or usual, options.comment, missing)
-    with start.lines() as handle:
+    layout = Layout(path, _encoding(path, options.encoding), usual, options.comment, frozenset(options.missing or ()))
+    with layout.lines() as handle:
         head = list(_first_lines(handle))
-    above = options.skip_rows or 0
-    if not above and head and head[0].lower().startswith("sep=") and len(head[0].strip()) == 5:
-        start, above = replace(start, delimiter=options.delimiter or head[0].strip()[-1]), 1
-    elif options.delimiter is None:
-        start = replace(start, delimiter=_delimiter(start, head[above:], usual))
-    with start.lines() as handle:
-        rows = [cells for _, cells in islice(start.split(handle), len(head))]
-    start = replace(start, decimal=options.decimal or _decimal(start, rows))
-    if start.decimal != ".":  # what follows looks at numbers with points
-        rows = [[_with_point(cell, start.decimal) for cell in row] for row in rows]
-    sure = options.delimiter is not None or start.delimiter == usual or above > (options.skip_rows or 0)
-    split = [] if sure else [f"cells are split at {_SPOKEN.get(start.delimiter, start.delimiter)}"]
-    above, said = _rows_above(rows, above) if options.skip_rows is None else (above, [])
-    said = split + said + ["numbers are read with decimal commas"] * (options.decimal is None and start.decimal == ",")
-    if not any(rows[above:]):
-        raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    return start, rows, above, said
+    guessed = []
+    said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
+    if options.delimiter or said:
+        layout = replace(layout, delimiter=options.delimiter or said[1])  # type: ignore[index]
+    else:
+        layout = replace(layout, delimiter=_delimiter(layout, head[options.skip_rows or 0 :], usual))
+        if layout.delimiter != usual:
+            guessed.append(f"cells are split at {_SPOKEN.get(layout.delimiter, layout.delimiter)}")
+    with layout.lines() as handle:
+        rows = [cells for _, cells in islice(layout.split(handle), len(head))]
+    if said:
+        rows[0] = []
+    layout = replace(layout, decimal=options.decimal or _decimal(layout, rows))
+    if layout.decimal != ".":  # what follows looks at numbers with points
+        rows = [[_with_point(cell, layout.decimal) for cell in row] for row in rows]
+        guessed += [] if options.decimal else ["numbers are read with decimal commas"]
+    return layout, rows, guessed
 
 
 def _split_names(
@@ -215,9 +210,9 @@ def _split_names(
     if not (_is_names(first, rows[1:], path) if header is None else header):
         return None, rows, []
     names, body = [cell.strip() for cell in first], rows[1:]
-    if len(names) != width - 1 or not all(len(row) == width for row in body if row):
+    if len(names) != width - 1 or any(len(row) != width for row in body if row):
         return names, body, []
-    if all(row[-1:] in ([], [""]) for row in body):
+    if not any(row[-1] for row in body if row):
         return [*names, ""], body, ["every row ends with a delimiter"]
     return ["", *names], body, ["the first column, without a name, names the rows"]
 
@@ -255,91 +250,103 @@ def _encoding(path: Path, asked: str) -> str:
     return encoding
 
 
-def _delimiter(start: Layout, head: list[str], usual: str) -> str:
+def _kinds(row: Row) -> str:
+    """A letter for each cell: whether it is a text, a number, a word for a gap, or blank."""
+    return "".join(map(_kind, row))
+
+
+def _kind(cell: str) -> str:
+    if not cell or cell.isspace():
+        return _BLANK
+    value = number_in(cell)
+    return _TEXT if value is None else _GAP if math.isnan(value) else _NUMBER
+
+
+def _delimiter(layout: Layout, head: list[str], usual: str) -> str:
     """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
-    found: dict[str, float] = {}
     lines = [line for line in head if line.strip() and not line.startswith("#")]
-    for mark in dict.fromkeys((usual, ",", ";", "\t", "|", " ")):
-        if found if mark == " " else not any(mark in line for line in lines):
-            continue
-        try:
-            rows = [cells for _, cells in replace(start, delimiter=mark).split(lines)]  # type: ignore[arg-type]
-        except InputError:
-            continue
-        widths = [len(row) for row in rows]
-        width = widths[-1] if widths else 1
-        above = next((i for i in range(len(widths), 0, -1) if widths[i - 1] != width), 0)
-        short = above > 0 and widths[above - 1] in (1, width - 1) and 2 * above <= len(rows) and len(rows) > 2
-        if width > 1 and len(rows) > 1 and (above == 0 or (short and above < len(rows))):
-            body = [cell for row in rows[max(above, 1) :] for cell in row]
-            comma = mark in (",", " ")
-            numbers = sum(number_in(c) is not None or (not comma and number_in(c, ",") is not None) for c in body)
-            if mark != " " or 2 * numbers >= len(body):
-                found[mark] = numbers / len(body) - (0.5 if above and widths[above - 1] != width - 1 else 0.0)
-    if not found:
-        return usual
-    best = [mark for mark, share in found.items() if share == max(found.values())]
-    return usual if usual in best or len(best) > 1 else best[0]
+    for marks in (dict.fromkeys((usual, ",", ";", "\t", "|")), (" ",)):
+        shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
+        best = [mark for mark, share in shares.items() if share == max(shares.values())]
+        if shares[best[0]] > -math.inf:
+            return best[0] if len(best) == 1 else usual
+    return usual
 
 
-def _rows_above(rows: Sequence[Row], above: int) -> tuple[int, list[str]]:
+def _numeric_share(layout: Layout, lines: list[str]) -> float:
+    """Share of numbers among the cells of lines that are split alike, half less under a title; else -infinity."""
+    try:
+        rows = [cells for _, cells in layout.split(lines)]
+    except InputError:
+        return -math.inf
+    widths = [len(row) for row in rows]
+    width = widths[-1] if widths else 1
+    above = len(rows) - sum(1 for _ in takewhile(lambda found: found == width, reversed(widths)))
+    over = widths[above - 1] if above else width - 1  # R leaves out the name of the first column
+    if width == 1 or len(rows) < 2 + bool(above) or 2 * above > len(rows) or over not in (1, width - 1):
+        return -math.inf
+    commas = () if layout.delimiter in (",", " ") else (",",)
+    body = [cell for row in rows[max(above, 1) :] for cell in row]
+    share = sum(any(number_in(cell, mark) is not None for mark in (".", *commas)) for cell in body) / len(body)
+    if layout.delimiter == " " and share < 0.5:
+        return -math.inf
+    return share - (0.0 if over == width - 1 else 0.5)
+
+
+def _rows_above(rows: Sequence[Row], asked: int | None) -> tuple[int, list[str]]:
     """How many rows stand above the table: blank ones, comments behind # and titles alone in their row."""
-    titles = comments = 0
-    while above < len(rows) - 1:
-        row, later = rows[above], [row for row in rows[above + 1 :] if any(row)]
-        if not later:
+    filled = [i for i, row in enumerate(rows) if any(row) and i >= (asked or 0)]
+    found: Counter[str] = Counter()
+    while asked is None and len(filled) > 1:
+        row, later = rows[filled[0]], [rows[i] for i in filled[1:]]
+        if _is_comment(row, later[0]):
+            found["lines that begin with #"] += 1
+        elif _is_title(row, later):
+            found["rows above the table"] += 1
+        else:
             break
-        if any(row) and row[0].lstrip().startswith("#") and _is_comment(row, later[0]):
-            comments += 1
-        elif any(row) and _is_title(row, later):
-            titles += 1
-        elif any(row):
-            break
-        above += 1
-    said = [f"rows above the table left out: {titles}"] if titles else []
-    return above, said + ([f"lines that begin with # left out: {comments}"] if comments else [])
+        filled = filled[1:]
+    return filled[0] if filled else len(rows), [f"{what} left out: {count}" for what, count in found.items()]
 
 
 def _is_comment(row: Row, below: Row) -> bool:
-    """Whether a row behind # is no row of names or numbers with the width of the next."""
-    numbers = any(number_in(cell) is not None for cell in below)
+    """Whether a row begins with # and is no row of names or numbers with the width of the next."""
+    if not row[0].lstrip().startswith("#"):
+        return False
+    numbers = set(_kinds(below)) != {_TEXT}
     return len(row) != len(below) or below[0].startswith("#") or (numbers and number_in(row[0].lstrip("# ")) is None)
 
 
 def _is_title(row: Row, later: Sequence[Row]) -> bool:
     """Whether a row holds one text alone, above two or more names and their rows."""
-    filled, below = ([cell for cell in cells if cell.strip()] for cells in (row, later[0]))
-    if len(filled) != 1 or not row[0] or number_in(row[0]) is not None or len(later) < 2 or len(later[0]) < 2:
+    if not re.fullmatch(f"{_TEXT}({_BLANK}{_BLANK}+)?", _kinds(row)) or len(later) < 2 or len(later[0]) < 2:
         return False
-    alone = len(row) == 1 or len(row) > 2
-    return alone and (
-        _is_title(later[0], later[1:]) or (len(below) > 1 and all(number_in(cell) is None for cell in below))
-    )
+    below = _kinds(later[0]).replace(_BLANK, "")
+    return _is_title(later[0], later[1:]) or (len(below) > 1 and set(below) == {_TEXT})
 
 
 def _names_behind_mark(row: Row, first: Row, width: int) -> list[str] | None:
     """Names of columns in the line behind # right above a table of numbers, as NumPy writes them."""
-    if not row or not row[0].lstrip().startswith("#") or all(number_in(cell) is None for cell in first):
+    if not row or not row[0].lstrip().startswith("#") or set(_kinds(first)) == {_TEXT}:
         return None
     cells = [cell.strip() for cell in row]
     cells = cells[1:] if cells[0] == "#" and len(cells) == width + 1 else [cells[0].lstrip("# "), *cells[1:]]
-    return cells if len(cells) == width and all(number_in(cell) is None for cell in cells) else None
+    return cells if _kinds(cells) == width * _TEXT else None
 
 
 def _is_units(body: Sequence[Row]) -> bool:
     """Whether the first row holds texts alone where all later rows hold numbers."""
-    if len(body) < 3 or len({len(row) for row in body}) > 1:
+    first, *later = [_kinds(row) for row in body if row]
+    if len(later) < 2 or any(len(row) != len(first) for row in later):
         return False
-    first, later = body[0], list(zip(*body[1:], strict=True))
-    numeric = [j for j, cells in enumerate(later) if all(number_in(cell) is not None for cell in cells)]
-    numeric = [j for j in numeric if any(number_in(cell) == number_in(cell) for cell in later[j])]
-    texts = [j for j in numeric if number_in(first[j]) is None]
-    return bool(texts) and all(j in texts or not first[j].strip() for j in numeric) and 2 * len(texts) > len(numeric)
+    numeric = [j for j, kinds in enumerate(zip(*later, strict=True)) if _TEXT not in kinds and _NUMBER in kinds]
+    over = "".join(first[j] for j in numeric)
+    return set(over) <= {_TEXT, _BLANK} and 2 * over.count(_TEXT) > len(over)
 
 
-def _blank_columns(names: list[str] | None, body: Sequence[Row], width: int) -> frozenset[int]:
+def _blank_columns(names: list[str] | None, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns without a name whose cells are all empty; of a table without names those at its end."""
-    empty = [j for j in range(width) if all(j < len(row) and not row[j].strip() for row in body if row)]
+    empty = [j for j in range(width) if all(row[j : j + 1] == _BLANK for row in kinds)]
     if names is None:
         empty = [j for j in empty if set(range(j, width)) <= set(empty)]
     found = frozenset(j for j in empty if names is None or not names[j])
@@ -363,16 +370,14 @@ def _with_point(cell: str, decimal: str) -> str:
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     """Whether the first row holds names of columns."""
-    values = [number_in(cell) for cell in cells]
-    text = [value is None for value in values]
-    empty = [not cell.strip() for cell in cells]
-    unnamed = empty[0] and len(cells) > 1
-    short = bool(body) and all(len(row) == len(cells) + 1 for row in body if row)
-    if all(text) or (any(text[1:]) and all(t or e for t, e in zip(text, empty, strict=True))):
+    kinds, values = _kinds(cells), [number_in(cell) for cell in cells]
+    if set(kinds) == {_TEXT} or (_TEXT in kinds[1:] and set(kinds) == {_TEXT, _BLANK}):
         return True
-    if (unnamed and _is_grid(values[1:])) or (short and len(body) > 1 and _is_grid(values)):
+    unnamed = kinds[0] == _BLANK and len(cells) > 1
+    short = len(body) > 1 and all(len(row) == len(cells) + 1 for row in body if row)
+    if (unnamed and _is_grid(values[1:])) or (short and _is_grid(values)):
         return True
-    if not any(text) and not unnamed and not _is_grid(values):
+    if _TEXT not in kinds and not unnamed and not _is_grid(values):
         return False
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "

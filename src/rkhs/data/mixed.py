@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rkhs._core.checks import check_list
 from rkhs._core.errors import InputError, shown
+from rkhs._core.files import as_path
 from rkhs.data.columns import are_dates
 from rkhs.data.dataset import Dataset
-from rkhs.data.readers import _check_options, _check_path, _listed, _open, _Options, column_values
+from rkhs.data.readers import checked_options, column_values, open_columns
 
 __all__ = ["read_mixed"]
 
@@ -66,35 +66,34 @@ def read_mixed(
         If the file is missing or damaged, a cell of a column of numbers is none, or a column holds dates, which have
         to be made numbers first.
     """
-    file, extension = _check_path(path)
+    given = {name: value for name, value in locals().items() if name not in ("path", "kinds")}
+    extension = as_path(path).suffix.lower()
     if extension not in (".csv", ".tsv", ".parquet"):
         raise InputError(
-            f"`path` of a mixed table must end in .csv, .tsv or .parquet; got {file.name!r}; read others with pandas"
+            f"`path` of a mixed table must end in .csv, .tsv or .parquet; got {extension!r}; read others with pandas"
         )
-    known = True if header is None and extension != ".parquet" else header
-    chosen: dict[str, Any] = {"columns": _listed(columns), "drop_columns": _listed(drop_columns, "drop_columns")}
-    text: dict[str, Any] = {"decimal": decimal, "comment": comment, "skip_rows": skip_rows}
-    text |= {"header": known, "delimiter": delimiter, "encoding": encoding, "missing": _listed(missing, "missing")}
-    options = _Options(index_column=index_column, **chosen, **text)
-    _check_options(options, extension)
+    if header is None and extension != ".parquet":
+        given["header"] = True
     if kinds is not None and not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
         raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
-    found = _open(file, options)
+    file, _, options = checked_options(path, given)
+    found = next(open_columns(file, options))
     positions, index = found.chosen(options.columns, options.drop_columns, index_column)
-    if kinds is not None and len(kinds) != len(positions):
+    if kinds is None:
+        known: list[str | None] = [None] * len(positions)
+    elif len(kinds) != len(positions):
         raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
-    if kinds is not None and "text" in kinds:  # a column of texts may hold numbers alone in a new file
+    else:
+        known = list(kinds)
         raw = [(j, "columns") for j, kind in zip(positions, kinds, strict=True) if kind == "text"]
-        found = _open(file, options, *raw)
-    X = np.empty((len(found.cells[0]), len(positions)), dtype=object)
-    given: Sequence[str | None] = [None] * len(positions) if kinds is None else kinds
-    for place, (j, kind) in enumerate(zip(positions, given, strict=True)):
-        X[:, place] = column_values(found, j, kind)
+        if raw:  # a column of texts may hold numbers alone in a new file
+            found = next(open_columns(file, options, *raw))
+    values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
     labels = [j if found.names is None else found.names[j] for j in positions]
-    free = [j for j, kind in enumerate(given) if not kind and found.cells[positions[j]].dtype == object]
-    _refuse_dates({labels[j]: X[:, j] for j in free}, file)
+    _refuse_dates({label: cells for label, cells, kind in zip(labels, values, known, strict=True) if not kind}, file)
     names, title = found.row_names(index)
     titles = None if found.names is None else tuple(map(str, labels))
+    X = np.column_stack(values)
     return Dataset(X, "table", names, titles, str(file), row_title=title, guessed=found.guessed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +19,14 @@ from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.layout import TextOptions, find_layout
 from rkhs.data.molecule_files import molecule_dataset, read_smi
 from rkhs.data.sequences import read_fasta, sequence_dataset
-from rkhs.data.tables import Columns, open_parquet, open_text
-from rkhs.data.text import grouped_advice, is_gap, is_grouped_number, is_measurement, number_in
+from rkhs.data.tables import Columns, open_parquet, parts_of_text
+from rkhs.data.text import grouped_advice, is_gap, is_grouped_number, is_measurement
 
 __all__ = ["EXTENSIONS", "read_table"]
 
 _PRINTS = frozenset({"on_error", "fingerprint", "radius", "n_bits"})
 _SOME = frozenset({"columns", "drop_columns"})
+_LISTS = ("columns", "drop_columns", "missing")
 _LAYOUT = frozenset(TextOptions._fields)
 _TEXT = _SOME | _LAYOUT | {"index_column", "smiles_column", "gram"} | _PRINTS
 # What each extension can use; an argument that would be ignored is refused instead.
@@ -43,7 +44,7 @@ EXTENSIONS = tuple(_USES)
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
     """The arguments of `read_table`, with their defaults."""
 
     columns: Sequence[str | int] | None = None
@@ -154,25 +155,26 @@ def read_table(
     MissingExtraError
         If a parquet file needs the extra ``tables``, or fingerprints the extra ``chem``.
     """
-    texts = (header, delimiter, encoding, on_error)
-    marks: Any = (_listed(missing, "missing"), decimal, comment, skip_rows)
-    recipe = (fingerprint, radius, n_bits)
-    dropped = _listed(drop_columns, "drop_columns")
-    options = _Options(_listed(columns), index_column, smiles_column, gram, key, *texts, *recipe, dropped, *marks)
-    file, extension = _check_path(path)
+    return _read(*checked_options(path, {name: value for name, value in locals().items() if name != "path"}))
+
+
+def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tuple[Path, str, Options]:
+    """A file, its extension, and options that this and each other allow."""
+    file, extension = check_path(path)
+    options = Options(**given | {name: _listed(given.get(name), name) for name in _LISTS})
     _check_options(options, extension)
-    return _read(file, extension, options)
+    return file, extension, options
 
 
-def _read(file: Path, extension: str, options: _Options) -> Dataset:
+def _read(file: Path, extension: str, options: Options) -> Dataset:
     source = str(file)
     if extension in (".fasta", ".fa"):
         return sequence_dataset(read_fasta(file))
-    if extension == ".smi":
-        smiles, names = read_smi(file, encoding=options.encoding)
-        return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
-    if options.smiles_column is not None:
-        smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
+    if extension == ".smi" or options.smiles_column is not None:
+        if extension == ".smi":
+            smiles, names = read_smi(file, encoding=options.encoding)
+        else:
+            smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
     table, guessed = _read_numbers(file, extension, options)
     if options.gram:
@@ -183,7 +185,7 @@ def _read(file: Path, extension: str, options: _Options) -> Dataset:
     )
 
 
-def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
+def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
     file = as_path(path)
     extension = file.suffix.lower()
     if file.is_dir():
@@ -201,12 +203,12 @@ def _check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
     return file, extension
 
 
-def _check_options(options: _Options, extension: str) -> None:
+def _check_options(options: Options, extension: str) -> None:
     check_choice(options.on_error, "on_error", ("raise", "skip"))
-    if not isinstance(options.gram, bool) and not (isinstance(options.gram, str) and options.gram == "cross"):
-        raise InputError(f'`gram` must be True, False or "cross"; got {options.gram!r}; choose one of them')
-    if options.header is not None and not isinstance(options.header, bool):
-        raise InputError(f"`header` must be True, False or None; got {options.header!r}; choose one of them")
+    for name, other in (("gram", "cross"), ("header", None)):
+        value = getattr(options, name)
+        if not isinstance(value, bool) and (type(value) is not type(other) or value != other):
+            raise InputError(f"`{name}` must be True, False or {other!r}; got {value!r}; choose one of them")
     unused = [name for name in _given(options) if name not in _USES[extension]]
     if unused:
         taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
@@ -224,7 +226,7 @@ def _check_options(options: _Options, extension: str) -> None:
     _check_recipe(options, extension)
 
 
-def _check_layout(options: _Options) -> None:
+def _check_layout(options: Options) -> None:
     """Refuse what cannot be said of a text table."""
     for name, example in (("delimiter", ";"), ("decimal", ","), ("comment", "#")):
         mark = getattr(options, name)
@@ -236,13 +238,13 @@ def _check_layout(options: _Options) -> None:
         check_list(options.missing, "missing", "cells")
 
 
-def _given(options: _Options) -> list[str]:
+def _given(options: Options) -> list[str]:
     """The options that are not left at their defaults."""
-    pairs = [(name, getattr(options, name), default) for name, default in vars(_Options()).items()]
+    pairs = [(name, getattr(options, name), default) for name, default in vars(Options()).items()]
     return [name for name, value, default in pairs if type(value) is not type(default) or value != default]
 
 
-def _check_recipe(options: _Options, extension: str) -> None:
+def _check_recipe(options: Options, extension: str) -> None:
     """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
     given = [name for name in sorted(_PRINTS) if name in _given(options)]
     if given and options.smiles_column is None and extension != ".smi":
@@ -263,26 +265,24 @@ def _listed(columns: Any, name: str = "columns") -> Any:
     return list(columns)
 
 
-def _layout(options: _Options, *columns: Any) -> TextOptions:
-    """How a text table is laid out; columns asked for by name imply names."""
-    named = any(isinstance(column, str) for column in columns)
-    return options.layout._replace(header=True if options.header is None and named else options.header)
-
-
-def _open(file: Path, options: _Options, *raw: tuple[Any, str]) -> Columns:
-    """All columns of a table; those of `raw` as texts."""
+def open_columns(file: Path, options: Options, *raw: tuple[Any, str], rows: int | None = None) -> Iterator[Columns]:
+    """All columns of a table, of some rows at a time if it is a text; those of `raw` as texts."""
     if file.suffix.lower() == ".parquet":
-        return open_parquet(file, options.missing or ())
-    index = (options.index_column, "index_column")
-    return open_text(file, _layout(options, *_named(options), *(name for name, _ in raw)), [index, *raw])
+        return iter([open_parquet(file, options.missing or ())])
+    raw = ((options.index_column, "index_column"), *raw)
+    columns = (*(options.columns or ()), *(options.drop_columns or ()), *(name for name, _ in raw))
+    layout = options.layout
+    if layout.header is None and any(isinstance(column, str) for column in columns):
+        layout = layout._replace(header=True)  # columns asked for by name imply names
+    return parts_of_text(file, layout, raw, rows)
 
 
 def read_column(path: str | os.PathLike[str], column: str | int, *, argument: str, **options: Any) -> np.ndarray:
     """One column of a table: numbers with NaN for gaps, or texts with None; a mixture of both is refused."""
-    file, _ = _check_path(path)
-    settings = _Options(**options)
+    file, _ = check_path(path)
+    settings = Options(**options)
     _check_layout(settings)
-    found = _open(file, replace(settings, columns=[column]))
+    found = next(open_columns(file, replace(settings, columns=[column])))
     position = locate(column, found.names, found.width, argument)
     found.chosen([position], None, settings.index_column)
     values = column_values(found, position)
@@ -294,23 +294,20 @@ def read_column(path: str | os.PathLike[str], column: str | int, *, argument: st
 
 def read_number_columns(path: str | os.PathLike[str], columns: Sequence[str | int], **options: Any) -> Dataset:
     """Columns of a table of numbers, NaN where a cell is missing."""
-    file, extension = _check_path(path)
-    settings = _Options(columns=columns, **options)
-    if extension not in (".csv", ".tsv", ".parquet"):
+    if as_path(path).suffix.lower() not in (".csv", ".tsv", ".parquet"):
         return read_table(path, columns=columns, **options)
-    _check_options(settings, extension)
-    found = _open(file, settings)
+    file, _, settings = checked_options(path, options | {"columns": columns})
+    found = next(open_columns(file, settings))
     table = found.numbers(columns, None, settings.index_column, gaps=True)
     positions = locate_all(columns, found.names, found.width) or []
     found.refuse_gaps([j for j, known in zip(positions, ~np.isnan(table.values).all(0), strict=True) if not known])
     return Dataset(table.values, "vectors", table.row_names, table.column_names, str(file), row_title=table.row_title)
 
 
-def read_texts(
-    file: Path, column: str | int, options: _Options, argument: str
-) -> tuple[list[str], tuple[str, ...] | None]:
+def read_texts(file: Path, column: Any, options: Options, argument: str) -> tuple[list[str], tuple[str, ...] | None]:
     """Texts of a column of a table, and the names of its rows."""
-    return texts_of(_open(file, options, (column, argument)), column, options.index_column, argument)
+    found = next(open_columns(file, options, (column, argument)))
+    return texts_of(found, column, options.index_column, argument)
 
 
 def texts_of(
@@ -318,7 +315,7 @@ def texts_of(
 ) -> tuple[list[str], tuple[str, ...] | None]:
     """Texts of a column, and the names of the rows beside it."""
     position = locate(column, found.names, found.width, argument)
-    free = index_column is None and found.stored is None and not found.unnamed_first and position != 0
+    free = found.may_name_rows([position], None, index_column)
     named = free and (found.holds_names(required=False) if known is None else known)
     _, index = found.chosen([position], None, index_column, named=named)
     return found.texts(position), found.row_names(index)[0]
@@ -339,22 +336,17 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         return []
 
 
-def _read_numbers(file: Path, extension: str, options: _Options) -> tuple[Table, tuple[str, ...]]:
+def _read_numbers(file: Path, extension: str, options: Options) -> tuple[Table, tuple[str, ...]]:
     chosen: Any = {"columns": options.columns, "drop_columns": options.drop_columns}
     if extension == ".npy":
         return read_npy(file, **chosen), ()
     if extension == ".npz":
         return read_npz(file, key=options.key, **chosen), ()
-    found = _open(file, options)
+    found = next(open_columns(file, options))
     table = found.numbers(options.columns, options.drop_columns, options.index_column)
     asked = options.index_column is not None or found.stored is not None or found.unnamed_first
     said = () if asked or table.row_names is None else (f"{column_label(found.names, 0)} names the rows",)
     return table, found.guessed + said
-
-
-def _named(options: _Options) -> tuple[Any, ...]:
-    """Everything that names a column."""
-    return (*(options.columns or ()), *(options.drop_columns or ()), options.index_column, options.smiles_column)
 
 
 def column_values(found: Columns, position: int, kind: str | None = None) -> np.ndarray:
@@ -367,13 +359,12 @@ def column_values(found: Columns, position: int, kind: str | None = None) -> np.
         return values
     if kind == "text":
         return np.array([None if is_gap(cell) else cell for cell in cells.tolist()], dtype=object)
-    texts = [cell for cell in cells.tolist() if cell is not None and number_in(cell) is None]
-    where = f"{found.source}: {column_label(found.names, position)}"
+    odd = found.odd_cells(position)
+    texts, where = cells[odd].tolist(), f"{found.source}: {column_label(found.names, position)}"
     if kind == "number":
-        odd = [row for row, cell in enumerate(cells.tolist(), 1) if cell is not None and number_in(cell) is None]
         raise InputError(
-            f"{where} held numbers in the training file; got texts in rows {listed(odd)}; correct them, or take cells "
-            f"such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
+            f"{where} held numbers in the training file; got texts in rows {listed([i + 1 for i in odd])}; correct "
+            f"them, or take cells such as {shown(texts[0])} as gaps with missing=[{texts[0]!r}]"
         )
     if found.mostly_numbers(position):
         found.refuse_texts([position])

@@ -8,7 +8,7 @@ from pathlib import Path
 from rkhs._core.errors import InputError
 from rkhs._core.files import as_path, check_readable, text_encoding
 from rkhs.data.dataset import listed
-from rkhs.data.readers import _check_path, _Options, read_texts
+from rkhs.data.readers import Options, check_path, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
 from rkhs.data.text import number_in
 
@@ -58,8 +58,8 @@ def read_strings(
         return read_fasta(file)
     if not tabular:
         return _read_lines(file, encoding)
-    file, extension = _check_path(path)
-    options = _Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
+    file, extension = check_path(path)
+    options = Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
     assert column is not None
     texts, names = read_texts(file, column, options, "column")
     empty = [i + 1 for i, text in enumerate(texts) if not text]

@@ -28,7 +28,7 @@ from rkhs.data.text import (
     unescape_formula,
 )
 
-__all__ = ["Columns", "import_pyarrow", "open_parquet", "open_text", "parts_of_text", "typed"]
+__all__ = ["Columns", "import_pyarrow", "open_parquet", "parts_of_text", "typed"]
 
 Column = np.ndarray  # numbers with NaN for gaps, or an array of objects: texts, and None for gaps
 
@@ -64,24 +64,30 @@ class Columns:
         wanted = locate_all(columns, self.names, self.width)
         out = locate_all(dropped, self.names, self.width, "drop_columns") or []
         index = None if index_column is None else locate(index_column, self.names, self.width, "index_column")
-        if index is not None and index in (wanted if wanted is not None else out):
+        taken = out if wanted is None else wanted
+        if index is not None and index in taken:
             raise InputError(
                 f"`index_column` must not be among the columns read or left out; got {index_column!r} in both; remove "
                 "it from one of them"
             )
-        taken = wanted if wanted is not None else out
-        if 0 in (wanted or []) and self.unnamed_first and self.layout is not None:  # data after all
-            self.cells[0] = typed(self.cells[0].tolist(), self.layout.decimal, self.layout.missing)
         if index is None and 0 not in taken and (self.unnamed_first or named):
             index = 0
-        blank = set() if self.layout is None else self.layout.blank
-        positions = wanted if wanted is not None else [j for j in range(self.width) if j not in {index, *out, *blank}]
-        if not positions:
+        if wanted is None:
+            blank = frozenset() if self.layout is None else self.layout.blank
+            wanted = [j for j in range(self.width) if j not in {index, *out, *blank}]
+        if not wanted:
             raise InputError(
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
                 "`drop_columns` and `index_column`"
             )
-        return positions, index
+        if 0 in wanted and self.unnamed_first and self.cells[0].dtype == object:  # texts so far, and data after all
+            self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
+        return wanted, index
+
+    @property
+    def _spelling(self) -> tuple[str, Collection[str]]:
+        """The decimal mark, and the cells that stand for nothing."""
+        return (".", ()) if self.layout is None else (self.layout.decimal, self.layout.missing)
 
     def row_names(self, index: int | None) -> tuple[tuple[str, ...] | None, str | None]:
         """Names of the rows and the title of their column."""
@@ -89,6 +95,14 @@ class Columns:
             return self.stored, self.stored_title
         names = tuple(unescape_formula("" if cell is None else str(cell)) for cell in self.cells[index].tolist())
         return names, None if self.names is None else self.names[index] or None
+
+    def may_name_rows(self, columns: Any, dropped: Any, index_column: str | int | None) -> bool:
+        """Whether nothing says yet what the first column is, and it is not the only one that could be read."""
+        argument = "drop_columns" if columns is None else "columns"
+        named = locate_all(dropped if columns is None else columns, self.names, self.width, argument) or []
+        others = columns is not None or self.width > 1 + len(named)
+        said = index_column is not None or self.stored is not None or self.unnamed_first
+        return others and not said and 0 not in named
 
     def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
         """Whether the first column is one of row names; an error where measurements would be lost as such."""
@@ -143,12 +157,8 @@ class Columns:
         gaps: bool = False,
     ) -> Table:
         """The numeric columns, all cells known unless gaps are allowed, and the names of the rows."""
-        taken = [] if columns is None and dropped is None else self.chosen(columns, dropped, index_column)[0]
-        out = locate_all(dropped, self.names, self.width, "drop_columns") or []
-        maybe = index_column is None and self.stored is None and not self.unnamed_first
-        maybe = maybe and (columns is not None or self.width > 1 + len(out)) and 0 not in out
-        maybe = maybe and not (columns is not None and 0 in taken)
-        named = maybe and self.holds_names(required=columns is None, known=known)
+        free = self.may_name_rows(columns, dropped, index_column)
+        named = free and self.holds_names(required=columns is None, known=known)
         positions, index = self.chosen(columns, dropped, index_column, named=named)
         self.refuse_texts([j for j in positions if self.cells[j].dtype == object])
         self.refuse_gaps(positions, gaps=not gaps)
@@ -163,7 +173,7 @@ class Columns:
 
     def odd_cells(self, position: int) -> list[int]:
         """Rows of a column of texts whose cells are neither numbers nor gaps."""
-        decimal, cells = "." if self.layout is None else self.layout.decimal, self.cells[position].tolist()
+        decimal, cells = self._spelling[0], self.cells[position].tolist()
         return [i for i, cell in enumerate(cells) if cell is not None and number_in(cell, decimal) is None]
 
     def mostly_numbers(self, position: int) -> bool:
@@ -260,35 +270,26 @@ def _parquet_column(series: Any, where: str, missing: frozenset[str]) -> Column:
     return typed(cells, ".", missing)
 
 
-def open_text(path: Path, options: TextOptions, raw: Sequence[tuple[Any, str]] = ()) -> Columns:
-    """A text table as columns; those of `raw`, with the arguments that name them, are texts as they are written."""
-    return next(parts_of_text(path, options, raw))
-
-
 def parts_of_text(
     path: Path, options: TextOptions, raw: Sequence[tuple[Any, str]] = (), rows: int | None = None
 ) -> Iterator[Columns]:
-    """A text table some rows at a time, or all at once."""
+    """A text table, some rows at a time or all at once; columns of `raw`, named by these arguments, are texts."""
     layout = find_layout(path, options)
     texts = {locate(name, layout.names, layout.width, argument) for name, argument in raw if name is not None}
-    whole = Columns(str(path), layout.names, [None] * layout.width, layout, guessed=layout.guessed)  # type: ignore[list-item]
+    whole = Columns(str(path), layout.names, [None] * layout.width, layout)  # type: ignore[list-item]
     texts |= {0} if whole.unnamed_first else set()
-    even, empty, done = None, 0, 0
+    guessed, checked, done = layout.guessed, False, 0
     for frame in _frames(layout, texts, rows):
-        other = frame.shape[1] != layout.width
-        gaps = np.flatnonzero(other or frame[layout.width - 1].isna().to_numpy())
-        if even is None and (other or len(gaps)):
-            even = layout.is_even()
-            empty = 0 if even else layout.check_rows()
-        some = frame.iloc[gaps]
-        blank = gaps[(some.isna() | some.isin([*GAPS, *layout.missing])).all(axis=1).to_numpy()]
-        frame = frame.drop(index=frame.index[blank]) if len(blank) else frame
-        empty = len(blank) if even else empty
+        if not checked and (frame.shape[1] != layout.width or frame[layout.width - 1].isna().any()):
+            empty, checked = layout.check_rows(), True  # pandas fills short rows
+            guessed += (f"rows without a known cell are left out: {empty}",) if empty else ()
+        some = frame[frame[layout.width - 1].isna()]
+        blank = (some.isna() | some.isin([*GAPS, *layout.missing])).all(axis=1)
+        frame = frame.drop(index=some.index[blank])
         if len(frame):
-            said = (f"rows without a known cell are left out: {empty}",) if empty else ()
             cells = [_column(frame[j], layout, raw=j in texts) for j in range(layout.width)]
-            yield replace(whole, cells=cells, start=done, guessed=(whole.guessed if not done else ()) + said)
-            empty = 0
+            yield replace(whole, cells=cells, start=done, guessed=guessed)
+            guessed = ()
         done += len(frame)
 
 
@@ -339,14 +340,9 @@ def _column(series: Any, layout: Layout, *, raw: bool) -> Column:
 
 def typed(texts: Sequence[str | None], decimal: str = ".", missing: Collection[str] = ()) -> Column:
     """Texts as numbers where all of them are numbers or gaps."""
-    gaps = {cell for cell in set(texts) if cell is None or cell in missing or is_gap(cell)}
-    values: dict[str | None, float] = dict.fromkeys(gaps, np.nan)
-    for cell in set(texts) - gaps:
-        value = number_in(cell or "", decimal)
-        if value is None and (cell or "").lower() not in WEAK:
-            break
-        values[cell] = np.nan if value is None else value
-    else:
-        if len(gaps) == len(values) or any(value == value for value in values.values()):
-            return np.array([values[cell] for cell in texts], dtype=np.float64)
-    return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
+    gaps = {cell for cell in set(texts) if cell in missing or is_gap(cell)}
+    known = [cell for cell in set(texts) - gaps if cell is not None]
+    numbers = {cell: number_in(cell, decimal) for cell in known if cell.lower() not in WEAK}
+    if None in numbers.values() or (known and not numbers):
+        return np.array([None if cell in gaps else cell for cell in texts], dtype=object)
+    return np.array([numbers.get(cell or "", np.nan) for cell in texts], dtype=np.float64)
