@@ -142,48 +142,94 @@ class Remark(NamedTuple):
     leave_out: tuple[str, ...] = ()
 
 
+class _Column:
+    """A column: its known cells, texts or numbers, how many of them differ, and what it looks like."""
+
+    def __init__(self, cells: np.ndarray, title: str) -> None:
+        self.title, self.rows, self.is_text = title, len(cells), False
+        if cells.dtype == object:
+            known = [cell for cell in cells if not is_gap(cell)]
+            self.is_text = any(isinstance(cell, str) for cell in known)
+            cells = np.array([_number(cell) for cell in known])
+        self.known: Any = known if self.is_text else cells[np.isfinite(cells)]
+        self.different = len(set(self.known)) if self.is_text else len(np.unique(self.known))
+        self.kind = self._text_kind() if self.is_text else self._number_kind()
+
+    def _text_kind(self) -> str:
+        if are_dates(self.known):
+            return "days"
+        if len(self.known) < _FEW or len(self.known) >= 2 * self.different:
+            return ""
+        return "name" if len(self.known) == self.different else "free"
+
+    def _number_kind(self) -> str:
+        if _is_identifier(self.known, self.title):
+            return "identifier"
+        return "date" if _is_date(self.known) else ""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most cells are empty, of a column that is neither an identifier nor of texts that are dates."""
+        return 2 * len(self.known) < self.rows >= _FEW and self.kind not in ("identifier", "name", "days")
+
+    @property
+    def is_few(self) -> bool:
+        """Whether the known cells are a few texts or whole numbers, each of them often."""
+        if self.is_text:
+            return 2 <= self.different <= _CLASSES
+        return len(self.known) >= _FEW and _are_classes(self.known)
+
+
+# What is said of one column of a kind, of several, and then of both.
+_SAID_OF_KINDS = {
+    ("identifier", "name"): (
+        "looks like identifiers",
+        "look like identifiers",
+        ": all values differ{counted}. They say nothing of an item; leave them out.",
+    ),
+    ("date",): (
+        "looks like a date",
+        "look like dates",
+        " and will be read as plain numbers. Leave such columns out, or count days from a start if time matters.",
+    ),
+    ("days",): (
+        "holds dates as texts",
+        "hold dates as texts",
+        ": each date is a category of its own. Count days from a start instead, or leave them out.",
+    ),
+    ("free",): (
+        "holds texts that hardly repeat",
+        "hold texts that hardly repeat",
+        ": each is a category of its own, and says nothing of a new row.",
+    ),
+}
+
+
 def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns look like identifiers, dates, classes, constants or copies of others, or are mostly empty."""
-    titles = np.array(names, dtype=object)
-    cells = [[cell for cell in column if not is_gap(cell)] for column in X.T] if X.dtype == object else []
-    texts = {j: values for j, values in enumerate(cells) if any(isinstance(cell, str) for cell in values)}
-    X = as_numbers(X) if cells else X
-    columns = [X[np.isfinite(X[:, j]), j] for j in range(X.shape[1])]
-    ids = [j for j, values in enumerate(columns) if j not in texts and _is_identifier(values, str(titles[j]))]
-    days = [j for j, values in texts.items() if are_dates(values)]
-    named = [j for j, values in texts.items() if j not in days and _FEW <= len(values) == len(set(values))]
-    dates = [j for j, values in enumerate(columns) if j not in texts and j not in ids and _is_date(values)]
-    said = []
-    if ids or named:
-        found = titles[sorted([*ids, *named])]
-        looks = "looks" if len(found) == 1 else "look"
-        counted = " and are counted up" if not named and all(_is_counter(columns[j]) for j in ids) else ""
-        text = f"{listed(found)} {looks} like identifiers: all values differ{counted}. They say nothing of an item"
-        said.append(Remark(f"{text}; leave them out.", tuple(found.tolist())))
-    if dates:
-        looks = "looks like a date" if len(dates) == 1 else "look like dates"
-        text = f"{listed(titles[dates])} {looks} and will be read as plain numbers. Leave such columns out, or count"
-        said.append(Remark(f"{text} days from a start if time matters.", tuple(titles[dates])))
-    if days:
-        text = f"{listed(titles[days])} {'holds' if len(days) == 1 else 'hold'} dates as texts: each date is a category"
-        said.append(
-            Remark(f"{text} of its own. Count days from a start instead, or leave them out.", tuple(titles[days]))
-        )
-    free = [j for j, values in texts.items() if j not in (*days, *named) and _FEW <= len(values) < 2 * len(set(values))]
-    if free:
-        text = f"{listed(titles[free])} {'holds' if len(free) == 1 else 'hold'} texts that hardly repeat: each is a"
-        said.append(Remark(f"{text} category of its own, and says nothing of a new row.", tuple(titles[free])))
-    known = [len(texts[j]) if j in texts else len(values) for j, values in enumerate(columns)]
-    sparse = [j for j, count in enumerate(known) if 2 * count < len(X) >= _FEW and j not in (*ids, *named, *days)]
-    said += _mostly_empty([texts.get(j, columns[j]) for j in range(len(columns))], titles, sparse, len(X))
-    said += _classes(columns, titles, [*ids, *named, *dates, *days, *sparse])
-    said += _text_classes(texts, titles, [*named, *days, *sparse])
-    said += _far_out(columns, titles, [*ids, *dates])
+    columns = [_Column(cells, str(name)) for cells, name in zip(X.T, names, strict=True)]
+    X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
+    said = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
+    said += [_mostly_empty(column) for column in columns if column.is_sparse]
+    said += _classes(columns)
+    said += _far_out([column for column in columns if column.kind not in ("identifier", "date") and not column.is_text])
     said += _long_format(X, titles)
-    constant = [j for j, values in enumerate(columns) if len(set(texts.get(j, ()))) == 1 or _one_value(values)]
+    constant = [column.title for column in columns if column.different == 1]
     if constant:
-        said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(titles[constant])})."))
+        said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
     return said + list(_copies(X, titles))
+
+
+def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]:
+    """One remark on all columns of these kinds, if there are any."""
+    found = [column for column in columns if column.kind in kinds]
+    if not found:
+        return
+    of_one, of_several, text = _SAID_OF_KINDS[kinds]
+    titles = tuple(column.title for column in found)
+    counted = all(column.kind == "identifier" and _is_counter(column.known) for column in found)
+    text = text.format(counted=" and are counted up" if counted else "")
+    yield Remark(f"{listed(titles)} {of_one if len(found) == 1 else of_several}{text}", titles)
 
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
@@ -211,30 +257,29 @@ def row_copies(X: np.ndarray) -> str:
     return f"{found}: copies on both sides of a split make errors look too small."
 
 
-def _one_value(values: np.ndarray) -> bool:
-    return bool(len(values)) and float(np.ptp(values)) == 0.0
-
-
-def _far_out(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
+def _far_out(columns: list[_Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[float, list[str]] = {}
-    for j, values in enumerate(columns):
-        if j in known or len(values) < _FEW:
-            continue
-        for end in (float(values.min()), float(values.max())):
-            others = values[values != end]
-            reach = float(np.ptp(others)) if len(others) else 0.0
-            gap = float(np.abs(others - end).min()) if len(others) else 0.0
-            if end in _STAND_INS and reach > 0.0 and (gap > 0.5 * reach or end < 0.0 <= others.min()):
-                stand_ins.setdefault(end, []).append(str(titles[j]))
-            elif (
-                len(others) == len(values) - 1
-                and np.abs(end - np.median(values)) > _APART * np.abs(others - np.median(values)).max() > 0.0
-            ):
-                yield Remark(f"{titles[j]} holds one value far from all others, {end:g}: is it a mistake of typing?")
+    for column in columns:
+        for end in (column.known.min(), column.known.max()) if len(column.known) >= _FEW else ():
+            others = column.known[column.known != end]
+            if _stands_for_a_gap(float(end), others):
+                stand_ins.setdefault(float(end), []).append(column.title)
+            elif len(others) == len(column.known) - 1:
+                middle = np.median(column.known)
+                if np.abs(end - middle) > _APART * np.abs(others - middle).max() > 0.0:
+                    text = f"{column.title} holds one value far from all others, {end:g}: is it a mistake of typing?"
+                    yield Remark(text)
     for value, found in stand_ins.items():
         text = f"{value:g} in {listed(found)} is far from all other values. If it stands for an empty cell, write an"
         yield Remark(f"{text} empty cell: the model reads it as a number.")
+
+
+def _stands_for_a_gap(end: float, others: np.ndarray) -> bool:
+    """Whether a number of nines is far from all others, which vary, or the only one below zero."""
+    if end not in _STAND_INS or not len(others) or not np.ptp(others) > 0.0:
+        return False
+    return bool(np.abs(others - end).min() > 0.5 * np.ptp(others) or end < 0.0 <= others.min())
 
 
 def _long_format(X: np.ndarray, titles: np.ndarray) -> Iterator[Remark]:
@@ -270,20 +315,11 @@ def are_dates(texts: Iterable[str]) -> bool:
     return bool(found) and all(match is not None for match in found)
 
 
-def _mostly_empty(columns: Sequence[Any], titles: np.ndarray, sparse: list[int], n: int) -> Iterator[Remark]:
-    for j in sparse:
-        values = columns[j]
-        few = 2 <= len(set(values)) <= _CLASSES
-        what = "looks like a class that few rows know" if few else "is mostly empty"
-        text = f"{titles[j]} {what}: {n - len(values)} of {n} cells are empty. The model reads it like any other column"
-        yield Remark(f"{text}; leave it out if it is what you want to find.", (titles[j],))
-
-
-def _text_classes(texts: dict[int, list[str]], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
-    for j, values in texts.items():
-        different = len(set(values))
-        if j not in known and 2 <= different <= _CLASSES and _CLASS_NAME.search(str(titles[j])):
-            yield Remark(_class_sentence(titles[j], f"{different} different texts"), (titles[j],))
+def _mostly_empty(column: _Column) -> Remark:
+    n, few = column.rows, 2 <= column.different <= _CLASSES
+    what = "looks like a class that few rows know" if few else "is mostly empty"
+    text = f"{column.title} {what}: {n - len(column.known)} of {n} cells are empty. The model reads it like any other"
+    return Remark(f"{text} column; leave it out if it is what you want to find.", (column.title,))
 
 
 def _class_sentence(name: str, values: str) -> str:
@@ -323,16 +359,16 @@ def _is_date(values: np.ndarray) -> bool:
     return any(bool(((values > 631e6 * unit) & (values < 2.2e9 * unit)).all()) for unit in (1.0, 1e3))
 
 
-def _classes(columns: list[np.ndarray], titles: np.ndarray, known: list[int]) -> Iterator[Remark]:
-    """A column of few whole numbers that is named for a class, or is the first or last beside measured ones."""
-    few = [len(values) >= _FEW and _are_classes(values) for values in columns]
-    others = [j for j in range(len(columns)) if j not in known]
-    at_ends = {others[0], others[-1]} if others else set()
-    alone = sum(few[j] for j in others) == 1 and len(others) > 2
-    found = [j for j in others if few[j] and (_CLASS_NAME.search(str(titles[j])) or (alone and j in at_ends))]
-    for j in found:
-        different = len(np.unique(columns[j]))
-        yield Remark(_class_sentence(titles[j], f"{different} different whole numbers"), (titles[j],))
+def _classes(columns: list[_Column]) -> Iterator[Remark]:
+    """A column of few values that is named for a class, or the first or last of whole numbers beside measured ones."""
+    others = [column for column in columns if column.kind in ("", "free") and not column.is_sparse]
+    numbers = [column for column in others if column.is_few and not column.is_text]
+    alone = len(numbers) == 1 and len(others) > 2 and numbers[0] in (others[0], others[-1])
+    for column in sorted(others, key=lambda column: column.is_text):
+        named = _CLASS_NAME.search(column.title) is not None
+        if column.is_few and (named or (alone and not column.is_text)):
+            what = "texts" if column.is_text else "whole numbers"
+            yield Remark(_class_sentence(column.title, f"{column.different} different {what}"), (column.title,))
 
 
 def _are_classes(values: np.ndarray) -> bool:
