@@ -109,8 +109,6 @@ def test_groups_are_links_to_all_other_members() -> None:
     np.testing.assert_allclose(given.average(F), links.average(F))
     np.testing.assert_allclose(given.spread(A), links.spread(A))
     np.testing.assert_allclose(given.totals(), links.totals())
-    with pytest.raises(InputError, match="two members or more"):
-        Groups(points, torch.arange(5), 9)
 
 
 def test_nearest_columns_are_those_of_a_stable_sort() -> None:

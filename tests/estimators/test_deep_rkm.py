@@ -215,6 +215,8 @@ def test_clone_and_parameters():
         ({"n_components": (3, 0)}, "n_components must be an integer >= 1; got 0"),
         ({"n_components": 2.5}, "n_components must be an integer"),
         ({"eta": 0.0}, "eta must be > 0; got 0"),
+        ({"eta": np.inf}, "eta must be > 0; got inf"),
+        ({"decoder_kernel": "minmax"}, "decoder_kernel must be differentiable; MinMax is not"),
         ({"eta": (1.0,)}, "eta must be one positive number, or one for each of the 2 layers"),
         ({"ridge": 0.0}, "ridge must be > 0 or 'loo'"),
         ({"multiplier": -1.0}, "multiplier must be > 0"),

@@ -12,7 +12,6 @@ from rkhs.problems.dual import DualProblem
 
 __all__ = [
     "covariance_operator",
-    "operator_from_gram",
     "restricted_operator",
     "sample_report",
 ]
@@ -50,17 +49,7 @@ def covariance_operator(U: Tensor, weights: Tensor | None = None) -> Tensor:
     return U.mT @ U / len(U) if weights is None else (U * weights[:, None]).mT @ U
 
 
-def operator_from_gram(U: Tensor, K_A: Tensor, name: str = "operator") -> Tensor:
-    """An operator on outputs that are known through Gram matrices only, in coordinates."""
-    inverse = torch.linalg.pinv(U)
-    A = inverse @ K_A @ inverse.mT
-    defect = float(torch.linalg.norm(U @ A @ U.mT - K_A))
-    if defect > 1e-6 * max(float(torch.linalg.norm(K_A)), torch.finfo(K_A.dtype).tiny):
-        raise InputError(_assumption(name, defect / float(torch.linalg.norm(K_A))))
-    return (A + A.mT) / 2
-
-
-def restricted_operator(A: Tensor, basis: Tensor | None, name: str = "operator") -> Tensor:
+def restricted_operator(A: Tensor, basis: Tensor | None) -> Tensor:
     """An operator on ``R^q`` in an orthonormal basis of the span of the training outputs."""
     if basis is None:
         return A
@@ -69,14 +58,10 @@ def restricted_operator(A: Tensor, basis: Tensor | None, name: str = "operator")
     defect = float(torch.linalg.norm(image - basis.mT @ inside))
     scale = float(torch.linalg.norm(image))
     if defect > 1e-6 * max(scale, torch.finfo(A.dtype).tiny):
-        raise InputError(_assumption(name, defect / scale))
+        raise InputError(
+            "operator must map the span of the training outputs into itself (assumption 3 of the double "
+            f"representer theorem); {defect / scale:.1%} of its image lies outside, where the data say nothing. "
+            "Use operator='covariance' or None, give more training outputs than output dimensions, or approximate the "
+            "dual by the leading eigenvectors of the operator"
+        )
     return (inside + inside.mT) / 2
-
-
-def _assumption(name: str, defect: float) -> str:
-    return (
-        f"{name} must map the span of the training outputs into itself (assumption 3 of the double "
-        f"representer theorem); {defect:.1%} of its image lies outside, where the data say nothing. "
-        "Use operator='covariance' or None, give more training outputs than output dimensions, or approximate the dual "
-        "by the leading eigenvectors of the operator"
-    )

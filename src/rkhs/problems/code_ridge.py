@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -35,20 +36,32 @@ def ridge_coefs(
         return torch.zeros_like(T), math.inf, 1.0
     if center:
         K = K + mean / n  # the constant direction, which the targets do not see, must not make the system singular
-    best: tuple[Tensor, float, float] | None = None
-    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
-        added = max(chosen * mean, floor)
+
+    def solved(added: float) -> tuple[Tensor, Tensor] | None:
         A = K.clone()
         A.diagonal().add_(added)
         L, info = torch.linalg.cholesky_ex(A)
         if int(info) != 0:  # rounding in the Gram matrix is larger than this ridge
-            continue
+            return None
         B = torch.cholesky_solve(T, L)
         leverage = torch.cholesky_inverse(L).diagonal() - (1.0 / (n * (mean + added)) if center else 0.0)
-        residual = B / divisor(leverage)[:, None]
-        error = float(residual.norm() / divisor(T.norm()))
+        return B, B / divisor(leverage)[:, None]
+
+    return _least_left_out(solved, T, ridge, mean, floor)
+
+
+def _least_left_out(
+    solved: Callable[[float], tuple[Tensor, Tensor] | None], T: Tensor, ridge: float | str, mean: float, floor: float
+) -> tuple[Tensor, float, float]:
+    """Coefficients, ridge and leave-one-out error: the least of all, or of the first ridge that can be solved."""
+    best: tuple[Tensor, float, float] | None = None
+    for chosen in _RIDGES if ridge == "loo" else [float(ridge) * 10.0**k for k in range(12)]:
+        found = solved(max(chosen * mean, floor))
+        if found is None:
+            continue
+        error = float(found[1].norm() / divisor(T.norm()))
         if best is None or error < best[2]:
-            best = B, chosen, error
+            best = found[0], chosen, error
         if ridge != "loo":
             break
     if best is None:
@@ -76,17 +89,14 @@ def ridge_features(
     s = s.clamp_min(0.0)
     P = F @ Q
     projected, squares = P.mT @ T, P * P
-    best: tuple[Tensor, float, float] | None = None
-    for chosen in _RIDGES if ridge == "loo" else (float(ridge),):
-        shrunk = 1.0 / (s + max(chosen * mean, floor))
+
+    def solved(added: float) -> tuple[Tensor, Tensor]:
+        shrunk = 1.0 / (s + added)
         w = shrunk[:, None] * projected
         outside = (1.0 - (1.0 / n if center else 0.0)) - squares @ shrunk
-        residual = (T - P @ w) / divisor(outside)[:, None]
-        error = float(residual.norm() / divisor(T.norm()))
-        if best is None or error < best[2]:
-            best = Q @ w, chosen, error
-    assert best is not None
-    return best
+        return Q @ w, (T - P @ w) / divisor(outside)[:, None]
+
+    return _least_left_out(solved, T, ridge, mean, floor)
 
 
 def decoded_by_ridge(train: Tensor, X: Tensor, Z: Tensor) -> Tensor:

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
-from rkhs._core.errors import InputError
 from rkhs._core.linalg import factorize
 from rkhs.problems.pairs import Pairs
 
@@ -48,11 +47,6 @@ class SimpleContrastive:
     n_components: int  # number of columns ``h``
     strict: bool = False  # take the leading ``h`` eigenvectors whatever their sign, as Theorem 3 is printed
     factored: bool = False
-
-    def __post_init__(self) -> None:
-        self.pairs.check(self.gram, factored=self.factored)
-        if self.strict and self.factored:
-            raise InputError("strict needs the Gram matrix itself; use factored=False")
 
     def blocks(self) -> Tensor:
         """``K_1``, the Gram matrix of anchors and differences, from block means of the Gram matrix; shape (2n, 2n)."""
@@ -99,10 +93,6 @@ class SimpleContrastive:
             return "points", F[a], self.pairs.differences(F)
         R = factorize(self.blocks()).matrix
         return "blocks", R[: len(a)], R[len(a) :]
-
-    def value(self, codes: Tensor) -> float:
-        """The loss of the codes of all points, shape (N, h)."""
-        return float((codes[self.pairs.anchors] * self.pairs.differences(codes)).sum())
 
 
 def _symmetric_product(top: Tensor, bottom: Tensor) -> Tensor:

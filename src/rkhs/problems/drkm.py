@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from rkhs._core.checks import check_choice, check_count, check_number
 from rkhs._core.eigen import block_krylov, lanczos, prefers_lanczos, symmetric_product, top_eigenpairs
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import center_gram, fix_signs
@@ -53,8 +52,6 @@ class ConstrainedDRKM:
 
     def __post_init__(self) -> None:
         n, widths = self.gram.shape[0], self.n_components
-        for width in widths:
-            check_count(width, "n_components")
         joint = self.constraint.blocks is None
         needed, most = sum(widths) if joint else max(widths), n - 1 if self.center else n
         if needed > most:
@@ -66,17 +63,6 @@ class ConstrainedDRKM:
                 f"n_components must ask for at most {most} orthogonal codes with n_samples={n}{why}; got {what}. "
                 "Ask for fewer components or give more samples"
             )
-        if len(self.eta) != len(widths) or len(self.kernels) != len(widths) - 1:
-            raise InputError(
-                f"a machine of {len(widths)} layers needs as many eta and one code kernel fewer; "
-                f"got {len(self.eta)} and {len(self.kernels)}"
-            )
-        for value in self.eta:
-            check_number(value, "eta", above=0.0)
-        check_choice(self.code_scale, "code_scale", ("unit", "sqrt_n"))
-        for kernel in self.kernels:
-            if not kernel.differentiable:
-                raise InputError(f"code kernels must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
 
     @classmethod
     def from_gram(cls, K: Tensor, *, center: bool, factored: bool = False, **settings: object) -> ConstrainedDRKM:

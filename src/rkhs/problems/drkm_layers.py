@@ -6,18 +6,16 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from rkhs._core.linalg import Outer
 from rkhs.kernels import Gaussian, Kernel, Scaled, Sum
-from rkhs.kernels.base import VectorKernel
 from rkhs.kernels.vectors.distances import squared_distances
 from rkhs.kernels.vectors.dot_product import DotProduct, Linear
-from rkhs.kernels.vectors.stationary import Stationary
+from rkhs.kernels.vectors.radial import Radial
 
 __all__ = ["ExactGram", "InnerGram", "TaylorGram", "TiledGram", "growth", "taylor_degree", "taylor_width"]
 
@@ -170,19 +168,29 @@ Edges = tuple[Callable[..., Tensor], float, bool]
 
 def _edges(kernel: Kernel) -> list[Edges] | None:
     """What the pull-back of ``Tr(T^T K T)`` multiplies with, term by term of a sum; None without that form."""
+    found = [_edge(term, factor) for term, factor in _terms(kernel)]
+    known = [edge for edge in found if edge is not None]
+    return known if len(known) == len(found) else None
+
+
+def _terms(kernel: Kernel, factor: float = 1.0) -> Iterator[tuple[Kernel, float]]:
+    """The terms of a sum, with the factors before them."""
     if isinstance(kernel, Scaled):
-        inner = _edges(kernel.base)
-        return None if inner is None else [(values, kernel.scale * factor, lap) for values, factor, lap in inner]
-    if isinstance(kernel, Sum):
-        terms = [_edges(term) for term in kernel.parts]
-        return None if any(one is None for one in terms) else [edge for one in terms for edge in one or []]
+        yield from _terms(kernel.base, factor * kernel.scale)
+    elif isinstance(kernel, Sum):
+        for part in kernel.parts:
+            yield from _terms(part, factor)
+    else:
+        yield kernel, factor
+
+
+def _edge(kernel: Kernel, factor: float) -> Edges | None:
     if isinstance(kernel, Gaussian):
-        return [(kernel._gram, -4.0 * kernel._gamma, True)]
-    if isinstance(kernel, Stationary) and kernel.rotation_invariant and isinstance(kernel, VectorKernel):
-        slope: Any = getattr(kernel, "_slope", None)
-        return None if slope is None else [(lambda X, Y=None: slope(squared_distances(X, Y)), 4.0, True)]
+        return kernel._gram, -4.0 * kernel._gamma * factor, True
+    if isinstance(kernel, Radial) and kernel.radial is not None:
+        return lambda X, Y=None: kernel._slope(squared_distances(X, Y)), 4.0 * factor, True
     if isinstance(kernel, DotProduct) and not (isinstance(kernel, Linear) and kernel.offset is not None):
-        return [(lambda X, Y=None: kernel._slope(X @ (X if Y is None else Y).mT), 2.0, False)]
+        return lambda X, Y=None: kernel._slope(X @ (X if Y is None else Y).mT), 2.0 * factor, False
     return None
 
 
@@ -193,16 +201,11 @@ def _linear_pullback(kernel: Kernel, Z: Tensor, T: Tensor, K: Tensor) -> LinearM
     maps = []
     for values, factor, laplacian in edges:
         W = (T @ T.mT).mul_(K if isinstance(kernel, Gaussian) else values(Z))
-        maps.append(_laplacian_map(W, factor) if laplacian else _matrix_map(W, factor))
-    if len(maps) == 1:
-        return maps[0]
-    return lambda V: torch.stack([one(V) for one in maps]).sum(0)
+        maps.append(_edge_map(W, factor, W.sum(1, keepdim=True) if laplacian else None))
+    return maps[0] if len(maps) == 1 else lambda V: torch.stack([one(V) for one in maps]).sum(0)
 
 
-def _matrix_map(W: Tensor, factor: float) -> LinearMap:
-    return lambda V: (W @ V).mul_(factor)
-
-
-def _laplacian_map(W: Tensor, factor: float) -> LinearMap:
-    degrees = W.sum(1, keepdim=True)
+def _edge_map(W: Tensor, factor: float, degrees: Tensor | None) -> LinearMap:
+    if degrees is None:
+        return lambda V: (W @ V).mul_(factor)
     return lambda V: torch.addmm(degrees * V, W, V, alpha=-1.0).mul_(factor)

@@ -269,34 +269,32 @@ def dual_problem(
     regs: float | Sequence[float],
     weights: Tensor | None = None,
 ) -> DualProblem:
-    """Build a batch of dual problems."""
+    """Build a batch of dual problems of one fold: Gram matrices (n, n), targets (n, q), weights (n,)."""
+    many_losses, many_regs = _settings(losses, regs)
+    s, targets = Y.new_ones(1, len(Y)), Y[None]
+    grams = [K[None] if isinstance(K, Tensor) else K for K, _ in terms]
+    if weights is not None:
+        s = weights.to(Y).sqrt()[None]
+        grams = [s[:, :, None] * K * s[:, None, :] if isinstance(K, Tensor) else K.weighted(s) for K in grams]
+        targets = s[:, :, None] * targets
+    rotate = all(loss.isotropic for loss in many_losses)
+    operators, rotation = _diagonalise([A for _, A in terms], Y.new_ones(Y.shape[1]), rotate=rotate)
+    targets = (targets if rotation is None else targets @ rotation).contiguous()
+    reg_row = torch.tensor(many_regs, dtype=Y.dtype, device=Y.device)
+    rows = build_row_loss(many_losses, s, (s**2).sum(1)[:, None] * reg_row, targets)
+    factors = [1.0 if len(operators) == 1 else _mean(A) for A in operators]
+    formed = [K for K in grams if isinstance(K, Tensor)]
+    basis = _Basis(formed, factors) if isinstance(grams[0], Tensor) else grams[0]
+    return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, basis, rotation)
+
+
+def _settings(losses: Loss | Sequence[Loss], regs: float | Sequence[float]) -> tuple[list[Loss], list[float]]:
+    """A loss and a regulariser for every problem of a batch."""
     many_regs = list(regs) if isinstance(regs, (list, tuple, np.ndarray)) else [regs]
     many_losses = [losses] if isinstance(losses, Loss) else list(losses)
     B = max(len(many_regs), len(many_losses))
-    many_regs, many_losses = _stretch(many_regs, B, "regs"), _stretch(many_losses, B, "losses")
-    checked = [check_number(reg, "reg", above=0.0) for reg in many_regs]
-    Y3 = Y if Y.ndim == 3 else Y[None]
-    grams = [K[None] if isinstance(K, Tensor) and K.ndim == 2 else K for K, _ in terms]
-    F = max(
-        [Y3.shape[0], *(K.shape[0] for K in grams if isinstance(K, Tensor))]
-        + ([weights.shape[0]] if weights is not None and weights.ndim == 2 else [])
-    )
-    Y3 = Y3.expand(F, -1, -1)
-    n, q = Y3.shape[1:]
-    s = Y3.new_ones(F, n) if weights is None else weights.to(Y3).sqrt().expand(F, n)
-    if weights is not None:
-        grams = [s[:, :, None] * K * s[:, None, :] if isinstance(K, Tensor) else K.weighted(s) for K in grams]
-        Y3 = s[:, :, None] * Y3
-    formed = [K.expand(F, n, n) for K in grams if isinstance(K, Tensor)]
-    rotate = all(loss.isotropic for loss in many_losses)
-    operators, rotation = _diagonalise([A for _, A in terms], Y3.new_ones(q), rotate=rotate)
-    targets = (Y3 if rotation is None else Y3 @ rotation).contiguous()
-    reg_row = torch.tensor(checked, dtype=Y3.dtype, device=Y3.device)
-    rows = build_row_loss(many_losses, s, (s**2).sum(1)[:, None] * reg_row, targets)
-    never_formed = [K for K in grams if not isinstance(K, Tensor)]
-    factors = [1.0 if len(operators) == 1 else _mean(A) for A in operators]
-    basis = never_formed[0] if never_formed else _Basis(formed, factors)
-    return DualProblem((*formed, *never_formed), tuple(operators), targets, s, reg_row, rows, basis, rotation)
+    checked = [check_number(reg, "reg", above=0.0) for reg in _stretch(many_regs, B, "regs")]
+    return _stretch(many_losses, B, "losses"), checked
 
 
 def _stretch(values: list[Any], length: int, name: str) -> list[Any]:

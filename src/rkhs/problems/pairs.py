@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError
-
 __all__ = ["Groups", "Links", "Pairs"]
 
 _FEW = 8  # up to this many points an anchor, adding rows is faster than a sparse product
@@ -23,13 +21,6 @@ class Links:
     weights: Tensor  # (e,): not negative
     shape: tuple[int, int]  # number of anchors and number of points
     index: Tensor | None = None  # (n, m)
-
-    def __post_init__(self) -> None:
-        if not self.rows.shape == self.cols.shape == self.weights.shape:
-            raise InputError(
-                "rows, cols and weights must be equally many; got "
-                f"{len(self.rows)}, {len(self.cols)}, {len(self.weights)}"
-            )
 
     @classmethod
     def from_index(cls, index: Tensor, n_points: int, dtype: torch.dtype = torch.float64) -> Links:
@@ -80,10 +71,6 @@ class Groups:
     groups: Tensor  # (n,): its group, from 0; every group has two anchors or more
     n_points: int
 
-    def __post_init__(self) -> None:
-        if bool((torch.bincount(self.groups) == 1).any()):
-            raise InputError("groups must have two members or more: an anchor alone has no positive")
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of anchors and number of points."""
@@ -121,20 +108,6 @@ class Pairs:
     positives: Links | Groups  # points alike each anchor
     negatives: Links | None  # points unlike each anchor; None: the whole pool, for every anchor alike
     pool: Tensor  # (N,): weights of the pool, summing to one; used where ``negatives`` is None
-
-    def __post_init__(self) -> None:
-        n, N = len(self.anchors), len(self.pool)
-        for name, links in (("positives", self.positives), ("negatives", self.negatives)):
-            if links is not None and links.shape != (n, N):
-                raise InputError(f"{name} must link {n} anchors to {N} points; got {links.shape}")
-
-    def check(self, gram: Tensor, *, factored: bool = False) -> None:
-        """Raise :class:`InputError` unless the Gram matrix, or its factor, is over the same points."""
-        columns = gram.shape[-1] if factored else self.n_points
-        if tuple(gram.shape) != (self.n_points, columns):
-            raise InputError(
-                f"gram must be over the {self.n_points} points of the pairs; got shape {tuple(gram.shape)}"
-            )
 
     @property
     def n_points(self) -> int:

@@ -30,11 +30,6 @@ class RobustPCA:
         """``-sum_i w_i f(z_i)``, to be minimised."""
         return -float(self.w @ self.loss.value(self.factor @ V))
 
-    def dual_value(self, H: Tensor) -> float:
-        """``sum_i w_i f*(h_i / w_i) - Tr (H^T K H)^(1/2)`` for weights > 0."""
-        nuclear = float(torch.linalg.svdvals(self.factor.mT @ H).sum())
-        return float(self.w @ self.loss.conjugate(H / self.w[:, None])) - nuclear
-
     def dual_variable(self, V: Tensor) -> Tensor:
         """``H = w f'(Z)``, shape (n, s); rows of projections that cost nothing are zero."""
         return self.w[:, None] * self.loss.gradient(self.factor @ V)

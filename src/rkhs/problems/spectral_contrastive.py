@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 
 from rkhs._core.eigen import top_eigenpairs
-from rkhs._core.errors import InputError
-from rkhs._core.linalg import Factor, divisor, factorize, fix_signs
-from rkhs.problems.pairs import Pairs
+from rkhs._core.linalg import divisor, fix_signs
+from rkhs.problems.pairs import Links, Pairs
 
 __all__ = ["PooledSpectral", "SpectralContrastive"]
 
@@ -54,7 +53,6 @@ class PooledSpectral:
     _turn: Tensor | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.pairs.check(self.gram, factored=self.factored)
         root, turn = self.marginal.sqrt(), None
         # Points of weight zero are no part of the loss: their rows vanish here and they get no coefficient.
         weighted = root[:, None] * self.gram
@@ -114,44 +112,30 @@ class PooledSpectral:
             value,
         )
 
-    def value(self, codes: Tensor, norm: float, reg: float) -> float:
-        """The loss of given codes of all points and the given ``||W||^2``."""
-        n, d = len(self.pairs.anchors), self.marginal
-        alike = float((codes[self.pairs.anchors] * self.pairs.positives.average(codes)).sum())
-        second = codes.mT @ (d[:, None] * codes)
-        return -2.0 * alike / n + float((second * second).sum()) + reg * norm
-
 
 @dataclass(frozen=True)
 class SpectralContrastive:
     """Spectral contrastive loss with given negatives, for L-BFGS."""
 
-    gram: Tensor  # (N, N): gram matrix of the points
+    factor: Tensor  # (N, r): ``F``
     pairs: Pairs  # with negatives
     n_components: int
     reg: float  # multiplies ``||W||^2``; the loss is a sum over the anchors
-    factor: Factor = None  # type: ignore[assignment]
-    solvers: tuple[str, ...] = ("lbfgs",)  # that fit the problem
-    factored: bool = False  # ``gram`` is a factor of shape (N, r) of the Gram matrix, which is then not formed
 
-    def __post_init__(self) -> None:
-        self.pairs.check(self.gram, factored=self.factored)
-        if self.pairs.negatives is None:
-            raise InputError("pairs must have negatives for SpectralContrastive; PooledSpectral needs none")
-        given: Factor | None = self.factor
-        if given is None:
-            own = Factor(self.gram, torch.arange(self.gram.shape[1]), 0.0) if self.factored else factorize(self.gram)
-            object.__setattr__(self, "factor", own)
+    @property
+    def negatives(self) -> Links:
+        """Points unlike each anchor."""
+        assert self.pairs.negatives is not None
+        return self.pairs.negatives
 
     def codes(self, point: Tensor) -> Tensor:
         """Codes of the points, shape (N, h)."""
-        return self.factor.codes(point)
+        return self.factor @ point
 
     def value_and_grad(self, point: Tensor) -> tuple[float, Tensor]:
         """Loss and gradient in ``U``, shape (r, h). O(N r h)."""
         Z = self.codes(point)
-        anchors, positives, negatives = self.pairs.anchors, self.pairs.positives, self.pairs.negatives
-        assert negatives is not None
+        anchors, positives, negatives = self.pairs.anchors, self.pairs.positives, self.negatives
         z, mean = Z[anchors], positives.average(Z)
         z_e, n_e, w = z[negatives.rows], Z[negatives.cols], negatives.weights.to(Z.dtype)
         a = (z_e * n_e).sum(1)
@@ -160,7 +144,7 @@ class SpectralContrastive:
         g = (-2.0 * mean).index_add_(0, negatives.rows, wa * n_e)
         G = positives.spread(-2.0 * z)
         G.index_add_(0, negatives.cols, wa * z_e).index_add_(0, anchors, g)
-        return value, self.factor.pull(G).add_(point, alpha=2.0 * self.reg)
+        return value, (self.factor.mT @ G).add_(point, alpha=2.0 * self.reg)
 
     def diverged(self, point: Tensor, value: float) -> bool:
         """Whether the codes left every bound: below a threshold of ``reg`` the loss falls for ever."""
@@ -171,19 +155,17 @@ class SpectralContrastive:
 
     def alike(self) -> Tensor:
         """``Q`` with ``2 sum_i z_i . mean z_i^+ = <U, Q U>``, shape (r, r)."""
-        F = self.factor.matrix
-        Q = F[self.pairs.anchors].mT @ self.pairs.positives.average(F)
+        Q = self.factor[self.pairs.anchors].mT @ self.pairs.positives.average(self.factor)
         return Q + Q.mT
 
     def lambda_bounds(self) -> tuple[float, float]:
         """Thresholds of ``reg``: the loss is unbounded below under the first, minimised by zero from the second on."""
-        assert self.pairs.negatives is not None
         Q = self.alike()
         if not Q.shape[0]:
             return 0.0, 0.0
         high = max(0.0, float(torch.linalg.eigvalsh(Q)[-1]))
-        rows = torch.unique(self.pairs.negatives.cols)
-        triangle = torch.linalg.qr(self.factor.matrix[rows], mode="r")[1]  # few columns: no N x N rotation
+        rows = torch.unique(self.negatives.cols)
+        triangle = torch.linalg.qr(self.factor[rows], mode="r")[1]  # few columns: no N x N rotation
         _, s, Vh = torch.linalg.svd(triangle, full_matrices=True)
         rank = int((s > 1e-6 * float(s[0])).sum()) if float(s[0]) > 0.0 else 0
         free = Vh[rank:].mT
@@ -192,8 +174,8 @@ class SpectralContrastive:
 
     def active_regs(self) -> Tensor:
         """Leading ``h`` eigenvalues of ``Q``, descending: about where components become zero."""
-        k = min(self.n_components, self.factor.dim)
-        return top_eigenpairs(self.alike(), k)[0] if k else self.gram.new_zeros(0)
+        k = min(self.n_components, self.factor.shape[1])
+        return top_eigenpairs(self.alike(), k)[0] if k else self.factor.new_zeros(0)
 
     def start(self) -> Tensor:
         """Leading eigenvectors of ``Q`` at the best common scale, shape (r, h)."""
@@ -204,10 +186,8 @@ class SpectralContrastive:
         if k:
             E[:, :k] = top_eigenpairs(Q, k)[1]
         Z = self.codes(E)
-        negatives = self.pairs.negatives
-        assert negatives is not None
-        a = (Z[self.pairs.anchors][negatives.rows] * Z[negatives.cols]).sum(1)
-        quartic = float((negatives.weights.to(Z.dtype) * a * a).sum())
+        a = (Z[self.pairs.anchors][self.negatives.rows] * Z[self.negatives.cols]).sum(1)
+        quartic = float((self.negatives.weights.to(Z.dtype) * a * a).sum())
         gain = float((E * (Q @ E)).sum()) - self.reg * float((E * E).sum())
         # The loss along s E is -gain s^2 + quartic s^4; far from zero it may have no minimum, so codes stay near one.
         largest = (float(Z.shape[0] * h) / max(float((Z * Z).sum()), 1e-300)) ** 0.5

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rkhs._core.errors import CollapseWarning, InputError, warn
-from rkhs._core.linalg import fix_signs
+from rkhs._core.linalg import factorize, fix_signs
 from rkhs.models import ContrastFacts
 from rkhs.problems.contrastive import SimpleContrastive
 from rkhs.problems.pairs import Pairs
@@ -51,7 +51,10 @@ def fit_contrast(values: Tensor, pairs: Pairs, options: ContrastOptions, *, fact
         return _fit_simple(SimpleContrastive(values, pairs, options.n_components, options.strict, factored))
     if pairs.negatives is None:
         return _fit_pooled(PooledSpectral(values, pairs, options.n_components, factored), options)
-    return _fit_given(SpectralContrastive(values, pairs, options.n_components, 0.0, factored=factored), options)
+    factor = None if factored else factorize(values)
+    F = values if factor is None else factor.matrix
+    found = _fit_given(SpectralContrastive(F, pairs, options.n_components, 0.0), options)
+    return found if factor is None else replace(found, coefficients=factor.coefficients(found.coefficients))
 
 
 def _fit_simple(problem: SimpleContrastive) -> Contrast:
@@ -116,7 +119,7 @@ def _fit_given(problem: SpectralContrastive, options: ContrastOptions) -> Contra
     turned = solution.point @ Vh.mT  # the loss does not see rotations: principal axes, fixed signs
     turned = turned * torch.where((fix_signs(codes @ Vh.mT) * (codes @ Vh.mT)).sum(0) < 0.0, -1.0, 1.0)
     facts = _spectral_facts(problem.codes(turned), reg, (low, high))
-    return Contrast(turned if problem.factored else problem.factor.coefficients(turned), solution, facts)
+    return Contrast(turned, solution, facts)
 
 
 def _spectral_facts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,6 +36,12 @@ class Encoder:
     error: float
     defect: float
     map: FeatureMap | None = None
+
+    def on_codes(self, support: Tensor) -> CodeEncoder:
+        """As the model keeps it, on the codes of the layer below."""
+        return CodeEncoder(
+            _array(self.dual), _array(self.shift), _array(support) if self.map is None else None, self.map
+        )
 
 
 def fit_encoders(held: HeldItems, problem: ConstrainedDRKM, settings: Settings, H: Tensor) -> list[Encoder]:
@@ -97,46 +104,29 @@ def machine_model(
     """The model of a solved machine on its items; ``codes`` are those of ``H`` as users see them."""
     blocks, found = problem.split(H), fit_encoders(held, problem, settings, H)
     mean = held.values.mean(dim=0)
-    directions, mean_weights, kept = None, None, held.map.kept
-    if isinstance(settings.storage, Storage):
+    directions, mean_weights = None, None
+    if held.factored:
         mean = mean if problem.center else torch.zeros_like(mean)
-        directions = held.map.whiten((held.values - mean).mT @ blocks[0]).cpu().numpy()
-        mean_weights = held.map.whiten(mean[:, None])[:, 0].cpu().numpy()
+        directions = _array(held.map.whiten((held.values - mean).mT @ blocks[0]))
+        mean_weights = _array(held.map.whiten(mean[:, None])[:, 0])
         mean = held.map.raw_of(mean[None])[0]
-        if not settings.storage.keeps_items:
-            rows = sample_rows(len(held.items), settings.storage.m, np.random.RandomState(0))
-            some = pick(held.items, rows)
-            kept = some.cpu().numpy() if isinstance(some, Tensor) else some  # a list of sparse rows
-    means: list[np.ndarray | None] = [mean.cpu().numpy()]
-    for layer in range(1, len(blocks)):
-        sums = problem.inner(layer, blocks[layer - 1]).times(torch.ones_like(blocks[layer][:, :1]))[:, 0]
-        means.append((sums / len(H)).cpu().numpy())
     moments = [block.mT @ problem.layer_product(layer, H, block) for layer, block in enumerate(blocks)]
-    upper = [
-        CodeEncoder(
-            one.dual.cpu().numpy(),
-            one.shift.cpu().numpy(),
-            below.support.cpu().numpy() if one.map is None else None,
-            one.map,
-        )
-        for below, one in pairwise(found)
-    ]
     diagonal = held.kernel._diag(held.items) if held.factored else held.diagonal
     return DeepRKMModel(
         held.kernel,
-        Expansion(held.map, found[0].dual.cpu().numpy(), found[0].shift.cpu().numpy()),
-        tuple(upper),
+        Expansion(held.map, _array(found[0].dual), _array(found[0].shift)),
+        tuple(above.on_codes(below.support) for below, above in pairwise(found)),
         problem.kernels,
         problem.scale,
         codes,
-        [np.ascontiguousarray(block.cpu().numpy()) for block in blocks],
-        [M.cpu().numpy() for M in moments],
-        [torch.diagonal(M).cpu().numpy().copy() for M in moments],
-        means if problem.center else [None] * len(blocks),
+        [np.ascontiguousarray(_array(block)) for block in blocks],
+        [_array(M) for M in moments],
+        [_array(torch.diagonal(M)).copy() for M in moments],
+        [_array(mean), *_code_means(problem, blocks)] if problem.center else [None] * len(blocks),
         directions,
         mean_weights,
-        kept,
-        diagonal.cpu().numpy().copy(),
+        _kept_items(held, settings.storage),
+        _array(diagonal).copy(),
         DeepRKMQuality(
             np.array([one.defect for one in found]),
             np.array([one.ridge for one in found]),
@@ -144,3 +134,22 @@ def machine_model(
             problem.constraint.violation(H),
         ),
     )
+
+
+def _code_means(problem: ConstrainedDRKM, blocks: list[Tensor]) -> list[np.ndarray]:
+    """Means of the kernel values of the codes that each layer above the first reads."""
+    ones = torch.ones_like(blocks[0][:, :1])
+    sums = [problem.inner(layer, block).times(ones)[:, 0] for layer, block in enumerate(blocks[:-1], 1)]
+    return [_array(one / len(ones)) for one in sums]
+
+
+def _kept_items(held: HeldItems, storage: Storage | str) -> Any:
+    """Training items to return to: those of the map, or some where it keeps none."""
+    if not isinstance(storage, Storage) or storage.keeps_items:
+        return held.map.kept
+    some = pick(held.items, sample_rows(len(held.items), storage.m, np.random.RandomState(0)))
+    return _array(some) if isinstance(some, Tensor) else some  # a list of sparse rows
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return values.cpu().numpy()

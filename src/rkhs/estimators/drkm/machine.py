@@ -82,6 +82,10 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
             f"decoder_kernel must be one kernel or a tuple of {len(widths) - 1}, one for each layer above the first; "
             f"got {len(kernels)}"
         )
+    kernels = tuple(as_kernel(kernel) for kernel in kernels)
+    for kernel in kernels:
+        if not kernel.differentiable:
+            raise InputError(f"decoder_kernel must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
     for name, choices in _CHOICES.items():
         check_choice(given[name], name, choices)
     if not (isinstance(given["ridge"], str) and given["ridge"] == "loo"):
@@ -92,7 +96,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         widths,
         _per_layer(given["eta"], "eta", len(widths)),
         _per_layer(given["multiplier"], "multiplier", len(widths)),
-        tuple(as_kernel(kernel) for kernel in kernels),
+        kernels,
         Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
         solver=as_solver(given["solver"], STIEFEL_SOLVERS, max_iter, tol),
         storage=check_combination("DeepRKM", given),
