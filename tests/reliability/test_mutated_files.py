@@ -44,6 +44,27 @@ def test_columns_of_sparse_rows_are_checked(place: int, tmp_path: Path) -> None:
         rkhs.load(tmp_path / "m")
 
 
+@pytest.mark.parametrize("name", ["output_kernel_", "train_outputs_", "_outputs_given", "multilabel_", "reg_"])
+def test_a_regressor_without_what_its_outputs_are_read_by_is_refused(name: str, tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    rkhs.save(rkhs.InputOutputKernelRegressor(output_kernel="gaussian").fit(rows, rows), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    del found.content["state"][name]
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match=f"must have {name}"):
+        rkhs.load(tmp_path / "m")
+
+
+def test_an_output_kernel_without_a_number_is_refused(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    rkhs.save(rkhs.InputOutputKernelRegressor(output_kernel="gaussian").fit(rows, rows), tmp_path / "m")
+    found = read_container(tmp_path / "m", FORMAT, 2**20)
+    found.content["state"]["output_kernel_"]["params"]["gamma"] = None
+    (tmp_path / "m").write_bytes(pack(found.content, found.arrays, FORMAT))
+    with pytest.raises(ModelFileError, match="gamma"):
+        rkhs.load(tmp_path / "m")
+
+
 def test_the_campaign_sees_what_it_looks_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, items = made(0, "kernel_autoencoder_nystroem")
     path = tmp_path / "kernel_autoencoder_nystroem.rkhs"

@@ -24,6 +24,7 @@ __all__ = [
     "missing_extra",
     "shortened",
     "shown",
+    "some_rows",
     "warn",
 ]
 
@@ -113,6 +114,11 @@ def shown(value: object) -> str:
         listed = ", ".join(map(_shortened, value[:10])) + (f", ... ({len(value)} in all)" if len(value) > 10 else "")
         return f"[{listed}]" if isinstance(value, list) else f"({listed}{',' if len(value) == 1 else ''})"
     return _shortened(value)
+
+
+def some_rows(rows: list[int]) -> str:
+    """Write numbers of rows for a message: the first ten."""
+    return ", ".join(map(str, rows[:10])) + (", ..." if len(rows) > 10 else "")
 
 
 def _shortened(value: object) -> str:

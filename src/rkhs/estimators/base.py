@@ -77,6 +77,7 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
 
     _matrices: ClassVar[float] = 3.0  # n x n matrices that a fit holds, at least
 
+    _every_fit_has: ClassVar[tuple[str, ...]] = ()  # attributes beside the model, without which a file is refused
     _needs_differences: ClassVar[bool] = False  # whether nothing can be learned from items that are all equal
 
     fingerprint_: dict[str, Any] | None = None  # how molecules are read, where fit was given such

@@ -224,31 +224,14 @@ class DeepRKM(FittedComponents, KernelEstimator):
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.decoder_kernel = decoder_kernel
-        self.eta = eta
-        self.columns = columns
-        self.center = center
-        self.code_scale = code_scale
-        self.constraint = constraint
-        self.out_of_sample = out_of_sample
-        self.ridge = ridge
-        self.multiplier = multiplier
-        self.preimage = preimage
-        self.bandwidths = bandwidths
-        self.solver = solver
-        self.init = init
-        self.n_init = n_init
-        self.canonical = canonical
-        self.max_iter = max_iter
-        self.tol = tol
-        self.storage = storage
-        self.psd = psd
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.n_components, self.kernel, self.decoder_kernel = n_components, kernel, decoder_kernel
+        self.eta, self.multiplier, self.columns = eta, multiplier, columns
+        self.center, self.code_scale, self.constraint = center, code_scale, constraint
+        self.out_of_sample, self.ridge, self.preimage = out_of_sample, ridge, preimage
+        self.bandwidths, self.solver, self.init, self.n_init = bandwidths, solver, init, n_init
+        self.canonical, self.max_iter, self.tol = canonical, max_iter, tol
+        self.storage, self.psd, self.random_state = storage, psd, random_state
+        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     @property
     def _n_features_out(self) -> int:

@@ -11,7 +11,7 @@ import torch
 
 from rkhs._core.arrays import as_numpy, is_curves, read_curves, to_tensor
 from rkhs._core.checks import check_choice, check_number, naming, real_array
-from rkhs._core.errors import InputError, OutlierWarning, warn
+from rkhs._core.errors import InputError, OutlierWarning, some_rows, warn
 from rkhs.estimators.regression.base import DualRegressor
 from rkhs.estimators.regression.curve_choice import candidate_kernels, choose_for_curves
 from rkhs.estimators.regression.gapped_curves import (
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["FunctionalKernelRegressor"]
 
 _UNCHOSEN = 1e-3  # of a path before fit
-_SHOWN = 10  # rows in a warning
 
 
 class FunctionalKernelRegressor(DualRegressor):
@@ -164,23 +163,11 @@ class FunctionalKernelRegressor(DualRegressor):
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.input_times = input_times
-        self.output_times = output_times
-        self.basis = basis
-        self.n_basis = n_basis
-        self.loss = loss
-        self.reg = reg
-        self.trim = trim
-        self.center = center
-        self.convention = convention
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.psd = psd
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.kernel, self.input_times, self.output_times = kernel, input_times, output_times
+        self.basis, self.n_basis, self.convention = basis, n_basis, convention
+        self.loss, self.reg, self.trim, self.center = loss, reg, trim, center
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
+        self.psd, self.device, self.dtype, self.verbose = psd, device, dtype, verbose
 
     _reads_gaps = True
 
@@ -213,14 +200,18 @@ class FunctionalKernelRegressor(DualRegressor):
         self
         """
         self._check_parameters()
-        if not self._chooses:
-            regression = self._prepare(X, y, sample_weight, gaps=True)
-            n, kept = regression.training.n_given, regression.training.kept
-            self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
-            self.outlier_score_, self.leave_one_out_error_ = None, None
-            fitted = self._fit_gaps(regression) if _has_gaps(regression) else self._solve(regression)
-            self.reg_ = float(self.reg)
-            return fitted
+        return (self._fit_chosen if self._chooses else self._fit_given)(X, y, sample_weight)
+
+    def _fit_given(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        regression = self._prepare(X, y, sample_weight, gaps=True)
+        n, kept = regression.training.n_given, regression.training.kept
+        self.inliers_ = np.ones(n, dtype=bool) if kept is None else np.isin(np.arange(n), kept)
+        self.outlier_score_, self.leave_one_out_error_ = None, None
+        fitted = self._fit_gaps(regression) if _has_gaps(regression) else self._solve(regression)
+        self.reg_ = float(self.reg)
+        return fitted
+
+    def _fit_chosen(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         trim = None if self.trim is None else check_number(self.trim, "trim", above=1.0)
         reader, kernels = self._twin(), self._candidates(X)
 
@@ -233,8 +224,7 @@ class FunctionalKernelRegressor(DualRegressor):
         weights = _given_weights(given.training)
         if _has_gaps(given):
             check_loss_beside_gaps(self._loss_beside_gaps(), default=False)
-            center = bool(self.center) and self.convention == "orthonormal"
-            found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=center)
+            found = choose_with_gaps(lambda kernel: opened(kernel, sample_weight), kernels, center=self._centers)
             chosen, self.reg_, self.leave_one_out_error_ = found
             self.inliers_, self.outlier_score_ = weights > 0.0, None
             return self._fit_gaps(self._prepare(X, y, sample_weight, chosen, gaps=True))
@@ -247,14 +237,22 @@ class FunctionalKernelRegressor(DualRegressor):
         even = sample_weight is None and not len(left_out)
         self._solve(self._prepare(X, y, None if even else weights * choice.inliers, choice.kernel))
         if len(left_out):
-            warn(OutlierWarning(_left_out_sentence(left_out, len(weights))))
+            what = f"FunctionalKernelRegressor left {len(left_out)} of {len(weights)} curves out of the fit"
+            warn(
+                f"{what}, rows {some_rows(left_out.tolist())}: machines without them miss them by far more than the "
+                "others. outlier_score_ says by how much; trim=None keeps all curves",
+                OutlierWarning,
+            )
         return self
+
+    @property
+    def _centers(self) -> bool:
+        return bool(self.center) and self.convention == "orthonormal"
 
     def _fit_gaps(self, regression: Regression) -> Self:
         loss = self._loss_beside_gaps()
         check_loss_beside_gaps(loss, default=self.loss == "huber")
-        options = self._read_options()
-        options = replace(options, loss=loss, center=options.center and self.convention == "orthonormal")
+        options = replace(self._read_options(), loss=loss, center=self._centers)
         self.model_, solution = fit_curves_with_gaps(regression, options, chosen=self._chooses)
         self._record(solution)
         return self
@@ -288,10 +286,8 @@ class FunctionalKernelRegressor(DualRegressor):
         check_choice(self.convention, "convention", ("orthonormal", "reference"))
         reference = self.convention == "reference"
         rule = "mean" if reference else "trapezoid"
-        input_times, output_times = (
-            _times("input_times", X, self.input_times),
-            _times("output_times", y, self.output_times),
-        )
+        input_times = _times("input_times", X, self.input_times)
+        output_times = _times("output_times", y, self.output_times)
         kernel = read_operator_kernel(self._curve_kernel(input_times, rule) if chosen is None else chosen, None)
         training, one_output = self._with_targets(X, y, kernel, sample_weight, drop=drop)
         for name, times in (("grid_", input_times), ("target_grid_", output_times)):
@@ -305,16 +301,15 @@ class FunctionalKernelRegressor(DualRegressor):
                     "the gaps: rkhs.data.curves_on_grid(y) joins known values by straight lines"
                 )
             Y = filled_with_means(Y, weights, self.basis)
-        n_basis = min(15, Y.shape[1]) if self.n_basis is None else self.n_basis
         as_loss(self.loss).check_isotropic()
         output, U = Functional.fit(
             Y,
             weights,
             basis="cosine_sine" if reference else self.basis,
-            n_basis=n_basis,
+            n_basis=min(15, Y.shape[1]) if self.n_basis is None else self.n_basis,
             times=output_times,
             rule=rule,
-            center=self.center and not reference,
+            center=self._centers,
         )
         resolved, operator = kernel.resolve(training.items, weights), torch.diag(torch.as_tensor(output.eigenvalues))
         return Regression.of(self._run, resolved, training, output, U, [operator], one_output)
@@ -377,14 +372,6 @@ def _given_weights(training: Training) -> np.ndarray:
     kept = slice(None) if training.kept is None else training.kept
     weights[kept] = 1.0 if training.row_weights is None else training.row_weights * training.total
     return weights
-
-
-def _left_out_sentence(rows: np.ndarray, n: int) -> str:
-    shown = ", ".join(str(row) for row in rows[:_SHOWN]) + (", ..." if len(rows) > _SHOWN else "")
-    return (
-        f"FunctionalKernelRegressor left {len(rows)} of {n} curves out of the fit, rows {shown}: machines without them "
-        "miss them by far more than the others. outlier_score_ says by how much; trim=None keeps all curves"
-    )
 
 
 def _times(name: str, X: Any, times: ArrayLike | None) -> Any:

@@ -12,7 +12,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, check_items, give_back, is_frame, to_tensor
 from rkhs._core.checks import check_choice, check_gram, check_number, check_squares, real_array
 from rkhs._core.eigen import positive_part
-from rkhs._core.errors import InputError, shown
+from rkhs._core.errors import InputError, shown, some_rows
 from rkhs._core.ownership import own
 from rkhs.estimators.candidates import Ranking, rank
 from rkhs.estimators.fitted import Fitted
@@ -24,6 +24,7 @@ from rkhs.kernels.registry import as_kernel
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.losses import Canonical, as_loss
 from rkhs.outputs import RKHS
+from rkhs.spaces.features.base import check_items_stored
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["InputOutputKernelRegressor"]
 
 _CONSTANT = 1e-14  # features that vary by a smaller share of their size are all the same
-_SHOWN = 10  # rows in a message
 
 
 class InputOutputKernelRegressor(KernelMachine):
@@ -131,6 +131,14 @@ class InputOutputKernelRegressor(KernelMachine):
     output_kernel_: Kernel
     multilabel_: bool
     output_ = Fitted[RKHS]("output")
+    _every_fit_has = (
+        "output_kernel_",
+        "train_outputs_",
+        "_outputs_given",
+        "multilabel_",
+        "reg_",
+        "leave_one_out_error_",
+    )
 
     def __init__(
         self,
@@ -150,20 +158,10 @@ class InputOutputKernelRegressor(KernelMachine):
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.output_kernel = output_kernel
-        self.operator = operator
-        self.loss = loss
-        self.reg = reg
-        self.center = center
-        self.decoding = decoding
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.psd = psd
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.kernel, self.output_kernel, self.operator = kernel, output_kernel, operator
+        self.loss, self.reg, self.center, self.decoding = loss, reg, center, decoding
+        self.solver, self.tol, self.max_iter, self.psd = solver, tol, max_iter, psd
+        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,8 +213,14 @@ class InputOutputKernelRegressor(KernelMachine):
     def _regulariser(self) -> Any:
         return self.reg_ if self._chooses else self.reg
 
+    def check_stored(self) -> None:
+        """As of every estimator; the outputs must be those that their kernel reads."""
+        super().check_stored()
+        if "model_" in vars(self):
+            check_items_stored(self.output_kernel_, self.train_outputs_, len(self.output_.gram_mean))
+
     def _read_outputs(self, y: Any, kernel: Kernel, n: int | None) -> Any:
-        """Bring outputs or candidates to the form that the output kernel reads."""
+        """Bring the outputs of n items, or candidates, to the form that the output kernel reads."""
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         if n is None:
@@ -224,27 +228,31 @@ class InputOutputKernelRegressor(KernelMachine):
         if kernel.domain == "objects":
             items: Any = own(kernel.read(check_items(as_numpy(y, "y"), "y")))
         else:
-            array = real_array(as_numpy(y, "y"), "y")
-            if n is not None and array.ndim in (1, 2) and np.isnan(array).any():
-                raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
-            if array.ndim not in (1, 2) or not np.isfinite(array).all():
-                raise InputError(
-                    "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
-                    f"infinity; got shape {array.shape}"
-                )
-            if len(array) == 0:
-                raise InputError("candidates must not be empty")
-            if kernel.domain == "gram" and is_frame(y):
-                self._check_output_names([str(name) for name in y.columns], reset=n is not None)
-            array = array.reshape(len(array), -1)
-            if kernel.domain == "gram" and n is not None:
-                array = check_gram(array, "y (output_kernel='precomputed')")
-            items = to_tensor(check_squares(array, "y", self.dtype), **self._options)
+            items = self._read_rows(y, gram=kernel.domain == "gram", training=n is not None)
         if n is not None and len(items) != n:
             raise InputError(f"y must have one output for each of the {n} rows of X; got {len(items)}")
         if len(items) == 0:
             raise InputError("candidates must not be empty")
         return items
+
+    def _read_rows(self, y: Any, *, gram: bool, training: bool) -> Tensor:
+        """Outputs that are vectors, or rows of their Gram matrix."""
+        array = real_array(as_numpy(y, "y"), "y")
+        if training and array.ndim in (1, 2) and np.isnan(array).any():
+            raise InputError(_unknown_sentence(array.reshape(len(array), -1)))
+        if array.ndim not in (1, 2) or not np.isfinite(array).all():
+            raise InputError(
+                "y must be a finite numeric array of shape (n,) or (n, q) for this output kernel, without NaN or "
+                f"infinity; got shape {array.shape}"
+            )
+        if len(array) == 0:
+            raise InputError("candidates must not be empty")
+        array = array.reshape(len(array), -1)
+        if gram and is_frame(y):
+            self._check_output_names([str(name) for name in y.columns], reset=training)
+        if gram and training:
+            array = check_gram(array, "y (output_kernel='precomputed')")
+        return to_tensor(check_squares(array, "y", self.dtype), **self._options)
 
     def _check_output_names(self, names: list[str], *, reset: bool) -> None:
         """Names of training outputs beside their kernel values: remember them, or refuse others and another order."""
@@ -264,11 +272,9 @@ class InputOutputKernelRegressor(KernelMachine):
         K = self.output_kernel_._gram(outputs).to(**self._options)
         if not bool(torch.isfinite(K.sum())):
             raise InputError("output_kernel gives values that are not finite on these outputs; rescale them")
-        return (
-            K
-            if self.output_kernel_.known_psd
-            else positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
-        )
+        if self.output_kernel_.known_psd:
+            return K
+        return positive_part(K, psd=self.psd, name="the Gram matrix of the outputs")
 
     def _store_outputs(self, outputs: Items, y: Any) -> None:
         self.train_outputs_ = None if self.output_kernel_.domain == "gram" else as_numpy(outputs)
@@ -324,7 +330,7 @@ class InputOutputKernelRegressor(KernelMachine):
         if kernel.domain == "gram":
             n = len(self.output_.gram_mean)
             if candidates is None:
-                raise InputError("candidates must be kernel values (c, n) for output_kernel='precomputed'")
+                raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
             K = self._read_outputs(candidates, kernel, None)
             if K.shape[1] != n:
                 raise InputError(f"candidates must have {n} columns, kernel values with the training outputs")
@@ -364,24 +370,31 @@ class InputOutputKernelRegressor(KernelMachine):
         """
         check_is_fitted(self)
         if candidates is None and self.multilabel_:
-            decode = _as_many_as_expected if self.decoding == "cardinality" else _over_one_half
-            labels = decode(self._vectors(X)).astype(self._outputs_given.dtype)
-            return give_back(labels[:, 0] if self._outputs_given.ndim == 1 else labels, X)
-        if candidates is None and self.output_kernel_.domain == "gram":
-            n = len(self.output_.gram_mean)
-            raise InputError(f"candidates must be kernel values (c, {n}) for output_kernel='precomputed'")
+            return give_back(self._labels(X), X)
         scores = self.scores(X, candidates, diag=diag, per_sample=per_sample)
         found = [int(rank(torch.as_tensor(-row)[None], 1).indices[0, 0]) for row in scores]
         if self.output_kernel_.domain == "gram":
             return np.asarray(found)
         vectors = self.output_kernel_.domain == "vectors"
+        read = _in_order if vectors else check_items
         if candidates is None:
             pools = [self._outputs_given] * len(found)
         else:
-            read = _in_order if vectors else check_items
             pools = [read(one) for one in candidates] if per_sample else [read(candidates)] * len(found)
         chosen = [own(pool[i]) for pool, i in zip(pools, found, strict=True)]
         return np.asarray(chosen) if vectors else chosen
+
+    def _labels(self, X: Any) -> np.ndarray:
+        """The label vectors that are nearest to the predicted ones, or have as many labels as their entries sum to."""
+        train = to_tensor(self.train_outputs_, **self._options)
+        vectors = self._finite(self.output_.weights(self._coordinates(X)) @ train)
+        labels = vectors > 0.5
+        if self.decoding == "cardinality":
+            counts = np.rint(vectors.sum(1)).clip(0, vectors.shape[1])
+            places = np.argsort(np.argsort(-vectors, axis=1, kind="stable"), axis=1, kind="stable")
+            labels = places < counts[:, None]
+        labels = labels.astype(self._outputs_given.dtype)
+        return labels[:, 0] if self._outputs_given.ndim == 1 else labels
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, diag: ArrayLike | None = None) -> float:
         """Share of the output features that is predicted: larger is better, at most 1.
@@ -414,31 +427,14 @@ class InputOutputKernelRegressor(KernelMachine):
             raise InputError("y must hold outputs that differ from the mean of the training outputs")
         return 1.0 - float(w @ missed) / total
 
-    def _vectors(self, X: Any) -> np.ndarray:
-        train = to_tensor(self.train_outputs_, **self._options)
-        return self._finite(self.output_.weights(self._coordinates(X)) @ train)
-
 
 def _unknown_sentence(outputs: np.ndarray) -> str:
     rows = np.flatnonzero(np.isnan(outputs).any(1))
-    shown = ", ".join(str(row) for row in rows[:_SHOWN]) + (", ..." if len(rows) > _SHOWN else "")
     return (
         f"y must not hold NaN: an output of which a part is not known has no kernel value; got NaN in {len(rows)} of "
-        f"{len(outputs)} rows, {shown}. Leave these rows out, or fit OperatorKernelRegressor, which reads "
-        "gaps in vectors"
+        f"{len(outputs)} rows, {some_rows(rows.tolist())}. Leave these rows out, or fit OperatorKernelRegressor, "
+        "which reads gaps in vectors"
     )
-
-
-def _over_one_half(vectors: np.ndarray) -> np.ndarray:
-    """The label vectors that are nearest, shape (m, q)."""
-    return vectors > 0.5
-
-
-def _as_many_as_expected(vectors: np.ndarray) -> np.ndarray:
-    """The largest labels of every row, as many as the entries sum to, shape (m, q)."""
-    counts = np.rint(vectors.sum(1)).clip(0, vectors.shape[1])
-    places = np.argsort(np.argsort(-vectors, axis=1, kind="stable"), axis=1, kind="stable")
-    return places < counts[:, None]
 
 
 def _in_order(outputs: Items) -> np.ndarray:

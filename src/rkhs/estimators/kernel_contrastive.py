@@ -187,25 +187,11 @@ class KernelContrastive(FittedKernel, KernelEstimator):
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.columns = columns
-        self.loss = loss
-        self.pairs = pairs
-        self.n_neighbors = n_neighbors
-        self.augment = augment
-        self.n_views = n_views
-        self.negatives = negatives
-        self.reg = reg
-        self.strict = strict
-        self.max_iter = max_iter
-        self.tol = tol
-        self.storage = storage
-        self.psd = psd
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.n_components, self.kernel, self.columns = n_components, kernel, columns
+        self.loss, self.reg, self.strict, self.negatives = loss, reg, strict, negatives
+        self.pairs, self.n_neighbors, self.augment, self.n_views = pairs, n_neighbors, augment, n_views
+        self.max_iter, self.tol, self.random_state = max_iter, tol, random_state
+        self.storage, self.psd, self.device, self.dtype, self.verbose = storage, psd, device, dtype, verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

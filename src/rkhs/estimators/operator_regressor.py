@@ -162,20 +162,10 @@ class OperatorKernelRegressor(DualRegressor):
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.operator = operator
-        self.loss = loss
-        self.reg = reg
-        self.columns = columns
-        self.center = center
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.storage = storage
-        self.psd = psd
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.kernel, self.operator = kernel, operator
+        self.loss, self.reg, self.columns, self.center = loss, reg, columns, center
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
+        self.storage, self.psd, self.device, self.dtype, self.verbose = storage, psd, device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the machine.

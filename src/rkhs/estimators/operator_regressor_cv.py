@@ -20,9 +20,9 @@ from rkhs.estimators.regression.base import KernelMachine
 from rkhs.estimators.regression.gapped_targets import check_gaps
 from rkhs.estimators.regression.grid import MachineGrid
 from rkhs.estimators.regression.options import MachineOptions, read_operator_kernel
+from rkhs.estimators.regression.terms import term_grams
 from rkhs.losses import EpsilonInsensitive, Huber, Loss, Squared, SquaredEpsilonInsensitive, as_loss
 from rkhs.selection.loss_scale import merged_copies
-from rkhs.spaces import training_gram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,6 +48,7 @@ __all__ = ["OperatorKernelRegressorCV"]
 _REGS = tuple(10.0**k for k in range(-6, 2))
 _BANDWIDTHS = ("0.25*median", "median")
 _FOLDS = 5
+_LISTS = {Huber: "kappas", EpsilonInsensitive: "epsilons", SquaredEpsilonInsensitive: "epsilons"}
 _SHARES = (0.03, 0.1, 0.3, 0.6, 1.0)
 _COARSER, _COARSEST = 1e3, 1e-3  # gaps of compared settings, over that of the last fit, and the largest
 _MEASURED = ("cv_errors_", "best_score_", "criterion_", "at_edge_")
@@ -172,25 +173,12 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         dtype: Dtype = "float64",
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.operator = operator
-        self.loss = loss
-        self.regs = regs
-        self.epsilons = epsilons
-        self.kappas = kappas
-        self.gammas = gammas
-        self.cv = cv
-        self.random_state = random_state
-        self.criterion = criterion
-        self.columns = columns
-        self.center = center
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.psd = psd
-        self.device = device
-        self.dtype = dtype
-        self.verbose = verbose
+        self.kernel, self.operator, self.loss = kernel, operator, loss
+        self.regs, self.epsilons, self.kappas, self.gammas = regs, epsilons, kappas, gammas
+        self.cv, self.random_state, self.criterion = cv, random_state, criterion
+        self.columns, self.center = columns, center
+        self.solver, self.tol, self.max_iter, self.psd = solver, tol, max_iter, psd
+        self.device, self.dtype, self.verbose = device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> OperatorKernelRegressorCV:
         """Choose the parameters, then fit on all data.
@@ -209,42 +197,31 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("auto", "squared", "norm"))
         loss = as_loss(self.loss)
-        if self.criterion == "auto":
+        self.criterion_ = self.criterion
+        if self.criterion_ == "auto":
             self.criterion_ = "squared" if isinstance(loss, Squared) else "norm"
-        else:
-            self.criterion_ = self.criterion
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         gammas, given = self._kernels()
         kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
-        items, Y, weights = training.items, training.goal, training.weights
-        full = torch.ones(len(items), **self._options) if weights is None else weights * len(items)
+        weights = torch.ones(len(training), **self._options)
+        if training.weights is not None:
+            weights = training.weights * len(training)
         gaps = check_gaps(training, kernels[0], loss)
         if gaps and self.criterion_ != "squared":
             raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
-        self.losses_ = self._losses(Y, full)
-        grids = [self._grid(kernel, training, full, regs) for kernel in kernels]
+        self.losses_ = self._losses(training.goal, weights)
+        grids = [self._grid(kernel, training, weights, regs) for kernel in kernels]
         self.regs_ = np.array([grid.regs for grid in grids])
-        if self._leaves_out(kernels[0], loss, full, gaps=gaps):
-            first, _, w = merged_copies(training.groups, full)
-            errors = [self._finite(grid.left_out_errors(first[w > 0.0], w[w > 0.0])) for grid in grids]
-            shares = w[w > 0.0].cpu().numpy()
-        else:
-            folds = self._folds(y, full)
-            errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
-        self.cv_errors_ = np.stack(errors)
-        mean = self.cv_errors_ @ (shares / shares.sum())
+        mean = self._compare(grids, training, None if self._leaves_out(kernels[0], loss, weights, gaps=gaps) else y)
         g, r, j = np.unravel_index(int(np.argmin(mean)), mean.shape)
-        self.reg_, chosen = float(self.regs_[g, r]), self.losses_[j]
-        self.gamma_ = gammas[g]
-        spread = float(np.nanmax(mean))
-        self.at_edge_ = open_ends(mean[g, :, j], spread, ends=("first", "last"))
-        if not isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
-            self.at_edge_ |= open_ends(mean[:, r, j], spread, "gamma", ("first", "last"))
-        warn_of_edges(self)
+        self.reg_, self.gamma_, self._chosen_kernel = float(self.regs_[g, r]), gammas[g], given[g]
         self.best_score_ = -float(mean[g, r, j])
-        self._chosen_kernel = given[g]
-        final = self._chosen(chosen)
+        self.at_edge_ = open_ends(mean[g, :, j], float(np.nanmax(mean)), ends=("first", "last"))
+        if not isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
+            self.at_edge_ |= open_ends(mean[:, r, j], float(np.nanmax(mean)), "gamma", ("first", "last"))
+        warn_of_edges(self)
+        final = self._chosen(self.losses_[j])
         with warnings.catch_warnings():  # said once already, for the same matrix
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
                 warnings.simplefilter("ignore", kind)
@@ -258,6 +235,19 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         asked = isinstance(self.cv, str) and self.cv == "auto"
         closed = isinstance(loss, Squared) and not gaps and len(kernel.pairs) == 1
         return asked and closed and not isinstance(kernel.pairs[0].operator, str) and int((weights > 0.0).sum()) > 1
+
+    def _compare(self, grids: list[MachineGrid], training: Training, y: Any) -> np.ndarray:
+        """Mean held-out errors (gammas, regs, losses): on folds of the targets, or of rows left out in turn (None)."""
+        weights = grids[0].weights
+        if y is None:
+            first, _, w = merged_copies(training.groups, weights)
+            errors = [self._finite(grid.left_out_errors(first[w > 0.0], w[w > 0.0])) for grid in grids]
+            shares = w[w > 0.0].cpu().numpy()
+        else:
+            folds = self._folds(y, weights)
+            errors, shares = [self._finite(grid.errors(folds)) for grid in grids], np.ones(len(folds))
+        self.cv_errors_ = np.stack(errors)
+        return self.cv_errors_ @ (shares / shares.sum())
 
     def _folds(self, y: Any, weights: Tensor) -> list[tuple[np.ndarray, np.ndarray]]:
         """Rows that train and rows that are held out."""
@@ -297,17 +287,14 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         return many, [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
     def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
-        loss = as_loss(self.loss)
-        if not isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber)):
-            if self.epsilons is not None or self.kappas is not None:
+        loss, lists = as_loss(self.loss), {"epsilons": self.epsilons, "kappas": self.kappas}
+        name = next((name for kind, name in _LISTS.items() if isinstance(loss, kind)), None)
+        given = None if name is None else lists.pop(name)
+        if any(values is not None for values in lists.values()):
+            if name is None:
                 raise InputError(f"epsilons and kappas must be None for loss={loss!r}, which has neither")
-            return [loss]
-        name, given, other = ("kappas", self.kappas, self.epsilons) if isinstance(loss, Huber) else (
-            "epsilons", self.epsilons, self.kappas
-        )  # fmt: skip
-        if other is not None:
             raise InputError(f"{type(loss).__name__} takes {name} only; leave the other list out")
-        if not loss.automatic:
+        if name is None or not loss.automatic:
             if given is not None:
                 raise InputError(
                     f"{name} must be None beside loss={loss!r}, which has a number; got both. Give the loss by its "
@@ -318,15 +305,16 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
             centred = Y - (weights @ Y) / weights.sum() if self.center else Y
             size = float((weights @ (centred * centred).sum(1) / weights.sum()).sqrt())
             given = [share * size if size > 0.0 else share for share in _SHARES]
+        assert isinstance(loss, (EpsilonInsensitive, SquaredEpsilonInsensitive, Huber))
         made = [type(loss)(value) for value in check_numbers(given, name, at_least=0.0)]
         for one in made:
-            assert one.dual_parameters
+            assert one.dual_parameters  # refuses numbers that make no loss
         return list(made)
 
     def _grid(self, kernel: OperatorKernel, training: Training, weights: Tensor, regs: list[float]) -> MachineGrid:
         """The settings to compare with one kernel; its bandwidth is that of all training items."""
         resolved = kernel.resolve(training.items, weights / weights.sum(), training.goal.shape[1])
-        grams = [training_gram(term.kernel, training.items, self._options, self.psd) for term in resolved.pairs]
+        grams = term_grams(self._run, resolved, training.items)
         if self.regs is None:
             regs = [reg * self._variance(grams, weights / weights.sum()) for reg in regs]
         tol = max(float(self.tol), min(_COARSER * float(self.tol), _COARSEST))

@@ -70,10 +70,7 @@ class _Rounds(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class RobustFit(Generic[M]):
-    r"""A model of the items that belong together, and how far each item is from it.
-
-    .. math:: m \pm 3 \cdot 1.4826 \, \operatorname{median} |l_i - m|,
-    """
+    """A model of the items that belong together, and how far each item is from it."""
 
     model: M  # fitted to the inliers alone, which may be all items
     inliers: np.ndarray  # (n,): items in the fit: all, or those with a score of at most one

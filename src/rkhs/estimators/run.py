@@ -147,7 +147,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 def check_fit_stored(estimator: BaseEstimator) -> None:
     """Refuse a model file whose attributes do not belong to one fit."""
     name = type(estimator).__name__
-    missing = [one for one in ("model_", "_input_dtype") if one not in vars(estimator)]
+    missing = [one for one in ("model_", "_input_dtype", *estimator._every_fit_has) if one not in vars(estimator)]
     if missing or np.dtype(estimator._input_dtype).kind != "f":
         raise InputError(f"a {name} of a model file must have {', '.join(missing) or 'a dtype of numbers'}")
     filling, kernel, features = estimator.filling_, estimator.kernel_, estimator.map_

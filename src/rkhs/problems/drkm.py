@@ -21,11 +21,7 @@ __all__ = ["ConstrainedDRKM", "FrozenMachine"]
 
 @dataclass(frozen=True)
 class FrozenMachine:
-    """Value, gradient and the frozen quadratic model of a machine at one point.
-
-    With every Gram matrix and every pull-back weight held at the point ``H``, the gradient is linear,
-    ``grad_l = -F_l H_l``, and the machine looks like the quadratic ``-1/2 sum_l Tr(H_l^T F_l H_l)``.
-    """
+    """A machine at one point: with its Gram matrices held there it is ``-1/2 sum_l Tr(H_l^T F_l H_l)``."""
 
     value: float
     grad: Tensor  # (n, S)

@@ -153,10 +153,8 @@ class DualProblem:
         return self.rows.quadratic
 
     def certificates(self, W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Losses and gaps row by row, shapes (F, n, B), and ``||h||^2``, shape (F, B).
-
-        The gap of a row is ``l_i(h(x_i)) + l_i*(-alpha_i) + <alpha_i, h(x_i)> >= 0``; their mean is the duality gap.
-        """
+        """Losses and gaps row by row, shapes (F, n, B), and ``||h||^2``, shape (F, B)."""
+        # The gap of a row is l_i(h(x_i)) + l_i*(-alpha_i) + <alpha_i, h(x_i)> >= 0; their mean is the duality gap.
         H = self.apply(W)
         norms = torch.linalg.vecdot(W, H, dim=2).sum(1)
         losses, gaps = self.rows.certificate(self.targets[:, :, :, None] - H, W)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,10 +12,8 @@ from rkhs._core.errors import GapWarning, InputError, warn
 from rkhs._core.memory import Estimate, check_memory
 from rkhs.estimators.regression.curve_choice import REGS
 from rkhs.losses import Squared
-from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Functional
 from rkhs.problems.gapped_curves import GappedCurves
-from rkhs.protocols import Reason, Solution
 from rkhs.selection.operator_path import regs_above_rounding
 
 if TYPE_CHECKING:
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
     from rkhs.estimators.regression.terms import Regression
     from rkhs.kernels import Kernel
     from rkhs.losses import Loss
+    from rkhs.models import MachineModel
+    from rkhs.protocols import Solution
 
 __all__ = ["check_loss_beside_gaps", "choose_with_gaps", "filled_with_means", "fit_curves_with_gaps"]
 
@@ -103,12 +102,4 @@ def fit_curves_with_gaps(
     )
     C, mean, value = problem.solve(options.reg)
     output = Functional(mean.cpu().numpy(), output.functions, output.eigenvalues, output.weights)
-    K = problem.K
-    support = C.any(1).nonzero()[:, 0].cpu().numpy()
-    norms = torch.linalg.vector_norm(regression.targets, dim=1)
-    found = Certificates(
-        0.0, support, np.arange(0), kernel_bound=float(K.diagonal().max()), output_bound=float(norms.max())
-    )
-    kernel, features = regression.kernel, regression.map
-    model = MachineModel(kernel, features, C.cpu().numpy(), output, found, options.loss, regression.one_output)
-    return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
+    return regression.closed_form(C, value, output, options.loss)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from torch import Tensor
 
-from rkhs._core.arrays import as_numpy
 from rkhs._core.errors import GapWarning, InputError, warn
+from rkhs.estimators.regression.terms import Regression, term_grams
 from rkhs.losses import Loss, Squared
-from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean
 from rkhs.problems.gapped_ridge import GappedRidge
-from rkhs.protocols import Reason, Solution
-from rkhs.spaces import training_gram
-from rkhs.spaces.features import WholeMap
 
 if TYPE_CHECKING:
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
     from rkhs.kernels import OperatorKernel
+    from rkhs.models import MachineModel
+    from rkhs.protocols import Solution
 
 __all__ = ["check_gaps", "fit_with_gaps"]
 
@@ -52,26 +48,14 @@ def fit_with_gaps(
     run: Run, kernel: OperatorKernel, training: Training, options: MachineOptions
 ) -> tuple[MachineModel, Solution]:
     """The machine of the squared loss, each output fitted to the rows where it is known."""
-    goal, weights = training.goal, training.weights
-    gaps = torch.isnan(goal)
+    gaps = torch.isnan(training.goal)
     warn(
-        f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(0).sum())} of {goal.shape[1]} outputs: each output is "
+        f"y has {int(gaps.sum())} gaps (NaN) in {int(gaps.any(0).sum())} of {gaps.shape[1]} outputs: each output is "
         "fitted to the rows where it is known",
         GapWarning,
     )
-    resolved = kernel.resolve(training.items, weights, goal.shape[1])
-    term = resolved.pairs[0].kernel
-    K = training_gram(term, training.items, run.options, run.psd)
-    ridge = GappedRidge(K, goal, weights, options.center)
-    C, value = ridge.solve(options.reg)
-    bound = float(torch.linalg.vector_norm(ridge.targets, dim=1).max())
-    support = C.any(1).nonzero()[:, 0].cpu().numpy()
-    found = Certificates(0.0, support, np.arange(0), kernel_bound=float(K.diagonal().max()), output_bound=bound)
-    items = None if resolved.domain == "gram" else as_numpy(training.items)
-    features, output = WholeMap(term, items, len(goal)), Euclidean(_array(ridge.mean))
-    model = MachineModel(resolved, features, _array(C), output, found, options.loss)
-    return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
-
-
-def _array(values: Tensor) -> np.ndarray:
-    return values.cpu().numpy()
+    resolved = kernel.resolve(training.items, training.weights, gaps.shape[1])
+    ridge = GappedRidge(term_grams(run, resolved, training.items)[0], training.goal, training.weights, options.center)
+    output = Euclidean(ridge.mean.cpu().numpy())
+    regression = Regression(resolved, training, [ridge.K], output, ridge.targets)
+    return regression.closed_form(*ridge.solve(options.reg), output, options.loss)

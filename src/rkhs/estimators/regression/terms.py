@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from rkhs.models import Certificates, MachineModel
 from rkhs.outputs import Euclidean, OutputSpace
 from rkhs.problems.certificates import sample_report
 from rkhs.problems.dual import DualProblem, dual_problem
+from rkhs.protocols import Reason, Solution
 from rkhs.selection.loss_scale import effective_gram, typical_residual
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
 from rkhs.spaces import training_gram
@@ -26,9 +27,8 @@ from rkhs.spaces.features import WholeMap
 if TYPE_CHECKING:
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
-    from rkhs.protocols import Solution
 
-__all__ = ["Regression", "certificates_of"]
+__all__ = ["Regression", "certificates_of", "term_grams"]
 
 _REGS = np.logspace(0.0, -8.0, 17)
 _FIXED = 1e-3
@@ -56,14 +56,9 @@ class Regression:
         operators: Sequence[Tensor | None],
         one_output: bool = False,
     ) -> Self:
-        """With the Gram matrices of a resolved kernel, of which equal terms share one, and operators in coordinates."""
+        """With the Gram matrices of a resolved kernel, and operators in coordinates."""
         kernel = kernel.with_operators([None if A is None else A.cpu().numpy() for A in operators])
-        grams: list[Tensor] = []
-        for index, term in enumerate(kernel.pairs):
-            same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
-            K = grams[same] if same is not None else training_gram(term.kernel, training.items, run.options, run.psd)
-            grams.append(K)
-        return cls(kernel, training, grams, output, targets, one_output)
+        return cls(kernel, training, term_grams(run, kernel, training.items), output, targets, one_output)
 
     @property
     def map(self) -> WholeMap:
@@ -134,11 +129,29 @@ class Regression:
         coefficients = solution.point.cpu().numpy()
         return MachineModel(self.kernel, self.map, coefficients, self.output, found, loss, self.one_output)
 
+    def closed_form(self, C: Tensor, value: float, output: OutputSpace, loss: Loss) -> tuple[MachineModel, Solution]:
+        """The machine of targets with gaps, of which no dual says what single samples are worth."""
+        support = C.any(1).nonzero()[:, 0].cpu().numpy()
+        largest = float(torch.linalg.vector_norm(self.targets, dim=1).max())
+        found = Certificates(0.0, support, np.arange(0), kernel_bound=self.largest, output_bound=largest)
+        model = MachineModel(self.kernel, self.map, C.cpu().numpy(), output, found, loss, self.one_output)
+        return model, Solution(C, value, Reason.CLOSED_FORM, 1, 1)
+
     def unsolved(self) -> MachineModel:
         """The model without coefficients, which reads items for several machines."""
         nothing = Certificates(0.0, np.arange(0), np.arange(0))
         empty = np.empty((0, self.targets.shape[1]))
         return MachineModel(self.kernel, self.map, empty, self.output, nothing, None, self.one_output)
+
+
+def term_grams(run: Run, kernel: OperatorKernel, items: Any) -> list[Tensor]:
+    """The Gram matrix of every term of a resolved kernel; equal ones share one."""
+    grams: list[Tensor] = []
+    for index, term in enumerate(kernel.pairs):
+        same = next((j for j, other in enumerate(kernel.pairs[:index]) if other.kernel == term.kernel), None)
+        K = grams[same] if same is not None else training_gram(term.kernel, items, run.options, run.psd)
+        grams.append(K)
+    return grams
 
 
 def certificates_of(problem: DualProblem, solution: Solution, largest: float, U: Tensor) -> Certificates:
