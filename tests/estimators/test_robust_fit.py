@@ -15,6 +15,7 @@ from rkhs.estimators import robust_fit
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
+from rkhs.selection import trimmed
 
 
 def curve(n: int, seed: int) -> np.ndarray:
@@ -235,7 +236,7 @@ def test_the_second_look_takes_in_good_items_at_the_edge_of_the_data(monkeypatch
     model = KernelAutoencoder(1, reg=1e-3, kernel=Gaussian(1.0), decoder_kernel=Gaussian(1.0))
     monkeypatch.setattr(robust_fit, "_MOST", 1.0)
     looked = fit_robust(model, X).inliers
-    monkeypatch.setattr(robust_fit, "_DOUBT", 0.0)
+    monkeypatch.setattr(trimmed, "_DOUBT", 0.0)
     blind = fit_robust(model, X).inliers
     assert not looked[:4].any()
     assert looked[40:].sum() > blind[40:].sum()

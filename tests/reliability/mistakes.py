@@ -292,9 +292,9 @@ MISTAKES = (
     ),
     Mistake(
         "the second look at the edge of the data is switched off",
-        "estimators/robust_fit.py",
-        "if settled and not looked_again and not found.all() and done < rounds:",
-        "if settled and looked_again and not found.all() and done < rounds:",
+        "selection/trimmed.py",
+        "if settled and not looked and done < rounds:",
+        "if settled and looked and done < rounds:",
         ("estimators/test_robust_fit.py",),
     ),
     Mistake(

@@ -157,26 +157,39 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         self._check_columns("sparse" if kernel.row_width is not None else kernel.domain)
         grid = self._grid_scaling(X, kernel) if getattr(self, "columns", "raw") == "integral" else None
         if kernel.row_width is not None:
-            rows = self._check_sparse(X, reset=True, at_least=at_least)
-            self._input_dtype = rows.dtype
-            self._warn_of_columns(rows, kernel)
-            check_dense(type(self).__name__, parameters, (rows.shape[0], 0), self._matrices)
-            return kernel.read(rows)
-        if kernel.domain == "objects":
+            items = self._check_sparse(X, reset=True, at_least=at_least)
+            self._warn_of_columns(items, kernel)
+            n, self._input_dtype = items.shape[0], items.dtype
+            items = kernel.read(items)
+        elif kernel.domain == "objects":
             items = own(kernel.read(check_items(X, at_least=at_least)))
             if is_frame(X):
                 _check_feature_names(self, X, reset=True)
-            self._input_dtype = np.dtype(np.float64)
-            check_dense(type(self).__name__, parameters, (len(items), 0), self._matrices)
-            return items
+            n, self._input_dtype = len(items), np.dtype(np.float64)
+        else:
+            return self._read_training_matrix(X, kernel, grid, parameters, at_least)
+        check_dense(type(self).__name__, parameters, (n, 0), self._matrices)
+        return items
+
+    def _read_training_matrix(
+        self,
+        X: Any,
+        kernel: Kernel | OperatorKernel,
+        grid: ColumnScaling | None,
+        parameters: dict[str, Any],
+        at_least: int,
+    ) -> Tensor:
         X, self.fingerprint_, multipliers = training_matrix(X, kernel)
         if multipliers is not None:
             self.view_weights_ = multipliers
         if getattr(self, "columns", "raw") == "filled":
-            X = self._fill_training(X)
+            self.filling_ = read_table(X)
+            X = self.filling_.transform(X)
         array = self._check_array(X, reset=True, at_least=at_least)
-        if self.filling_ is not None:
-            self._take_features(self.filling_)
+        if self.filling_ is not None:  # the columns that users see are those of the table
+            self.n_features_in_ = self.filling_.n_features_in_
+            if hasattr(self.filling_, "feature_names_in_"):
+                self.feature_names_in_ = self.filling_.feature_names_in_
         self._input_dtype = array.dtype
         if kernel.domain == "gram":
             return to_tensor(check_gram(array, "X (kernel='precomputed')"), **self._options)
@@ -200,17 +213,6 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
                 what = "a sparse matrix, whose zeros a mean would fill; scale it before, by MaxAbsScaler"
             rows = "in memory and a kernel on vectors" if asked == "filled" else "of numbers in memory"
             raise InputError(f"columns={asked!r} is for rows {rows}; got {what}; use columns='raw'")
-
-    def _fill_training(self, X: Any) -> np.ndarray:
-        """Training rows of numbers, texts and gaps as numbers."""
-        self.filling_ = read_table(X)
-        return self.filling_.transform(X)
-
-    def _take_features(self, filling: FilledTable) -> None:
-        """The columns that users see are those of the table."""
-        self.n_features_in_ = filling.n_features_in_
-        if hasattr(filling, "feature_names_in_"):
-            self.feature_names_in_ = filling.feature_names_in_
 
     def _grid_scaling(self, X: Any, kernel: Kernel | OperatorKernel) -> ColumnScaling:
         """Of curves that carry their times: every column counts by the time that it stands for."""
@@ -380,9 +382,10 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         storage: Storage | str | None = None,
     ) -> Training:
         """Items and weights, checked; rows of weight zero go, unless they are to stay or are read from a file."""
-        if storage is not None and not isinstance(storage, str) and kernel.domain == "vectors" and is_stream(X):
-            items: Any = self._read_stream(X)
-            n, drop = int(items.shape[0]), False
+        finite = storage is not None and not isinstance(storage, str)
+        if finite and kernel.domain == "vectors" and is_stream(X):
+            items, drop = self._read_stream(X), False
+            n = int(items.shape[0])
         else:
             items = self._read_training(X, kernel, at_least=at_least, storage=storage)
             n = len(items)
@@ -390,14 +393,13 @@ class KernelEstimator(EngineThreads, WholeFits, BaseEstimator):
         if kept is not None and not drop:
             every = torch.zeros(n, **self._options)
             every[torch.as_tensor(kept)] = 1.0 / len(kept) if weights is None else weights
-            weights = every
-        rows: np.ndarray | None = kept if drop else None
-        self._kept_rows, self._n_training = rows, n
+            kept, weights = None, every
+        self._kept_rows, self._n_training = kept, n
         gram = kernel.domain == "gram"
-        items = cut(items, rows, rows if gram else None)
+        items = cut(items, kept, kept if gram else None)
         if self._needs_differences and getattr(self, "center", True):
             refuse_equal(items, gram=gram)
-        return Training(items, items, True, weights, total, rows, n, gram, gram)
+        return Training(items, items, True, weights, total, kept, n, gram, gram)
 
     def _read_weights(self, sample_weight: ArrayLike | None, n: int) -> tuple[np.ndarray | None, Tensor | None, float]:
         """Rows to keep (None: all), their weights, summing to one (None: equal), and the sum that they had."""

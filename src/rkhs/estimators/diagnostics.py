@@ -24,8 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["Diagnostics", "diagnose"]
 
 # Beyond these a sentence is said; over 86 fits on 45 real sets only where twins or lost variance are real.
-_NOTHING, _DEAD, _TWINS, _SATURATED, _DEFECT, _INTERPOLATES = 0.9, 1e-8, 0.1, 0.5, 0.1, 0.99
-_FLAT = 0.999
+_NOTHING, _DEAD, _INTERPOLATES = 0.9, 1e-8, 0.99
+_LIMITS = {
+    "near_duplicates": (
+        0.1,
+        "{:.0%} of the training items have a twin: held-out parts that hold twins look too good; drop them, or use "
+        "sample_weight",
+    ),
+    "saturated": (0.5, "the loss is linear on {:.0%} of the training items: raise its parameter"),
+    "in_sample_defect": (0.1, "coding the training items again misses their codes by {:.2f}"),
+    "typical_similarity": (
+        0.999,
+        "all items look alike to the kernel (median similarity {:.4f}): lower its bandwidth",
+    ),
+}
+_INTERPOLATED = "the decoder interpolates ({:.0f} degrees of freedom for {} items): raise its reg"
 # Where other starts end lower (studies/bench/starts.py): one component, a regulariser that was given.
 _STARTS, _MOST = 5, 500
 
@@ -149,11 +162,14 @@ def _training_gram(model: KernelEstimator) -> Tensor | None:
 def _lower_start(model: BaseAutoencoder, starts: int | None) -> float | None:
     """What other starts say, where they are known to matter or are asked for."""
     given: Any = getattr(model, "estimator_", model)  # the fit to all rows of a KernelAutoencoderCV
+    plain = given.constraint == "none" and given.operators is None and given.noise is None
+    if not plain or len(model.model_.layers) > 1:
+        return None
     if starts is None:
-        one = model.codes_.shape[1] == 1 and given.n_init == 1 and given.candidates_ is None
-        starts = _STARTS if one and len(model.codes_) <= _MOST else 0
-    other = given.constraint != "none" or given.operators is not None or given.noise is not None
-    if not starts or other or len(model.model_.layers) > 1:
+        n, p = model.codes_.shape
+        matters = p == 1 and given.n_init == 1 and given.candidates_ is None and n <= _MOST
+        starts = _STARTS if matters else 0
+    if not starts:
         return None
     return lower_start(model.model_, model._options, float(model.objective_), starts)
 
@@ -177,34 +193,30 @@ def _sentences(model: KernelEstimator, facts: dict[str, Any], variances: np.ndar
             f"another start ends {facts['lower_start']:.0%} lower in the objective: fit with n_init=20, or with more "
             "components"
         )
-    said += edge_sentences(model)
-    expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
-    overfit = overfit_sentence(
-        expected, facts["training_error"], vectors=isinstance(getattr(model, "output_", None), Euclidean)
-    )
-    if overfit is not None:
-        said.append(overfit)
-    elif expected is not None and expected > _NOTHING:
-        said.append(
-            f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): look "
-            "for wrong rows (fit_robust), raise n_components, fit more items, or choose another kernel"
-        )
+    said += [*edge_sentences(model), *_of_errors(model, facts)]
     dead = int((variances < _DEAD * variances.max()).sum()) if variances.max() > 0.0 else len(variances)
     if dead:
         said.append(f"{dead} of {len(variances)} components carry nothing: ask for fewer, or lower reg")
-    if (facts["near_duplicates"] or 0.0) > _TWINS:
-        said.append(
-            f"{facts['near_duplicates']:.0%} of the training items have a twin: held-out parts that hold twins look "
-            "too good; drop them, or use sample_weight"
-        )
-    if (facts["saturated"] or 0.0) > _SATURATED:
-        said.append(f"the loss is linear on {facts['saturated']:.0%} of the training items: raise its parameter")
-    if (facts["in_sample_defect"] or 0.0) > _DEFECT and isinstance(model, BaseAutoencoder):
-        said.append(f"coding the training items again misses their codes by {facts['in_sample_defect']:.2f}")
-    similarity = facts["typical_similarity"]
-    if similarity is not None and model.kernel_.domain != "objects" and similarity > _FLAT:
-        said.append(f"all items look alike to the kernel (median similarity {similarity:.4f}): lower its bandwidth")
-    freedom, n = facts["degrees_of_freedom"], len(model.codes_)
-    if freedom is not None and freedom > _INTERPOLATES * n:
-        said.append(f"the decoder interpolates ({freedom:.0f} degrees of freedom for {n} items): raise its reg")
+    seen, n = dict(facts), len(model.codes_)
+    if not isinstance(model, BaseAutoencoder):
+        seen["in_sample_defect"] = None
+    if model.kernel_.domain == "objects":
+        seen["typical_similarity"] = None
+    limits = _LIMITS | {"degrees_of_freedom": (_INTERPOLATES * n, _INTERPOLATED)}
+    said += [text.format(seen[name], n) for name, (most, text) in limits.items() if (seen[name] or 0.0) > most]
     return said
+
+
+def _of_errors(model: KernelEstimator, facts: dict[str, Any]) -> list[str]:
+    """What the errors on new and on training items say, at most one sentence."""
+    expected = facts["held_out_error"] if facts["held_out_error"] is not None else facts["leave_one_out_error"]
+    vectors = isinstance(getattr(model, "output_", None), Euclidean)
+    overfit = overfit_sentence(expected, facts["training_error"], vectors=vectors)
+    if overfit is not None:
+        return [overfit]
+    if expected is None or expected <= _NOTHING:
+        return []
+    return [
+        f"new items are rebuilt hardly better than by the mean (share of variance lost: {expected:.2f}): look "
+        "for wrong rows (fit_robust), raise n_components, fit more items, or choose another kernel"
+    ]

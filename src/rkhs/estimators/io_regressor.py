@@ -248,14 +248,17 @@ class InputOutputKernelRegressor(KernelMachine):
         if len(array) == 0:
             raise InputError("candidates must not be empty")
         array = array.reshape(len(array), -1)
-        if gram and is_frame(y):
-            self._check_output_names([str(name) for name in y.columns], reset=training)
+        if gram:
+            self._check_output_names(y, reset=training)
         if gram and training:
             array = check_gram(array, "y (output_kernel='precomputed')")
         return to_tensor(check_squares(array, "y", self.dtype), **self._options)
 
-    def _check_output_names(self, names: list[str], *, reset: bool) -> None:
+    def _check_output_names(self, y: Any, *, reset: bool) -> None:
         """Names of training outputs beside their kernel values: remember them, or refuse others and another order."""
+        if not is_frame(y):
+            return
+        names = [str(name) for name in y.columns]
         if reset:
             self.output_names_ = names
         known = vars(self).get("output_names_", names)
@@ -377,10 +380,10 @@ class InputOutputKernelRegressor(KernelMachine):
             return np.asarray(found)
         vectors = self.output_kernel_.domain == "vectors"
         read = _in_order if vectors else check_items
-        if candidates is None:
-            pools = [self._outputs_given] * len(found)
+        if per_sample and candidates is not None:
+            pools = [read(one) for one in candidates]
         else:
-            pools = [read(one) for one in candidates] if per_sample else [read(candidates)] * len(found)
+            pools = [self._outputs_given if candidates is None else read(candidates)] * len(found)
         chosen = [own(pool[i]) for pool, i in zip(pools, found, strict=True)]
         return np.asarray(chosen) if vectors else chosen
 

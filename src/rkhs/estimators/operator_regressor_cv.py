@@ -197,16 +197,16 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         self._check_parameters()
         check_choice(self.criterion, "criterion", ("auto", "squared", "norm"))
         loss = as_loss(self.loss)
-        self.criterion_ = self.criterion
-        if self.criterion_ == "auto":
+        if self.criterion == "auto":
             self.criterion_ = "squared" if isinstance(loss, Squared) else "norm"
+        else:
+            self.criterion_ = self.criterion
         regs = check_numbers(_REGS if self.regs is None else self.regs, "regs", above=0.0)
         gammas, given = self._kernels()
         kernels = [read_operator_kernel(kernel, None, X) for kernel in given]
         training, _ = self._with_targets(X, y, kernels[0], sample_weight, at_least=2)
-        weights = torch.ones(len(training), **self._options)
-        if training.weights is not None:
-            weights = training.weights * len(training)
+        n = len(training)
+        weights = torch.ones(n, **self._options) if training.weights is None else training.weights * n
         gaps = check_gaps(training, kernels[0], loss)
         if gaps and self.criterion_ != "squared":
             raise InputError("criterion must be 'squared' if y has gaps (NaN): the norm of such a row is not known")
@@ -221,14 +221,17 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         if not isinstance(self.gammas, str):  # nobody has chosen the ends of "auto"
             self.at_edge_ |= open_ends(mean[:, r, j], float(np.nanmax(mean)), "gamma", ("first", "last"))
         warn_of_edges(self)
-        final = self._chosen(self.losses_[j])
+        self._take(self._chosen(self.losses_[j]), X, y, sample_weight)
+        return self
+
+    def _take(self, final: OperatorKernelRegressor, *data: Any) -> None:
+        """Fit the chosen machine, and have what it then has."""
         with warnings.catch_warnings():  # said once already, for the same matrix
             for kind in (ColumnWarning, NotPositiveSemidefiniteWarning):
                 warnings.simplefilter("ignore", kind)
-            final.fit(X, y, sample_weight)
+            final.fit(*data)
         params = final.get_params(deep=False)
         self.__dict__.update({name: value for name, value in vars(final).items() if name not in params})
-        return self
 
     def _leaves_out(self, kernel: OperatorKernel, loss: Loss, weights: Tensor, *, gaps: bool) -> bool:
         """Whether every row is left out in turn: errors in closed form, so that there are no folds to draw."""
@@ -287,13 +290,8 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         return many, [clone(base).set_params(kernel__gamma=gamma) for gamma in many]
 
     def _losses(self, Y: Tensor, weights: Tensor) -> list[Loss]:
-        loss, lists = as_loss(self.loss), {"epsilons": self.epsilons, "kappas": self.kappas}
-        name = next((name for kind, name in _LISTS.items() if isinstance(loss, kind)), None)
-        given = None if name is None else lists.pop(name)
-        if any(values is not None for values in lists.values()):
-            if name is None:
-                raise InputError(f"epsilons and kappas must be None for loss={loss!r}, which has neither")
-            raise InputError(f"{type(loss).__name__} takes {name} only; leave the other list out")
+        loss = as_loss(self.loss)
+        name, given = self._numbers_of(loss)
         if name is None or not loss.automatic:
             if given is not None:
                 raise InputError(
@@ -310,6 +308,17 @@ class OperatorKernelRegressorCV(RegressorMixin, MetaEstimatorMixin, KernelMachin
         for one in made:
             assert one.dual_parameters  # refuses numbers that make no loss
         return list(made)
+
+    def _numbers_of(self, loss: Loss) -> tuple[str | None, Sequence[float] | None]:
+        """The list of numbers that a loss takes, by its name; None where it has none."""
+        lists = {"epsilons": self.epsilons, "kappas": self.kappas}
+        name = next((name for kind, name in _LISTS.items() if isinstance(loss, kind)), None)
+        given = None if name is None else lists.pop(name)
+        if any(values is not None for values in lists.values()):
+            if name is None:
+                raise InputError(f"epsilons and kappas must be None for loss={loss!r}, which has neither")
+            raise InputError(f"{type(loss).__name__} takes {name} only; leave the other list out")
+        return name, given
 
     def _grid(self, kernel: OperatorKernel, training: Training, weights: Tensor, regs: list[float]) -> MachineGrid:
         """The settings to compare with one kernel; its bandwidth is that of all training items."""

@@ -32,19 +32,18 @@ from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.options.combinations import check_combination
 from rkhs.estimators.robust_regression import RegressorRounds, pair_errors
 from rkhs.kernels import MixedTable
+from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 __all__ = ["RobustFit", "fit_robust", "spread_limits"]
 
-_CORE = 0.75  # share of the items in the first fit: outliers may be a quarter
-# Up to one outlier in twenty stays in the fit if the errors of the others are at most so many times those without.
-_RARE, _HARM = 0.05, 1.05
+_RARE = 0.05  # up to one outlier in twenty may stay in the fit
 # Beyond these shares the items are of a kind that the model does not code, no mistakes, and none is left out. In mixed
 # tables a rare text is as far from all others as a wrong number.
 _MOST, _MOST_OF_CELLS = 0.15, 0.05
-_DOUBT = 3.0  # items within so many thresholds get a second look, in the fit
-# ... if their distance to the middle is at most so many times its upper quartile. Of 14 development sets (two splits,
-# two and ten components) good items that needed the look were within 4.4; tight groups that it took in at 4 to 8.
-_FAR = 5.0
+# Items get a second look if their distance to the middle is at most so many times its upper quartile. Of 14 development
+# sets (two splits, two and ten components) good items that needed the look were within 4.4; tight groups that it took
+# in at 4 to 8.
+_FAR_OUT = 5.0
 # A score stands apart if its logarithm is so many robust standard deviations, of its side of the median, from it.
 # The least half number that names at most a fiftieth of the rows of clean development sets (./dev bench stands_apart).
 _APART = 3.0
@@ -187,47 +186,44 @@ def fit_robust(
     rounds = check_count(max_rounds, "max_rounds")
     check_choice(leave_out, "leave_out", ("wrong", "apart"))
     case: _Rounds = _AutoencoderRounds(model, X) if y is None else RegressorRounds(model, X, y)
-    inliers = case.distances <= 1.0
-    fitted, settled, looked_again, done = clone(model), False, False, 0
-    warned: list[Warning] = []
-    roots, threshold = np.zeros(len(inliers)), 0.0
-    while done < rounds and not settled:
-        fitted, warned = case.fit(inliers)
-        done += 1
-        roots = np.sqrt(case.errors(fitted, inliers))
-        threshold = trim * float(np.quantile(roots, 0.75))
-        found = roots <= threshold
-        settled = bool((found == inliers).all())
-        if settled and not looked_again and not found.all() and done < rounds:
-            # What lies at the edge of the data is far from a model that has not seen it, and near one that has.
-            looked_again, found = True, found | (case.near & (roots <= _DOUBT * threshold))
-            settled = bool((found == inliers).all())
-        inliers = found if done < rounds else inliers
-    if not settled:
+
+    def fit(kept: np.ndarray) -> tuple[tuple[M, list[Warning]], np.ndarray]:
+        fitted, warned = case.fit(kept)
+        return (fitted, warned), np.sqrt(case.errors(fitted, kept))
+
+    def limit(roots: np.ndarray) -> float:
+        return trim * float(np.quantile(roots, 0.75))
+
+    found = trimmed_fit(fit, limit, case.distances <= 1.0, case.near, rounds)
+    if not found.settled:
         warn(
-            f"fit_robust: the inliers still changed in round {done}; raise max_rounds or trim",
+            f"fit_robust: the inliers still changed in round {found.rounds}; raise max_rounds or trim",
             ConvergenceWarning,
         )
-    score = roots / max(threshold, 1e-300)
+    (fitted, warned), inliers, roots, threshold = found.fitted, found.kept, found.roots, found.threshold
     too_many = leave_out == "wrong" and (~inliers).sum() > case.most * len(inliers)
     if leave_out == "apart":
+        score = roots / max(threshold, 1e-300)
         low, high = spread_limits(score)
         inliers = (score >= low) & (score <= high)
-        fitted, warned = case.fit(inliers)
-        roots = np.sqrt(case.errors(fitted, inliers))
-        threshold = trim * float(np.quantile(roots, 0.75))
-        score = roots / max(threshold, 1e-300)
+        (fitted, warned), roots = fit(inliers)
+        threshold = limit(roots)
     elif too_many or 0 < (~inliers).sum() <= case.rare * len(inliers):
         every = np.ones_like(inliers)
         whole, whole_warnings = case.fit(every)
-        if too_many or case.errors(whole, every)[inliers].mean() <= _HARM * (roots[inliers] ** 2).mean():
+        if too_many or case.errors(whole, every)[inliers].mean() <= HARM * (roots[inliers] ** 2).mean():
             fitted, warned, inliers = whole, whole_warnings, every
+    _say(fitted, warned)
+    score = roots / max(threshold, 1e-300)
+    return RobustFit(fitted, inliers, score, threshold, found.rounds, found.settled, too_many)
+
+
+def _say(fitted: Any, warned: list[Warning]) -> None:
     for warning in warned:
         warn(warning)
     if not getattr(fitted, "converged_", True):
         why = getattr(fitted, "reason_", "")
         warn(f"fit_robust: the fit to the inliers did not converge: {why}", ConvergenceWarning)
-    return RobustFit(fitted, inliers, score, threshold, done, settled, too_many)
 
 
 class _AutoencoderRounds:
@@ -236,11 +232,12 @@ class _AutoencoderRounds:
     rare = _RARE
 
     def __init__(self, model: BaseEstimator, X: Any) -> None:
-        _check_model(model)
-        assert isinstance(model, KernelAutoencoder)
+        if not isinstance(model, KernelAutoencoder):
+            raise InputError(f"model must be a KernelAutoencoder, or a regressor with y; got a {type(model).__name__}")
+        check_combination("fit_robust", model.get_params(deep=False))
         self.model, self.X = model, X
         self.distances, self.K = _distances(model, X)
-        self.near = self.distances <= _FAR
+        self.near = self.distances <= _FAR_OUT
         cells = getattr(model, "columns", "raw") == "filled" or isinstance(model._kernel_for(X), MixedTable)
         self.most = _MOST_OF_CELLS if cells else _MOST
 
@@ -252,20 +249,26 @@ class _AutoencoderRounds:
         return fitted, [one.message for one in caught if not issubclass(one.category, ConvergenceWarning)]  # type: ignore[misc]
 
     def errors(self, fitted: KernelAutoencoder, kept: np.ndarray) -> np.ndarray:
-        """Squared errors of all items by models that have not seen them."""
-        return _errors(fitted, self.X, self.K, kept)
+        """Squared errors of all items by models that have not seen them, in the units of the data."""
+        errors, K = np.empty(len(kept)), self.K
+        inside = fitted._left_out(None if K is None else _gram_of(fitted, K[np.ix_(kept, kept)]))[1]
+        if inside is None:
+            raise InputError(
+                f"X must hold items that differ: the {kept.sum()} of {len(kept)} that fit_robust takes for inliers are "
+                "all equal, so there is nothing to rebuild. Leave out copies"
+            )
+        errors[kept] = inside.cpu().numpy() * fitted.output_.factor**2
+        if not kept.all():
+            rows = np.flatnonzero(~kept)
+            views = fitted.kernel_.domain == "gram" and has_views(self.X)
+            others = [_positions(one, rows) for one in self.X] if views else _positions(self.X, rows)
+            errors[rows] = _errors_of(fitted, others, None if K is None else K.diagonal()[rows])
+        return errors
 
 
 def _fresh(model: KernelAutoencoder) -> KernelAutoencoder:
     """An unfitted copy of all items; a checkpoint belongs to one fit, and here there are several."""
-    copy = clone(model).set_params(storage="dense")
-    return copy.set_params(checkpoint=None) if "checkpoint" in copy.get_params(deep=False) else copy
-
-
-def _check_model(model: BaseEstimator) -> None:
-    if not isinstance(model, KernelAutoencoder):
-        raise InputError(f"model must be a KernelAutoencoder, or a regressor with y; got a {type(model).__name__}")
-    check_combination("fit_robust", model.get_params(deep=False))
+    return clone(model).set_params(storage="dense", checkpoint=None)
 
 
 def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
@@ -281,29 +284,11 @@ def _distances(model: KernelAutoencoder, X: Any) -> tuple[np.ndarray, np.ndarray
         K = (items if precomputed else kernel.resolve(items)._gram(items)).cpu().numpy().astype(np.float64)
         diagonal = K.diagonal()
         typical = np.median(diagonal[:, None] + diagonal[None, :] - 2.0 * K, axis=1)
-        inner = typical <= np.quantile(typical, _CORE)
+        inner = typical <= np.quantile(typical, CORE)
         means = K[:, inner].mean(1)
         distances = np.sqrt((diagonal - 2.0 * means + means[inner].mean()).clip(0.0))
         K = K if precomputed else None
-    return distances / max(float(np.quantile(distances, _CORE)), 1e-300), K
-
-
-def _errors(model: KernelAutoencoder, X: Any, K: np.ndarray | None, kept: np.ndarray) -> np.ndarray:
-    """Squared errors of all items by models that have not seen them, in the units of the data."""
-    errors = np.empty(len(kept))
-    inside = model._left_out(None if K is None else _gram_of(model, K[np.ix_(kept, kept)]))[1]
-    if inside is None:
-        raise InputError(
-            f"X must hold items that differ: the {kept.sum()} of {len(kept)} that fit_robust takes for inliers are all "
-            "equal, so there is nothing to rebuild. Leave out copies"
-        )
-    errors[kept] = inside.cpu().numpy() * model.output_.factor**2
-    if not kept.all():
-        rows = np.flatnonzero(~kept)
-        views = model.kernel_.domain == "gram" and has_views(X)
-        others = [_positions(one, rows) for one in X] if views else _positions(X, rows)
-        errors[rows] = _errors_of(model, others, None if K is None else K.diagonal()[rows])
-    return errors
+    return distances / max(float(np.quantile(distances, CORE)), 1e-300), K
 
 
 def _gram_of(model: KernelAutoencoder, K: np.ndarray) -> Tensor:

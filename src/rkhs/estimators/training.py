@@ -104,12 +104,15 @@ def _keys(items: Any) -> list[object]:
     """What tells items apart; objects of unknown kinds all differ."""
     if isinstance(items, Tensor):
         return [row.tobytes() for row in items.detach().cpu().numpy() + 0.0]  # zero has one sign
-    if not isinstance(items, list):
-        return list(range(len(items)))
-    if all(isinstance(item, str) for item in items):
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
         return list(items)
-    pairs = all(isinstance(item, tuple) and all(isinstance(a, np.ndarray) for a in item) for item in items)
-    return [tuple(a.tobytes() for a in item) for item in items] if pairs else list(range(len(items)))
+    if isinstance(items, list) and all(map(_are_arrays, items)):
+        return [tuple(part.tobytes() for part in item) for item in items]
+    return list(range(len(items)))
+
+
+def _are_arrays(item: object) -> bool:
+    return isinstance(item, tuple) and all(isinstance(part, np.ndarray) for part in item)
 
 
 def normal_weights(w: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None, float]:

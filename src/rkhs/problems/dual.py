@@ -269,21 +269,30 @@ def dual_problem(
 ) -> DualProblem:
     """Build a batch of dual problems of one fold: Gram matrices (n, n), targets (n, q), weights (n,)."""
     many_losses, many_regs = _settings(losses, regs)
-    s, targets = Y.new_ones(1, len(Y)), Y[None]
-    grams = [K[None] if isinstance(K, Tensor) else K for K, _ in terms]
-    if weights is not None:
-        s = weights.to(Y).sqrt()[None]
-        grams = [s[:, :, None] * K * s[:, None, :] if isinstance(K, Tensor) else K.weighted(s) for K in grams]
-        targets = s[:, :, None] * targets
+    s = Y.new_ones(1, len(Y)) if weights is None else weights.to(Y).sqrt()[None]
+    grams = [_weighted(K, None if weights is None else s) for K, _ in terms]
+    targets = Y[None] if weights is None else s[:, :, None] * Y[None]
     rotate = all(loss.isotropic for loss in many_losses)
     operators, rotation = _diagonalise([A for _, A in terms], Y.new_ones(Y.shape[1]), rotate=rotate)
     targets = (targets if rotation is None else targets @ rotation).contiguous()
     reg_row = torch.tensor(many_regs, dtype=Y.dtype, device=Y.device)
     rows = build_row_loss(many_losses, s, (s**2).sum(1)[:, None] * reg_row, targets)
-    factors = [1.0 if len(operators) == 1 else _mean(A) for A in operators]
-    formed = [K for K in grams if isinstance(K, Tensor)]
-    basis = _Basis(formed, factors) if isinstance(grams[0], Tensor) else grams[0]
+    basis = _basis_of(grams, operators)
     return DualProblem(tuple(grams), tuple(operators), targets, s, reg_row, rows, basis, rotation)
+
+
+def _basis_of(grams: Sequence[Tensor | ImplicitGram], operators: Sequence[Tensor]) -> _Basis | ImplicitGram:
+    formed = [K for K in grams if isinstance(K, Tensor)]
+    if not formed:  # features, which are the only term
+        return next(K for K in grams if not isinstance(K, Tensor))
+    return _Basis(formed, [1.0 if len(operators) == 1 else _mean(A) for A in operators])
+
+
+def _weighted(K: Tensor | ImplicitGram, s: Tensor | None) -> Tensor | ImplicitGram:
+    """Rows and columns of a Gram matrix times roots of weights, as that of one fold."""
+    if not isinstance(K, Tensor):
+        return K if s is None else K.weighted(s)
+    return K[None] if s is None else s[:, :, None] * K[None] * s[:, None, :]
 
 
 def _settings(losses: Loss | Sequence[Loss], regs: float | Sequence[float]) -> tuple[list[Loss], list[float]]:

@@ -207,16 +207,14 @@ class GeneralRows(RowLoss):
 
 def build_row_loss(losses: Sequence[Loss], root_weights: Tensor, tau: Tensor, targets: Tensor) -> RowLoss:
     """The row part of a batch with one loss a setting."""
-    if all(isinstance(loss, Canonical) for loss in losses):
-        table = [loss.dual_parameters for loss in losses if isinstance(loss, Canonical)]
+    canonical = [loss for loss in losses if isinstance(loss, Canonical)]
+    if len(canonical) == len(losses):
+        table = [loss.dual_parameters for loss in canonical]
         if any(c == 0.0 and math.isinf(cap) for c, _, cap in table):
             raise InputError(
                 "a loss that is infinite outside a ball has no unconstrained machine; use EpsilonInsensitive"
             )
-        c, epsilon, cap = (
-            torch.tensor(column, dtype=tau.dtype, device=tau.device) for column in zip(*table, strict=True)
-        )
-        return CanonicalRows(root_weights, tau, c, epsilon, cap)
+        return CanonicalRows(root_weights, tau, *torch.tensor(table, dtype=tau.dtype, device=tau.device).unbind(1))
     if any(loss != losses[0] for loss in losses):
         raise InputError(f"a batch takes different losses only from the four named ones; got {list(losses)!r}")
     return GeneralRows(root_weights, tau, losses[0], targets)

@@ -35,23 +35,18 @@ def robust_components(
         loss = loss.resolve(typical_norm(K @ first.coefficients + first.shift, weights))
     F = factorize(center_gram(K, weights) if center else K).matrix
     problem = RobustPCA(F, loss, mean)
-    rng, best = check_seed(random_state), None
-    size = min(width, F.shape[1])
-    for attempt in range(n_init):
-        start = F.mT @ first.coefficients[:, :size]
-        if attempt:
-            start = torch.as_tensor(rng.standard_normal(start.shape)).to(start)
-        tol = max(1e-10, 10.0 * torch.finfo(K.dtype).eps)
-        solution = Linearised(tol).solve(problem, polar(start))
-        best = solution if best is None or solution.value < best.value else best
-    assert best is not None
+    rng, size = check_seed(random_state), min(width, F.shape[1])
+    start, tol = F.mT @ first.coefficients[:, :size], max(1e-10, 10.0 * torch.finfo(K.dtype).eps)
+    others = [torch.as_tensor(rng.standard_normal(start.shape)).to(start) for _ in range(n_init - 1)]
+    found = [Linearised(tol).solve(problem, polar(one)) for one in (start, *others)]
+    best = min(found, key=lambda one: one.value)
     A = problem.coefficients(best.point)
     A = A @ principal_axes(F @ (F.mT @ A), weights)
     A = torch.cat([A, A.new_zeros(len(A), width - size)], 1)
     Z = F @ (F.mT @ A)
     dual = A - mean[:, None] * A.sum(0) if center else A
     total = float(mean @ (F * F).sum(1))
-    found = replace(
+    components = replace(
         first,
         coefficients=dual,
         shift=-(first.raw_mean @ dual) + first.mean_norm * dual.sum(0),
@@ -62,4 +57,4 @@ def robust_components(
     support = (A != 0.0).any(1).nonzero()[:, 0]
     if not len(support) and total > 0.0:
         warn(f"no projection is large enough for {loss!r}: all codes are zero", CollapseWarning)
-    return found, RobustFacts(loss, support.cpu().numpy(), problem.step(best.point)[1]), best
+    return components, RobustFacts(loss, support.cpu().numpy(), problem.step(best.point)[1]), best

@@ -70,15 +70,14 @@ class PairBuilder:
             raise InputError(
                 f"{name} must be integer row numbers of X for Gram and object inputs; got dtype {array.dtype}"
             )
-        array = array.astype(np.float64) if array.dtype.kind in "bf" else array
         d = self.items.shape[1]
-        fits = array.dtype.kind == "f" and array.ndim in (2, 3) and array.shape[-1] == d and array.size > 0
+        fits = array.dtype.kind in "bf" and array.ndim in (2, 3) and array.shape[-1] == d and array.size > 0
         if not fits or not np.isfinite(array).all():
             raise InputError(
                 f"{name} must be finite, of shape ({self.n}, {d}) or ({self.n}, m, {d}), or integer row numbers of X; "
                 f"got shape {array.shape}, dtype {array.dtype}"
             )
-        block = to_tensor(array.reshape(-1, d), self.items.dtype, self.items.device)
+        block = to_tensor(array.astype(np.float64).reshape(-1, d), self.items.dtype, self.items.device)
         return self._add(block).reshape(self.n, -1)
 
     def _given_rows(self, array: np.ndarray, name: str) -> np.ndarray:
@@ -88,10 +87,10 @@ class PairBuilder:
                 f"{name} is an integer array of shape {array.shape}, which could be vectors or row numbers; "
                 f"pass vectors as floats ({name}.astype(float)), rows as X[{name}]"
             )
+        found = f"{array.min()} to {array.max()}" if array.size else "none"
         if array.size == 0 or array.min() < 0 or array.max() >= self.n:
             raise InputError(
-                f"{name} as row numbers must be from 0 to {self.n - 1}; got {array.min() if array.size else 'none'} to "
-                f"{array.max() if array.size else 'none'}. Pass vectors as floats"
+                f"{name} as row numbers must be from 0 to {self.n - 1}; got {found}. Pass vectors as floats"
             )
         return array.reshape(self.n, -1)
 

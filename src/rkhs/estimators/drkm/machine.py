@@ -75,17 +75,6 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     if not widths:
         raise InputError("n_components must be an integer or a non-empty tuple of integers, one a layer; got ()")
     widths = tuple(check_count(width, "n_components") for width in widths)
-    inner = given["decoder_kernel"]
-    kernels = tuple(inner) if isinstance(inner, (tuple, list)) else (inner,) * (len(widths) - 1)
-    if len(kernels) != len(widths) - 1:
-        raise InputError(
-            f"decoder_kernel must be one kernel or a tuple of {len(widths) - 1}, one for each layer above the first; "
-            f"got {len(kernels)}"
-        )
-    kernels = tuple(as_kernel(kernel) for kernel in kernels)
-    for kernel in kernels:
-        if not kernel.differentiable:
-            raise InputError(f"decoder_kernel must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
     for name, choices in _CHOICES.items():
         check_choice(given[name], name, choices)
     if not (isinstance(given["ridge"], str) and given["ridge"] == "loo"):
@@ -96,12 +85,27 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         widths,
         _per_layer(given["eta"], "eta", len(widths)),
         _per_layer(given["multiplier"], "multiplier", len(widths)),
-        kernels,
+        _read_kernels(given["decoder_kernel"], len(widths) - 1),
         Stiefel(blocks=widths if given["constraint"] == "per_layer" else None),
         solver=as_solver(given["solver"], STIEFEL_SOLVERS, max_iter, tol),
         storage=check_combination("DeepRKM", given),
         **{name: given[name] for name in _TAKEN},
     )
+
+
+def _read_kernels(given: Any, count: int) -> tuple[Kernel, ...]:
+    """Kernels of codes, one for each layer above the first."""
+    kernels = tuple(given) if isinstance(given, (tuple, list)) else (given,) * count
+    if len(kernels) != count:
+        raise InputError(
+            f"decoder_kernel must be one kernel or a tuple of {count}, one for each layer above the first; "
+            f"got {len(kernels)}"
+        )
+    found = tuple(as_kernel(kernel) for kernel in kernels)
+    for kernel in found:
+        if not kernel.differentiable:
+            raise InputError(f"decoder_kernel must be differentiable; {type(kernel).__name__} is not. Use Gaussian")
+    return found
 
 
 def _per_layer(value: Any, name: str, layers: int) -> tuple[float, ...]:

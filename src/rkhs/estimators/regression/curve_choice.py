@@ -20,13 +20,12 @@ from rkhs.estimators.regression.terms import Regression
 from rkhs.kernels import FunctionalGaussian, FunctionalLaplacian, Gaussian, Kernel, Linear
 from rkhs.outputs import Functional
 from rkhs.selection.operator_path import left_out_path, regs_above_rounding
+from rkhs.selection.trimmed import CORE, HARM, trimmed_fit
 
 __all__ = ["CurveChoice", "candidate_kernels", "choose_for_curves"]
 
 REGS = np.logspace(0.0, -8.0, 17)
-_CORE = 0.75  # share of the curves in the first fit
-_LOOK = 3.0  # curves within so many thresholds are tried in the fit once
-_HARM = 1.05  # all curves stay if those that fit have at most so many times the error with them
+_ROUNDS = 11
 _FEWEST = 8  # with fewer curves none is left out
 Open = Callable[[Kernel | None, np.ndarray], Regression]  # a regression of a kernel (None: any) and weights (n,)
 
@@ -62,8 +61,6 @@ def choose_for_curves(
     kernels: Sequence[Kernel | None],
     weights: np.ndarray,
     trim: float | None,
-    *,
-    rounds: int = 10,
 ) -> CurveChoice:
     """Choose kernel, regulariser and the curves that are fitted."""
     given = weights > 0.0
@@ -76,24 +73,23 @@ def choose_for_curves(
     if trim is None or given.sum() < _FEWEST:
         chosen = best(given, kernels)
         return CurveChoice(chosen.kernel, chosen.reg, given, None, chosen.error)
-    kept, looked, threshold = _core(every, weights), False, 1.0
-    chosen = best(kept, kernels)
-    for _ in range(rounds):
-        roots = np.sqrt(chosen.errors)
-        threshold = trim * float(np.quantile(roots[given], 0.75, weights=weights[given], method="inverted_cdf"))
-        found = given & (roots <= threshold)
-        if (found == kept).all() and not looked and not found[given].all():
-            looked, found = True, given & (roots <= _LOOK * threshold)
-        if (found == kept).all():
-            break
-        kept = found
-        chosen = best(kept, [chosen.kernel])
-    left_out = given & ~kept
-    if left_out.any():
-        whole = best(given, [chosen.kernel], kept)
-        inside = float(weights[kept] @ chosen.errors[kept]) / float(weights[kept].sum())
-        kept = given if whole.error <= _HARM * inside else kept
-    score = np.sqrt(chosen.errors) / max(threshold, 1e-300)
+    core = _core(every, weights)
+    first = best(core, kernels)
+
+    def fit(kept: np.ndarray) -> tuple[_Best, np.ndarray]:
+        found = first if kept is core else best(kept, [first.kernel])
+        return found, np.where(given, np.sqrt(found.errors), np.inf)
+
+    def limit(roots: np.ndarray) -> float:
+        return trim * float(np.quantile(roots[given], 0.75, weights=weights[given], method="inverted_cdf"))
+
+    found = trimmed_fit(fit, limit, core, given, _ROUNDS)
+    kept, errors = found.kept, found.fitted.errors
+    if (given & ~kept).any():
+        whole = best(given, [first.kernel], kept)
+        inside = float(weights[kept] @ errors[kept]) / float(weights[kept].sum())
+        kept = given if whole.error <= HARM * inside else kept
+    score = np.sqrt(errors) / max(found.threshold, 1e-300)
     chosen = best(kept, kernels)
     return CurveChoice(chosen.kernel, chosen.reg, kept, score, chosen.error)
 
@@ -105,7 +101,7 @@ def _core(every: Regression, weights: np.ndarray) -> np.ndarray:
     middle = np.quantile(Y, 0.5, axis=0, weights=w, method="inverted_cdf")
     distances = np.linalg.norm(Y - middle, axis=1)
     kept = np.zeros(len(weights), dtype=bool)
-    kept[rows] = distances <= np.quantile(distances, _CORE, weights=w, method="inverted_cdf")
+    kept[rows] = distances <= np.quantile(distances, CORE, weights=w, method="inverted_cdf")
     return kept
 
 

@@ -34,13 +34,7 @@ __all__ = ["MachineOptions", "operators_in_coordinates", "read_operator_kernel"]
 def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None, X: Any = None) -> OperatorKernel:
     """The operator-valued kernel that a user's two arguments mean."""
     if isinstance(kernel, (list, tuple)):
-        pairs = [pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else None for pair in kernel]
-        if not pairs or any(pair is None for pair in pairs):
-            raise InputError(
-                f"kernel must be a kernel, a name, or a list of pairs (kernel, operator); got {kernel!r}. "
-                "Write [(k1, A1), (k2, None)] for k1 A1 + k2 I"
-            )
-        kernel = OperatorSum(tuple(Separable(as_kernel(pair[0]), own(pair[1])) for pair in pairs if pair is not None))
+        kernel = _sum_of_pairs(kernel)
     if isinstance(kernel, OperatorKernel):
         if operator is not None:
             raise InputError("operator must be None beside an operator-valued kernel, which has its own")
@@ -54,6 +48,15 @@ def read_operator_kernel(kernel: OperatorKernelLike, operator: ArrayLike | None,
                 f"got {term.operator!r}"
             )
     return on_rows_of(X, read)
+
+
+def _sum_of_pairs(pairs: Sequence[Any]) -> OperatorSum:
+    if not pairs or any(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in pairs):
+        raise InputError(
+            f"kernel must be a kernel, a name, or a list of pairs (kernel, operator); got {pairs!r}. "
+            "Write [(k1, A1), (k2, None)] for k1 A1 + k2 I"
+        )
+    return OperatorSum(tuple(Separable(as_kernel(scalar), own(operator)) for scalar, operator in pairs))
 
 
 def operators_in_coordinates(

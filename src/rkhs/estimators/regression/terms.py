@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from rkhs._core.arrays import as_numpy, tensor_like
-from rkhs.estimators.training import Training
 from rkhs.kernels import OperatorKernel
 from rkhs.losses import Loss, Squared
 from rkhs.models import Certificates, MachineModel
@@ -27,6 +26,7 @@ from rkhs.spaces.features import WholeMap
 if TYPE_CHECKING:
     from rkhs.estimators.regression.options import MachineOptions
     from rkhs.estimators.run import Run
+    from rkhs.estimators.training import Training
 
 __all__ = ["Regression", "certificates_of", "term_grams"]
 
@@ -99,7 +99,9 @@ class Regression:
         w = U.new_full((len(U),), 1.0 / len(U)) if self.training.weights is None else self.training.weights
         rows = w > 0.0
         K, U, w = K[rows][:, rows], U[rows], w[rows]
-        regs = regs_above_rounding(_REGS * (unit or 1.0), K, values) if len(values) else _REGS
+        regs = _REGS * (unit or 1.0)
+        if len(values):
+            regs = regs_above_rounding(regs, K, values)
         groups = self.training.groups[rows.cpu().numpy()]
         path = left_out_path(K, U if turned is None else U @ turned, values, regs, w, groups)
         errors = [float(w @ (residuals * residuals).sum(1)) for residuals, _ in path]
