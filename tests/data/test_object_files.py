@@ -74,7 +74,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", edges=np.zeros((0, 2)))
     (tmp_path / "b.txt").write_text("")
     for path, message in (
-        (tmp_path / "nothing", "must name a folder or file that exists"),
+        (tmp_path / "nothing", "must name a file or folder that exists"),
         (tmp_path / "a.npz", "got none called 'edge_ptr'"),
         (tmp_path / "b.txt", "must be a folder, a file NAME_A.txt or a .npz"),
     ):
@@ -96,7 +96,7 @@ def test_fasta(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(InputError, match=message):
             read_fasta(file)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="a file or folder that exists"):
         read_fasta(tmp_path / "none.fasta")
 
 

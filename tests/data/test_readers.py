@@ -182,7 +182,7 @@ def test_csv_needs_no_optional_package(write, monkeypatch):
 
 
 def test_paths_that_are_not_right_are_refused(write, tmp_path):
-    with pytest.raises(InputError, match=r"must name a file that exists; got '.*nothing.csv'"):
+    with pytest.raises(InputError, match=r"must name a file or folder that exists; got '.*nothing.csv'"):
         read_table(tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="got the folder"):
         read_table(tmp_path)

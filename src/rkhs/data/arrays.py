@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -15,26 +15,26 @@ from rkhs._core.files import UNREADABLE, old_headers
 from rkhs._core.memory import available_bytes, readable
 from rkhs.data.dataset import Table, as_numbers, check_finite, check_size, listed, locate_all
 
-__all__ = ["check_arrays", "load_npy", "read_npy", "read_npz"]
+__all__ = ["array_names", "load_arrays", "load_npy", "read_npy", "read_npz"]
 
 
-def check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
+def _check_arrays(path: Path, names: Sequence[str] | None = None) -> None:
     """Compare what the headers of a npy or npz file declare with the file and with the memory, before it is read."""
-    total, short = 0, None
+    found = []
     try:
         with path.open("rb") as handle, old_headers():
-            if not zipfile.is_zipfile(handle):
-                handle.seek(0)
-                total, short = _declared(handle, path.stat().st_size)
+            if names is None:
+                found.append(_declared(handle, path.stat().st_size))
             else:
                 with zipfile.ZipFile(handle) as archive:
                     for entry in archive.infolist():
-                        if names is None or entry.filename.removesuffix(".npy") in names:
+                        if entry.filename.removesuffix(".npy") in names:
                             with archive.open(entry) as member:
-                                size, lacks = _declared(member, entry.file_size)
-                            total, short = total + size, short or lacks
+                                found.append(_declared(member, entry.file_size))
     except UNREADABLE:
         return
+    short = next((lacks for _, lacks in found if lacks is not None), None)
+    total = sum(size for size, _ in found)
     if short is not None:
         raise InputError(
             f"{path}: expected an array of {readable(short[0])}, as its header says; got {readable(short[1])}; the "
@@ -56,18 +56,32 @@ def _declared(file: IO[bytes], size: int) -> tuple[int, tuple[int, int] | None]:
     return wanted, (wanted, there) if wanted > there and not dtype.hasobject else None
 
 
-def load_npy(path: Path) -> np.ndarray:
-    """The array of an npy file, of any shape."""
-    check_arrays(path)
+def load_arrays(path: Path, choose: Callable[[list[str]], list[str]] = list) -> dict[str, np.ndarray]:
+    """Arrays of a npz file, those whose names are chosen, or the array of a npy file under an empty name."""
     try:
         # Opened here, because NumPy leaves its own handle open on some damaged files.
         with path.open("rb") as handle, old_headers():
-            array = np.load(handle, allow_pickle=False)
+            if zipfile.is_zipfile(handle):
+                handle.seek(0)
+                with np.load(handle, allow_pickle=False) as archive:
+                    names = choose(list(archive.files))
+                    _check_arrays(path, names)
+                    return {name: archive[name] for name in names}
+            _check_arrays(path)
+            handle.seek(0)
+            return {"": np.load(handle, allow_pickle=False)}
+    except InputError:
+        raise
     except UNREADABLE as error:
-        raise _unreadable(path, "npy", error) from error
-    if not isinstance(array, np.ndarray):
+        raise _unreadable(path, error) from error
+
+
+def load_npy(path: Path) -> np.ndarray:
+    """The array of an npy file, of any shape."""
+    arrays = load_arrays(path, lambda names: [])
+    if not arrays:
         raise InputError(f"{path}: expected a npy file with one array; got a npz archive; rename it to end in .npz")
-    return array
+    return arrays[""]
 
 
 def read_npy(path: Path, *, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None) -> Table:
@@ -79,20 +93,19 @@ def read_npz(
     path: Path, *, key: str | None, columns: Sequence[object] | None, drop_columns: Sequence[object] | None = None
 ) -> Table:
     """Read one array of an npz file."""
-    try:
-        with path.open("rb") as handle, old_headers():
-            archive = np.load(handle, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
-            with archive:
-                name = _choose(path, list(archive.files), key)
-                check_arrays(path, [name])
-                array = archive[name]
-    except InputError:
-        raise
-    except UNREADABLE as error:
-        raise _unreadable(path, "npz", error) from error
+    ((name, array),) = load_arrays(path, lambda names: [_choose(path, names, key)]).items()
+    if not name:
+        raise InputError(f"{path}: expected a npz archive; got a single npy array; rename it to end in .npy")
     return _table(array, f"{path}[{name!r}]", columns, drop_columns)
+
+
+def array_names(path: Path) -> set[str]:
+    """Names of the arrays of a npz file; none if it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except UNREADABLE:
+        return set()
 
 
 def _choose(path: Path, names: list[str], key: str | None) -> str:
@@ -111,15 +124,15 @@ def _choose(path: Path, names: list[str], key: str | None) -> str:
     )
 
 
-def _unreadable(path: Path, form: str, error: Exception) -> InputError:
+def _unreadable(path: Path, error: Exception) -> InputError:
     if "allow_pickle" in str(error):
         return InputError(
             f"{path}: expected an array of numbers; got Python objects, which would have to be unpickled and so "
             "could run code; save it again as an array of numbers, for example array.astype(float)"
         )
     return InputError(
-        f"{path}: expected a complete {form} file written by NumPy; got one that cannot be read ({error}); write it "
-        "again"
+        f"{path}: expected a complete {path.suffix[1:]} file written by NumPy; got one that cannot be read ({error}); "
+        "write it again"
     )
 
 

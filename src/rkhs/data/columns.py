@@ -211,9 +211,7 @@ def column_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     X, titles = as_numbers(X) if X.dtype == object else X, np.array(names, dtype=object)
     said = [remark for kinds in _SAID_OF_KINDS for remark in _of_kind(columns, kinds)]
     said += [_mostly_empty(column) for column in columns if column.is_sparse]
-    said += _classes(columns)
-    said += _far_out([column for column in columns if column.kind not in ("identifier", "date") and not column.is_text])
-    said += _long_format(X, titles)
+    said += [*_classes(columns), *_far_out(columns), *_long_format(X, titles)]
     constant = [column.title for column in columns if column.different == 1]
     if constant:
         said.append(Remark(f"{many(len(constant), 'column is', 'columns are')} constant ({listed(constant)})."))
@@ -234,11 +232,14 @@ def _of_kind(columns: list[_Column], kinds: tuple[str, ...]) -> Iterator[Remark]
 
 def curve_remarks(X: np.ndarray, names: Sequence[str]) -> list[Remark]:
     """Say which columns beside the values of curves, spectra or images are none of them."""
-    known = [j for j in range(X.shape[1]) if _is_identifier(X[:, j], names[j])]
-    said = [Remark(f"{names[j]} looks like an identifier: all values differ.", (names[j],)) for j in known]
-    for j in range(X.shape[1]):
-        if j not in known and _CLASS_NAME.search(names[j]) and len(X) >= _FEW and _are_classes(X[:, j]):
-            said.append(Remark(_class_sentence(names[j], f"{len(np.unique(X[:, j]))} whole numbers"), (names[j],)))
+    said, known = [], set()
+    for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
+        if _is_identifier(values, name):
+            known.add(j)
+            said.append(Remark(f"{name} looks like an identifier: all values differ.", (name,)))
+    for j, (values, name) in enumerate(zip(X.T, names, strict=True)):
+        if j not in known and _CLASS_NAME.search(name) and len(X) >= _FEW and _are_classes(values):
+            said.append(Remark(_class_sentence(name, f"{len(np.unique(values))} whole numbers"), (name,)))
     shares = X.var(0) / max(float(X.var(0).sum()), 1e-300)
     widest = int(shares.argmax())
     if len(shares) >= 13 and shares[widest] > 0.5 and widest not in known:
@@ -261,6 +262,8 @@ def _far_out(columns: list[_Column]) -> Iterator[Remark]:
     """Numbers of nines that are far from all others, as -999 for an empty cell; and a single value far from others."""
     stand_ins: dict[float, list[str]] = {}
     for column in columns:
+        if column.is_text or column.kind in ("identifier", "date"):
+            continue
         for end in (column.known.min(), column.known.max()) if len(column.known) >= _FEW else ():
             others = column.known[column.known != end]
             if _stands_for_a_gap(float(end), others):
@@ -362,11 +365,10 @@ def _is_date(values: np.ndarray) -> bool:
 def _classes(columns: list[_Column]) -> Iterator[Remark]:
     """A column of few values that is named for a class, or the first or last of whole numbers beside measured ones."""
     others = [column for column in columns if column.kind in ("", "free") and not column.is_sparse]
-    numbers = [column for column in others if column.is_few and not column.is_text]
-    alone = len(numbers) == 1 and len(others) > 2 and numbers[0] in (others[0], others[-1])
-    for column in sorted(others, key=lambda column: column.is_text):
-        named = _CLASS_NAME.search(column.title) is not None
-        if column.is_few and (named or (alone and not column.is_text)):
+    few = sorted((column for column in others if column.is_few), key=lambda column: column.is_text)
+    at_ends = others[:1] + others[-1:] if len(others) > 2 and [one.is_text for one in few].count(False) == 1 else []
+    for column in few:
+        if _CLASS_NAME.search(column.title) or (column in at_ends and not column.is_text):
             what = "texts" if column.is_text else "whole numbers"
             yield Remark(_class_sentence(column.title, f"{column.different} different {what}"), (column.title,))
 

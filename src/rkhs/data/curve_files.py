@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import old_headers
-from rkhs.data.arrays import check_arrays
+from rkhs.data.arrays import load_arrays
 from rkhs.data.dataset import Dataset
 from rkhs.data.irregular import curves_on_grid
 from rkhs.data.layout import TextOptions
@@ -26,9 +26,9 @@ _NUMBERS = "correct what is no number: a cell of a curve holds a number or nothi
 
 def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     """Curves on one grid of times: rows of a table, whose empty cells are filled; see ``rkhs.data.read_items``."""
-    given, beside = dict(options), None
+    given, times = dict(options), None
     if file.suffix.lower() == ".npz":
-        beside, name = _times_beside(file)
+        times, name = _times_beside(file)
         if name is not None:
             given.setdefault("key", name)
     if _times_after_names(file, given):
@@ -36,31 +36,37 @@ def read_curve_file(file: Path, options: dict[str, Any]) -> Dataset:
     data = _table_with_gaps(file, given)
     if data.kind not in ("vectors", "table"):
         raise InputError(f"{file}: expected curves as rows of numbers; got {data.kind}; leave out what asks for these")
-    times = beside
     if data.column_names is not None:
-        found = [number_in(name) for name in data.column_names]
-        bad = next((name for name, time in zip(data.column_names, found, strict=True) if time is None), None)
-        if bad is not None:
-            raise InputError(
-                f"{file}: the columns of curves are named by their times, which are numbers; got the name "
-                f"{shown(bad)}; name the other columns with columns=[...], or read vectors"
-            )
-        times = np.array(found, dtype=np.float64)
-    if times is not None and (
-        times.shape != data.X.shape[1:] or not np.isfinite(times).all() or not (np.diff(times) > 0).all()
-    ):
+        times = _times_named(data.column_names, file)
+    if times is not None and (times.shape != data.X.shape[1:] or not _increase(times)):
         raise InputError(
             f"{file}: curves need {data.X.shape[1]} finite, increasing times, one a column; got "
             f"{times.tolist()!r:.60}; sort the columns"
         )
     if data.kind == "table":
-        gaps = int(np.isnan(data.X).sum())
         try:
             X = curves_on_grid(data.X, times).data_matrix[:, :, 0]
         except InputError as error:
             raise InputError(f"{file}: {error}; or leave out columns or rows with empty cells at their ends") from error
-        data = replace(data, X=X, filled=gaps)
+        data = replace(data, X=X, filled=int(np.isnan(data.X).sum()))
     return replace(data, kind="curves", times=times)
+
+
+def _increase(times: np.ndarray) -> bool:
+    """Whether times are finite and each is later than the one before."""
+    return bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
+
+
+def _times_named(names: tuple[str, ...], file: Path) -> np.ndarray:
+    """The numbers that names of columns spell."""
+    found = {name: number_in(name) for name in names}
+    bad = next((name for name, time in found.items() if time is None), None)
+    if bad is not None:
+        raise InputError(
+            f"{file}: the columns of curves are named by their times, which are numbers; got the name {shown(bad)}; "
+            "name the other columns with columns=[...], or read vectors"
+        )
+    return np.array(list(found.values()), dtype=np.float64)
 
 
 def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
@@ -73,12 +79,10 @@ def _times_after_names(file: Path, options: dict[str, Any]) -> bool:
     titles = column_titles(file, **said)
     with open(file, encoding=said.get("encoding", "utf-8-sig"), errors="replace") as lines:
         line = lines.readline().rstrip("\r\n")
-    if line[:1] in {",", ";", "\t"}:  # the column of names has no title
+    if line.startswith((",", ";", "\t")):  # the column of names has no title
         titles = line.split(line[0])
-    first, *others = [number_in(title) for title in titles] or [0.0]
-    times = np.array([np.nan if time is None else time for time in others], dtype=np.float64)
-    unnamed = first is None or first != first  # an empty cell reads as NaN
-    return unnamed and len(times) > 1 and bool(np.isfinite(times).all() and (np.diff(times) > 0.0).all())
+    first, *others = [math.nan if (time := number_in(title)) is None else time for title in titles] or [0.0]
+    return math.isnan(first) and len(others) > 1 and _increase(np.array(others))
 
 
 def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
@@ -102,10 +106,8 @@ def _table_with_gaps(file: Path, options: dict[str, Any]) -> Dataset:
 def _times_beside(file: Path) -> tuple[np.ndarray | None, str | None]:
     """Times that a .npz file holds, and the name of its only table."""
     try:
-        check_arrays(file)
-        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except Exception:  # the reader of tables says what is wrong
+        arrays = load_arrays(file)
+    except InputError:  # the reader of tables says what is wrong
         return None, None
     times = next((arrays[name] for name in _TIMES if name in arrays), None)
     tables = [name for name, array in arrays.items() if array.ndim == 2 and name not in _TIMES]

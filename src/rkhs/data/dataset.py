@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
+from rkhs._core.files import as_path, check_readable, text_encoding
 
 __all__ = ["Curves", "Dataset", "SkippedRow"]
 
@@ -133,6 +135,29 @@ class Table:
     row_names: tuple[str, ...] | None
     column_names: tuple[str, ...] | None
     row_title: str | None = None
+
+
+def existing(path: object) -> Path:
+    """The name of a file or folder that is there and can be read."""
+    file = as_path(path)
+    if not file.exists():
+        raise InputError(
+            f"`path` must name a file or folder that exists; got {str(file)!r}, which does not; check folder and "
+            "spelling"
+        )
+    check_readable(file)
+    return file
+
+
+def read_text(file: Path, encoding: str = "utf-8") -> str:
+    """A whole text file; what is wrong with it becomes an error that says so."""
+    try:
+        return file.read_text(encoding=text_encoding(encoding))
+    except (OSError, UnicodeError) as error:
+        raise InputError(
+            f"{file}: expected text in {encoding}; it cannot be read ({error}); check that this is a text file of that "
+            "encoding"
+        ) from error
 
 
 def listed(items: Sequence[object], limit: int = 5) -> str:
@@ -262,12 +287,13 @@ def gram_names(table: Table, gram: Any, source: str) -> Table:
             advice = f"{headers}; otherwise {advice}"
         raise InputError(f"{source}: a Gram matrix must be square; got shape {table.values.shape}; {advice}")
     rows, columns = table.row_names, table.column_names
-    if rows is not None and columns is not None and rows != columns:
-        position = next(i for i in range(n_rows) if rows[i] != columns[i])
+    pairs = enumerate(zip(rows or (), columns or (), strict=False), 1)
+    different = next(((place, row, column) for place, (row, column) in pairs if row != column), None)
+    if different is not None:
+        place, row, column = different
         raise InputError(
             f"{source}: rows and columns of a Gram matrix must have the same names in the same order; got row "
-            f"{shown(rows[position])} against column {shown(columns[position])} at position {position + 1}; reorder "
-            "one of them"
+            f"{shown(row)} against column {shown(column)} at position {place}; reorder one of them"
         )
     both = (rows if rows is not None else columns, columns if columns is not None else rows)
     return Table(table.values, *both, table.row_title)

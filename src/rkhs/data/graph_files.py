@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import UNREADABLE, as_path, check_readable, old_headers
 from rkhs._core.memory import available_bytes
-from rkhs.data.arrays import check_arrays
+from rkhs.data.arrays import load_arrays
+from rkhs.data.dataset import existing, read_text
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS, read_graph_file
 
 __all__ = ["Graphs", "read_graphs"]
@@ -78,12 +78,7 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
     Source: Morris et al., TUDataset: a collection of benchmark datasets for learning with graphs (2020), for the
     format.
     """
-    file = as_path(path)
-    check_readable(file)
-    if not file.exists():
-        raise InputError(
-            f"`path` must name a folder or file that exists; got {str(file)!r}, which does not; check the spelling"
-        )
+    file = existing(path)
     if file.suffix == ".npz":
         return _read_npz(file)
     if file.is_dir():
@@ -96,15 +91,15 @@ def read_graphs(path: str | os.PathLike[str]) -> Graphs:
                 f"{file}: expected one file NAME_A.txt of the TU format; got {len(found)}, and no "
                 f"{', '.join(GRAPH_EXTENSIONS)} files alone; name the file itself"
             )
-        file = found[0]
+        return _read_text(found[0])
     if file.suffix.lower() in GRAPH_EXTENSIONS:
         return _one_by_one([file], str(file))
-    if not file.name.endswith("_A.txt"):
-        raise InputError(
-            f"`path` must be a folder, a file NAME_A.txt or a {', '.join(('.npz', *GRAPH_EXTENSIONS))} file; got "
-            f"{file.name!r}; convert it with networkx"
-        )
-    return _read_text(file)
+    if file.name.endswith("_A.txt"):
+        return _read_text(file)
+    raise InputError(
+        f"`path` must be a folder, a file NAME_A.txt or a {', '.join(('.npz', *GRAPH_EXTENSIONS))} file; got "
+        f"{file.name!r}; convert it with networkx"
+    )
 
 
 def _one_by_one(files: list[Path], source: str) -> Graphs:
@@ -116,12 +111,11 @@ def _one_by_one(files: list[Path], source: str) -> Graphs:
 
 def _numbers(file: Path, columns: int) -> np.ndarray:
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        lines = [line for line in text.split("\n") if line.split("#", 1)[0].strip()]
+        lines = [line for line in read_text(file).split("\n") if line.split("#", 1)[0].strip()]
         if not lines:  # graphs without any edge; NumPy would warn
             return np.zeros((0, columns), dtype=np.int64)
         array = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
-    except (ValueError, UnicodeError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: expected {columns} whole numbers a line, with commas between; {error}") from error
     if array.size and array.shape[1] != columns:
         raise InputError(f"{file}: expected {columns} whole numbers a line; got {array.shape[1]}")
@@ -129,44 +123,42 @@ def _numbers(file: Path, columns: int) -> np.ndarray:
 
 
 def _read_text(file: Path) -> Graphs:
-    stem = file.name.removesuffix("A.txt")
-
-    def beside(name: str) -> Path:
-        return file.with_name(f"{stem}{name}.txt")
-
-    if not beside("graph_indicator").exists():
-        raise InputError(f"{file}: expected {beside('graph_indicator').name} beside it; the TU format needs both")
-    owners = _numbers(beside("graph_indicator"), 1)[:, 0] - 1
-    edges = _numbers(file, 2) - 1
-    labels = _numbers(beside("node_labels"), 1)[:, 0] if beside("node_labels").exists() else None
-    y = _numbers(beside("graph_labels"), 1)[:, 0] if beside("graph_labels").exists() else None
+    beside = {
+        name: file.with_name(f"{file.name.removesuffix('A.txt')}{name}.txt")
+        for name in ("graph_indicator", "node_labels", "graph_labels")
+    }
+    indicator = beside["graph_indicator"].name
+    if not beside["graph_indicator"].exists():
+        raise InputError(f"{file}: expected {indicator} beside it; the TU format needs both")
+    found = {name: _numbers(each, 1)[:, 0] for name, each in beside.items() if each.exists()}
+    owners, edges = found["graph_indicator"] - 1, _numbers(file, 2) - 1
+    labels, y = found.get("node_labels"), found.get("graph_labels")
     n = int(owners.max(initial=-1)) + 1 if y is None else len(y)
-    if (
-        len(owners) == 0
-        or (y is None and n > len(owners))
-        or owners.min() < 0
-        or owners.max() >= n
-        or (np.diff(owners) < 0).any()
-    ):
+    if not _are_numbered(owners, n, alone=y is None):
         raise InputError(
-            f"{file}: expected nodes graph by graph, with graphs numbered from 1 to {n}; "
-            f"{beside('graph_indicator').name} says otherwise"
+            f"{file}: expected nodes graph by graph, with graphs numbered from 1 to {n}; {indicator} says otherwise"
         )
     if labels is not None and len(labels) != len(owners):
         raise InputError(
-            f"{file}: expected a label for each of {len(owners)} nodes; {beside('node_labels').name} has {len(labels)}"
+            f"{file}: expected a label for each of {len(owners)} nodes; {beside['node_labels'].name} has {len(labels)}"
         )
     if edges.size and (edges.min() < 0 or edges.max() >= len(owners)):
         raise InputError(f"{file}: expected numbers of nodes from 1 to {len(owners)}; got {int(edges.max()) + 1}")
-    if (owners[edges[:, 0]] != owners[edges[:, 1]]).any():
-        bad = int((owners[edges[:, 0]] != owners[edges[:, 1]]).argmax())
-        raise InputError(f"{file}: expected edges within graphs; line {bad + 1} joins two graphs")
+    apart = owners[edges[:, 0]] != owners[edges[:, 1]]
+    if apart.any():
+        raise InputError(f"{file}: expected edges within graphs; line {int(apart.argmax()) + 1} joins two graphs")
     node_ptr = np.searchsorted(owners, np.arange(n + 1))
-    order = np.argsort(owners[edges[:, 0]], kind="stable")
-    edges = edges[order]
+    edges = edges[np.argsort(owners[edges[:, 0]], kind="stable")]
     edge_ptr = np.searchsorted(owners[edges[:, 0]], np.arange(n + 1))
     local = edges - node_ptr[owners[edges[:, 0]]][:, None]
     return _graphs(local, edge_ptr, node_ptr, labels, y, str(file))
+
+
+def _are_numbered(owners: np.ndarray, n: int, *, alone: bool) -> bool:
+    """Whether nodes stand graph by graph, in graphs from 0 to n - 1; without classes there is no empty graph."""
+    if not len(owners) or owners.min() < 0 or owners.max() >= n or (alone and n > len(owners)):
+        return False
+    return bool((np.diff(owners) >= 0).all())
 
 
 def _read_npz(file: Path) -> Graphs:
@@ -178,20 +170,17 @@ def _read_npz(file: Path) -> Graphs:
             raise InputError(f"{file}: expected edge_ptr and node_ptr to begin with 0 and never to fall, one a graph")
     if labels is None and 8 * int(node_ptr[-1]) > available_bytes():
         raise InputError(f"{file}: expected nodes that fit into memory; got node_ptr for {int(node_ptr[-1])} of them")
-    sizes = (edge_ptr[-1] == len(edges), labels is None or len(labels) == node_ptr[-1], len(edge_ptr) == len(node_ptr))
-    if edges.shape[1] != 2 or not all(sizes) or (y is not None and y.shape[:1] != (len(node_ptr) - 1,)):
+    n = len(node_ptr) - 1
+    wanted = {"edges": (edge_ptr[-1], 2), "edge_ptr": (n + 1,), "node_label": (node_ptr[-1],)}
+    fits = all(arrays[name].shape == shape for name, shape in wanted.items() if name in arrays)
+    if not fits or (y is not None and y.shape[:1] != (n,)):
         raise InputError(f"{file}: expected edges, node_label and y of the lengths that edge_ptr and node_ptr say")
     return _graphs(edges, edge_ptr, node_ptr, labels, y, str(file))
 
 
 def _stored(file: Path) -> dict[str, Any]:
     """The arrays of a npz file, those of node numbers checked."""
-    check_arrays(file)
-    try:
-        with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as stored:
-            arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
-    except UNREADABLE as error:
-        raise InputError(f"{file}: expected a npz file of arrays; {error}") from error
+    arrays: dict[str, Any] = load_arrays(file)
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:
         raise InputError(f"{file}: expected the arrays {', '.join(_ARRAYS)}; got none called {missing[0]!r}")

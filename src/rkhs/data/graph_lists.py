@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, missing_extra
+from rkhs.data.dataset import read_text
 
 __all__ = ["GRAPH_EXTENSIONS", "read_graph_file"]
 
@@ -26,11 +27,7 @@ def _edge_list(file: Path) -> tuple[np.ndarray, int]:
     """Two names of nodes a line, with white space or a comma between; more is refused."""
     numbers: dict[str, int] = {}
     edges: list[tuple[int, int]] = []
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeError as error:
-        raise InputError(f"{file}: expected an edge a line, as text; {error}") from error
-    for i, line in enumerate(lines, 1):
+    for i, line in enumerate(read_text(file).splitlines(), 1):
         text = line.split("#", 1)[0].strip()
         if not text:
             continue

@@ -56,16 +56,7 @@ def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike
     """
     pairs, columns = _pairs(curves, times)
     first, last = max(t[0] for t, _ in pairs), min(t[-1] for t, _ in pairs)
-    if at is not None:
-        grid = real_array(at, "at").astype(np.float64)
-        if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
-            raise InputError(f"at must hold two or more increasing times; got shape {grid.shape}")
-    elif columns is not None:
-        grid = columns
-    elif not first < last:
-        raise InputError(f"curves must share an interval of times; one begins at {first:g} and one ends at {last:g}")
-    else:
-        grid = np.linspace(first, last, _POINTS)
+    grid = _grid(at, columns, first, last)
     for row, (t, _) in enumerate(pairs):
         if t[0] > grid[0] or t[-1] < grid[-1]:
             raise InputError(
@@ -75,16 +66,26 @@ def curves_on_grid(curves: Any, times: ArrayLike | None = None, *, at: ArrayLike
     return Curves(np.stack([np.interp(grid, t, y) for t, y in pairs])[:, :, None], (grid,))
 
 
+def _grid(at: ArrayLike | None, columns: np.ndarray | None, first: float, last: float) -> np.ndarray:
+    """The grid that was asked for, or else the times of the columns, or else equal steps where all curves are known."""
+    if at is not None:
+        grid = real_array(at, "at").astype(np.float64)
+        if grid.ndim != 1 or len(grid) < 2 or not np.isfinite(grid).all() or not (np.diff(grid) > 0).all():
+            raise InputError(f"at must hold two or more increasing times; got shape {grid.shape}")
+        return grid
+    if columns is not None:
+        return columns
+    if not first < last:
+        raise InputError(f"curves must share an interval of times; one begins at {first:g} and one ends at {last:g}")
+    return np.linspace(first, last, _POINTS)
+
+
 def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray | None]:
     """Known times and values of each curve, and the times of the columns of an array."""
     if is_irregular(curves):
-        points, values = np.asarray(curves.points), np.asarray(curves.values)
-        if points.shape[1] != 1 or values.shape[1] != 1:
-            raise InputError("curves must be real functions of one variable; got several coordinates or values")
-        cuts = np.asarray(curves.start_indices)[1:]
-        found = list(zip(np.split(points[:, 0], cuts), np.split(values[:, 0], cuts), strict=True))
-        return [_checked(t, y, row) for row, (t, y) in enumerate(found)], None
-    if isinstance(curves, (list, tuple)) and curves and isinstance(curves[0], (list, tuple)) and len(curves[0]) == 2:
+        return [_checked(t, y, row) for row, (t, y) in enumerate(_of_irregular(curves))], None
+    paired = isinstance(curves, (list, tuple)) and curves and isinstance(curves[0], (list, tuple))
+    if paired and len(curves[0]) == 2:
         if times is not None:
             raise InputError("times are those of the columns of an array; pairs carry their own; leave times out")
         return [_checked(*_pair(one, row), row) for row, one in enumerate(curves)], None
@@ -95,6 +96,15 @@ def _pairs(curves: Any, times: ArrayLike | None) -> tuple[list[tuple[np.ndarray,
     if t.shape != X.shape[1:]:
         raise InputError(f"times must be {X.shape[1]} numbers, one a column of the curves; got shape {t.shape}")
     return [_checked(t, y, row) for row, y in enumerate(X)], _checked(t, t, 0)[0]
+
+
+def _of_irregular(curves: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Times and values of each curve of an FDataIrregular."""
+    points, values = np.asarray(curves.points), np.asarray(curves.values)
+    if points.shape[1] != 1 or values.shape[1] != 1:
+        raise InputError("curves must be real functions of one variable; got several coordinates or values")
+    cuts = np.asarray(curves.start_indices)[1:]
+    return list(zip(np.split(points[:, 0], cuts), np.split(values[:, 0], cuts), strict=True))
 
 
 def _pair(one: Any, row: int) -> tuple[np.ndarray, np.ndarray]:

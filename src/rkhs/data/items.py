@@ -10,9 +10,9 @@ import numpy as np
 
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
-from rkhs._core.files import as_path, check_readable, old_headers
+from rkhs.data.arrays import array_names
 from rkhs.data.curve_files import read_curve_file
-from rkhs.data.dataset import Dataset
+from rkhs.data.dataset import Dataset, existing
 from rkhs.data.graph_files import read_graphs
 from rkhs.data.graph_lists import GRAPH_EXTENSIONS
 from rkhs.data.readers import EXTENSIONS, read_table
@@ -67,12 +67,7 @@ def read_items(path: str | os.PathLike[str], *, kind: str | None = None, **optio
     """
     if kind is not None:
         check_choice(kind, "kind", KINDS)
-    file = as_path(path)
-    if not file.exists():
-        raise InputError(
-            f"`path` must name a file or folder that exists; got {path!r}, which does not; check folder and spelling"
-        )
-    check_readable(file)
+    file = existing(path)
     found = kind if kind is not None else _kind_of(file)
     if found is None or found == "vectors":
         return _table(file, found, options)
@@ -101,11 +96,7 @@ def _kind_of(file: Path) -> str | None:
     if file.is_dir() or extension in GRAPH_EXTENSIONS or file.name.endswith("_A.txt"):
         return "graphs"
     if extension == ".npz":
-        try:
-            with old_headers(), open(file, "rb") as handle, np.load(handle, allow_pickle=False) as archive:
-                return "graphs" if _GRAPH_ARRAYS.issubset(archive.files) else None
-        except Exception:  # the reader of tables says what is wrong
-            return None
+        return "graphs" if array_names(file) >= _GRAPH_ARRAYS else None
     known = {".txt": "sequences", ".fasta": "sequences", ".fa": "sequences", ".ts": "series"}
     if extension not in EXTENSIONS and extension not in known:
         named = ", ".join([*EXTENSIONS, *(name for name in known if name not in EXTENSIONS), *GRAPH_EXTENSIONS])

@@ -139,29 +139,25 @@ def _without_comment(line: str, mark: str) -> str:
 
 def find_layout(path: Path, options: TextOptions) -> Layout:
     """Look at the first rows of a file; an error says which argument leads on."""
-    layout, rows, guessed = _first_rows(path, options)
-    above, said = _rows_above(rows, options.skip_rows)
-    guessed += said
+    guessed: list[str] = []
+    layout, rows = _first_rows(path, options, guessed)
+    above = _rows_above(rows, options.skip_rows, guessed)
     if not any(rows[above:]):
         raise InputError(f"{path}: expected a table; got an empty file; check that it was written to the end")
-    names, body, said = _split_names(rows[above:], rows[above - 1] if above else [], options.header, path)
-    guessed += said
+    names, body = _split_names(rows[above:], rows[above - 1] if above else [], options.header, path, guessed)
     if all(map(layout.is_blank, body)):
         raise InputError(
             f"{path}: expected data rows below the column names; got the names only; "
             "check the file, or pass header=False if its one row is data"
         )
-    if names is not None and _is_units(body):
-        units = next(row for row in body if row)
-        guessed.append(f"the row below the names, {listed([cell for cell in units if cell], 3)}, is taken for units")
-        body = body[body.index(units) + 1 :]
+    if names is not None:
+        body = _without_units(body, guessed)
     kinds = [_kinds(row) for row in body if row]
     width = len(kinds[0]) if names is None else len(names)
     blank = _blank_columns(names, kinds, width)
     if blank:
         guessed.append(f"columns without name and cells are left out: {len(blank)}")
     if names is not None:
-        names = [unescape_formula(name) for name in names]
         check_unique_names([name for j, name in enumerate(names) if j not in blank], str(path))
     return replace(
         layout,
@@ -169,52 +165,66 @@ def find_layout(path: Path, options: TextOptions) -> Layout:
         names=None if names is None else tuple(names),
         width=width,
         blank=blank,
-        words=frozenset(j for row in kinds for j, kind in enumerate(row[:width]) if kind == _TEXT),
+        words=_columns_with(_TEXT, kinds, width),
         guessed=tuple(guessed),
     )
 
 
-def _first_rows(path: Path, options: TextOptions) -> tuple[Layout, list[Row], list[str]]:
-    """How a file is split, its first rows with points in their numbers, and what was guessed."""
-    usual = "\t" if path.suffix.lower() == ".tsv" else ","
-    layout = Layout(path, _encoding(path, options.encoding), usual, options.comment, frozenset(options.missing or ()))
+def _first_rows(path: Path, options: TextOptions, guessed: list[str]) -> tuple[Layout, list[Row]]:
+    """How a file is split, and its first rows with points in their numbers."""
+    encoding, missing = _encoding(path, options.encoding), frozenset(options.missing or ())
+    layout = Layout(path, encoding, "\t" if path.suffix.lower() == ".tsv" else ",", options.comment, missing)
     with layout.lines() as handle:
         head = list(_first_lines(handle))
-    guessed = []
     said = re.fullmatch(r"(?i)sep=(\S|\t)\s*", head[0]) if head and not options.skip_rows else None
     if options.delimiter or said:
-        layout = replace(layout, delimiter=options.delimiter or said[1])  # type: ignore[index]
-    else:
-        layout = replace(layout, delimiter=_delimiter(layout, head[options.skip_rows or 0 :], usual))
-        if layout.delimiter != usual:
-            guessed.append(f"cells are split at {_SPOKEN.get(layout.delimiter, layout.delimiter)}")
+        mark = options.delimiter or said[1]  # type: ignore[index]
+    elif (mark := _delimiter(layout, head[options.skip_rows or 0 :])) != layout.delimiter:
+        guessed.append(f"cells are split at {_SPOKEN.get(mark, mark)}")
+    layout = replace(layout, delimiter=mark)
     with layout.lines() as handle:
         rows = [cells for _, cells in islice(layout.split(handle), len(head))]
     if said:
         rows[0] = []
-    layout = replace(layout, decimal=options.decimal or _decimal(layout, rows))
-    if layout.decimal != ".":  # what follows looks at numbers with points
-        rows = [[_with_point(cell, layout.decimal) for cell in row] for row in rows]
-        guessed += [] if options.decimal else ["numbers are read with decimal commas"]
-    return layout, rows, guessed
+    return _with_points(layout, rows, options.decimal, guessed)
+
+
+def _with_points(layout: Layout, rows: list[Row], decimal: str | None, guessed: list[str]) -> tuple[Layout, list[Row]]:
+    """The layout with its decimal mark, and rows whose numbers have points: what follows looks at these."""
+    mark = decimal or _decimal(layout, rows)
+    if mark == ".":
+        return layout, rows
+    if decimal is None:
+        guessed.append("numbers are read with decimal commas")
+    pointed = [[c.replace(mark, ".") if number_in(c, mark) is not None else c for c in row] for row in rows]
+    return replace(layout, decimal=mark), pointed
 
 
 def _split_names(
-    rows: list[Row], over: Row, header: bool | None, path: Path
-) -> tuple[list[str] | None, list[Row], list[str]]:
-    """Names of the columns, the rows below them, and what was guessed."""
-    first, width = rows[0], Counter(len(row) for row in rows if row).most_common(1)[0][0]
-    behind = _names_behind_mark(over, first, width)
-    if header is None and behind is not None:
-        return behind, rows, ["the last line that begins with # names the columns"]
-    if not (_is_names(first, rows[1:], path) if header is None else header):
-        return None, rows, []
-    names, body = [cell.strip() for cell in first], rows[1:]
-    if len(names) != width - 1 or any(len(row) != width for row in body if row):
-        return names, body, []
-    if not any(row[-1] for row in body if row):
-        return [*names, ""], body, ["every row ends with a delimiter"]
-    return ["", *names], body, ["the first column, without a name, names the rows"]
+    rows: list[Row], over: Row, header: bool | None, path: Path, guessed: list[str]
+) -> tuple[list[str] | None, list[Row]]:
+    """Names of the columns, and the rows below them."""
+    (first, *body), width = rows, Counter(len(row) for row in rows if row).most_common(1)[0][0]
+    names = _names_behind_mark(over, first, width) if header is None else None
+    if names is not None:
+        guessed.append("the last line that begins with # names the columns")
+        return names, rows
+    if not (_is_names(first, body, path) if header is None else header):
+        return None, rows
+    names = [unescape_formula(cell.strip()) for cell in first]
+    if len(names) == width - 1 and _widths(body) == {width}:
+        if any(row[-1] for row in body if row):
+            names = ["", *names]
+            guessed.append("the first column, without a name, names the rows")
+        else:
+            names.append("")
+            guessed.append("every row ends with a delimiter")
+    return names, body
+
+
+def _widths(rows: Sequence[Row]) -> set[int]:
+    """Numbers of cells of the rows that are not blank."""
+    return {len(row) for row in rows if row}
 
 
 def _first_lines(handle: TextIO) -> Iterator[str]:
@@ -262,15 +272,15 @@ def _kind(cell: str) -> str:
     return _TEXT if value is None else _GAP if math.isnan(value) else _NUMBER
 
 
-def _delimiter(layout: Layout, head: list[str], usual: str) -> str:
+def _delimiter(layout: Layout, head: list[str]) -> str:
     """The character that splits the first rows alike into the most numbers; the usual one where that is no help."""
     lines = [line for line in head if line.strip() and not line.startswith("#")]
-    for marks in (dict.fromkeys((usual, ",", ";", "\t", "|")), (" ",)):
+    for marks in (dict.fromkeys((layout.delimiter, ",", ";", "\t", "|")), (" ",)):
         shares = {mark: _numeric_share(replace(layout, delimiter=mark), lines) for mark in marks}
         best = [mark for mark, share in shares.items() if share == max(shares.values())]
         if shares[best[0]] > -math.inf:
-            return best[0] if len(best) == 1 else usual
-    return usual
+            return best[0] if len(best) == 1 else layout.delimiter
+    return layout.delimiter
 
 
 def _numeric_share(layout: Layout, lines: list[str]) -> float:
@@ -279,21 +289,33 @@ def _numeric_share(layout: Layout, lines: list[str]) -> float:
         rows = [cells for _, cells in layout.split(lines)]
     except InputError:
         return -math.inf
-    widths = [len(row) for row in rows]
-    width = widths[-1] if widths else 1
-    above = len(rows) - sum(1 for _ in takewhile(lambda found: found == width, reversed(widths)))
-    over = widths[above - 1] if above else width - 1  # R leaves out the name of the first column
-    if width == 1 or len(rows) < 2 + bool(above) or 2 * above > len(rows) or over not in (1, width - 1):
+    above = _ragged_rows(rows)
+    if above is None:
         return -math.inf
-    commas = () if layout.delimiter in (",", " ") else (",",)
     body = [cell for row in rows[max(above, 1) :] for cell in row]
-    share = sum(any(number_in(cell, mark) is not None for mark in (".", *commas)) for cell in body) / len(body)
+    share = sum(_is_number(cell, commas=layout.delimiter not in (",", " ")) for cell in body) / len(body)
     if layout.delimiter == " " and share < 0.5:
         return -math.inf
-    return share - (0.0 if over == width - 1 else 0.5)
+    short = above == 0 or len(rows[above - 1]) == len(rows[-1]) - 1  # R leaves out the name of the first column
+    return share - (0.0 if short else 0.5)
 
 
-def _rows_above(rows: Sequence[Row], asked: int | None) -> tuple[int, list[str]]:
+def _ragged_rows(rows: list[Row]) -> int | None:
+    """How many rows stand above those of the width of the last one; None if these are no table."""
+    width = len(rows[-1]) if rows else 1
+    above = len(rows) - sum(1 for _ in takewhile(lambda row: len(row) == width, reversed(rows)))
+    if width == 1 or len(rows) < 2:
+        return None
+    if above and (len(rows[above - 1]) not in (1, width - 1) or 2 * above > len(rows) or len(rows) == 2):
+        return None
+    return above
+
+
+def _is_number(cell: str, *, commas: bool) -> bool:
+    return number_in(cell) is not None or (commas and number_in(cell, ",") is not None)
+
+
+def _rows_above(rows: Sequence[Row], asked: int | None, guessed: list[str]) -> int:
     """How many rows stand above the table: blank ones, comments behind # and titles alone in their row."""
     filled = [i for i, row in enumerate(rows) if any(row) and i >= (asked or 0)]
     found: Counter[str] = Counter()
@@ -306,7 +328,8 @@ def _rows_above(rows: Sequence[Row], asked: int | None) -> tuple[int, list[str]]
         else:
             break
         filled = filled[1:]
-    return filled[0] if filled else len(rows), [f"{what} left out: {count}" for what, count in found.items()]
+    guessed.extend(f"{what} left out: {count}" for what, count in found.items())
+    return filled[0] if filled else len(rows)
 
 
 def _is_comment(row: Row, below: Row) -> bool:
@@ -334,23 +357,34 @@ def _names_behind_mark(row: Row, first: Row, width: int) -> list[str] | None:
     return cells if _kinds(cells) == width * _TEXT else None
 
 
-def _is_units(body: Sequence[Row]) -> bool:
-    """Whether the first row holds texts alone where all later rows hold numbers."""
-    first, *later = [_kinds(row) for row in body if row]
-    if len(later) < 2 or any(len(row) != len(first) for row in later):
-        return False
+def _without_units(body: list[Row], guessed: list[str]) -> list[Row]:
+    """The rows without the first, if it holds texts alone where all later rows hold numbers."""
+    filled = [row for row in body if row]
+    first, *later = map(_kinds, filled)
+    if len(later) < 2 or len(_widths(body)) > 1:
+        return body
     numeric = [j for j, kinds in enumerate(zip(*later, strict=True)) if _TEXT not in kinds and _NUMBER in kinds]
     over = "".join(first[j] for j in numeric)
-    return set(over) <= {_TEXT, _BLANK} and 2 * over.count(_TEXT) > len(over)
+    if not set(over) <= {_TEXT, _BLANK} or 2 * over.count(_TEXT) <= len(over):
+        return body
+    units = listed([cell for cell in filled[0] if cell], 3)
+    guessed.append(f"the row below the names, {units}, is taken for units")
+    return body[body.index(filled[0]) + 1 :]
 
 
 def _blank_columns(names: list[str] | None, kinds: Sequence[str], width: int) -> frozenset[int]:
     """Columns without a name whose cells are all empty; of a table without names those at its end."""
-    empty = [j for j in range(width) if all(row[j : j + 1] == _BLANK for row in kinds)]
+    filled = set().union(*(_columns_with(kind, kinds, width) for kind in (_TEXT, _NUMBER, _GAP, "")))
     if names is None:
-        empty = [j for j in empty if set(range(j, width)) <= set(empty)]
-    found = frozenset(j for j in empty if names is None or not names[j])
+        found = frozenset(range(max(filled, default=-1) + 1, width))
+    else:
+        found = frozenset(j for j, name in enumerate(names) if not name and j not in filled)
     return found if len(found) < width else frozenset()
+
+
+def _columns_with(kind: str, kinds: Sequence[str], width: int) -> frozenset[int]:
+    """Columns with a cell of this kind among the first ones."""
+    return frozenset(j for j in range(width) if any(row[j : j + 1] == kind for row in kinds))
 
 
 def _decimal(start: Layout, body: Sequence[Row]) -> str:
@@ -358,14 +392,11 @@ def _decimal(start: Layout, body: Sequence[Row]) -> str:
     if start.delimiter == ",":
         return "."
     cells = [cell.strip() for row in body for cell in row]
+    if any("." in cell and number_in(cell) is not None for cell in cells):
+        return "."
     with_comma = [cell for cell in cells if "," in cell and number_in(cell, ",") is not None]
-    with_point = any("." in cell and number_in(cell) is not None for cell in cells)
     sure = any(len(cell.partition(",")[2]) != 3 or cell.lstrip("+-").startswith("0,") for cell in with_comma)
-    return "," if sure and not with_point else "."
-
-
-def _with_point(cell: str, decimal: str) -> str:
-    return cell.replace(decimal, ".") if number_in(cell, decimal) is not None else cell
+    return "," if sure else "."
 
 
 def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
@@ -374,10 +405,10 @@ def _is_names(cells: Row, body: Sequence[Row], path: Path) -> bool:
     if set(kinds) == {_TEXT} or (_TEXT in kinds[1:] and set(kinds) == {_TEXT, _BLANK}):
         return True
     unnamed = kinds[0] == _BLANK and len(cells) > 1
-    short = len(body) > 1 and all(len(row) == len(cells) + 1 for row in body if row)
+    short = len(body) > 1 and _widths(body) == {len(cells) + 1}
     if (unnamed and _is_grid(values[1:])) or (short and _is_grid(values)):
         return True
-    if _TEXT not in kinds and not unnamed and not _is_grid(values):
+    if not (_TEXT in kinds or unnamed or _is_grid(values)):
         return False
     raise InputError(
         f"{path}: expected a first row that is clearly names or clearly data; got {listed(list(map(shown, cells)))}; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,20 +75,13 @@ def read_mixed(
         )
     if header is None and extension != ".parquet":
         given["header"] = True
-    if kinds is not None and not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
-        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
     file, _, options = checked_options(path, given)
     found = next(open_columns(file, options))
     positions, index = found.chosen(options.columns, options.drop_columns, index_column)
-    if kinds is None:
-        known: list[str | None] = [None] * len(positions)
-    elif len(kinds) != len(positions):
-        raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {len(positions)}")
-    else:
-        known = list(kinds)
-        raw = [(j, "columns") for j, kind in zip(positions, kinds, strict=True) if kind == "text"]
-        if raw:  # a column of texts may hold numbers alone in a new file
-            found = next(open_columns(file, options, *raw))
+    known = _known_kinds(kinds, len(positions), file)
+    raw = [(j, "columns") for j, kind in zip(positions, known, strict=True) if kind == "text"]
+    if raw:  # a column of texts may hold numbers alone in a new file
+        found = next(open_columns(file, options, *raw))
     values = [column_values(found, j, kind) for j, kind in zip(positions, known, strict=True)]
     labels = [j if found.names is None else found.names[j] for j in positions]
     _refuse_dates({label: cells for label, cells, kind in zip(labels, values, known, strict=True) if not kind}, file)
@@ -95,6 +89,17 @@ def read_mixed(
     titles = None if found.names is None else tuple(map(str, labels))
     X = np.column_stack(values)
     return Dataset(X, "table", names, titles, str(file), row_title=title, guessed=found.guessed)
+
+
+def _known_kinds(kinds: Any, width: int, file: Path) -> list[str | None]:
+    """What each column holds, None where the file is to say it."""
+    if kinds is None:
+        return [None] * width
+    if not set(check_list(kinds, "kinds", "words")) <= {"number", "text"}:
+        raise InputError(f"kinds must hold 'number' or 'text' for each column; got {shown(kinds)}")
+    if len(kinds) != width:
+        raise InputError(f"{file}: expected {len(kinds)} columns, as in the training file; got {width}")
+    return list(kinds)
 
 
 def _refuse_dates(columns: Mapping[str | int, Iterable[object]], file: Path) -> None:

@@ -34,10 +34,6 @@ def smi_rows(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
                 if line.strip() and not line.startswith("#"):
                     smiles, *name = line.split(maxsplit=1)
                     yield smiles, name[0].strip() if name else ""
-    except LookupError as error:
-        raise InputError(
-            f"`encoding` must be one that Python knows; got {encoding!r}; try 'utf-8' or 'latin-1'"
-        ) from error
     except UnicodeError as error:
         raise InputError(
             f"{path}: expected text in {encoding}; got bytes that are not ({error}); pass encoding=, for example "

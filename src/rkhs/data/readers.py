@@ -14,7 +14,7 @@ from rkhs._core.checks import check_choice, check_count, check_list
 from rkhs._core.errors import InputError, shown
 from rkhs._core.files import as_path, check_readable
 from rkhs.data.arrays import read_npy, read_npz
-from rkhs.data.dataset import Dataset, Table, column_label, gram_names, listed, locate, locate_all
+from rkhs.data.dataset import Dataset, Table, column_label, existing, gram_names, listed, locate, locate_all
 from rkhs.data.fingerprints import N_BITS, RADIUS, OnError
 from rkhs.data.layout import TextOptions, find_layout
 from rkhs.data.molecule_files import molecule_dataset, read_smi
@@ -168,6 +168,7 @@ def checked_options(path: str | os.PathLike[str], given: dict[str, Any]) -> tupl
 
 def _read(file: Path, extension: str, options: Options) -> Dataset:
     source = str(file)
+    guessed: tuple[str, ...] = ()
     if extension in (".fasta", ".fa"):
         return sequence_dataset(read_fasta(file))
     if extension == ".smi" or options.smiles_column is not None:
@@ -176,7 +177,12 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
         else:
             smiles, names = read_texts(file, options.smiles_column, options, "smiles_column")
         return molecule_dataset(smiles, names, source=source, on_error=options.on_error, recipe=options.recipe)
-    table, guessed = _read_numbers(file, extension, options)
+    if extension == ".npy":
+        table = read_npy(file, columns=options.columns, drop_columns=options.drop_columns)
+    elif extension == ".npz":
+        table = read_npz(file, key=options.key, columns=options.columns, drop_columns=options.drop_columns)
+    else:
+        table, guessed = _read_numbers(file, options)
     if options.gram:
         table = gram_names(table, options.gram, source)
     kind: Any = "gram" if options.gram else "vectors"
@@ -186,15 +192,11 @@ def _read(file: Path, extension: str, options: Options) -> Dataset:
 
 
 def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    file = as_path(path)
+    """A file that is there, and its extension, which is one of those that are read."""
+    file = existing(path)
     extension = file.suffix.lower()
     if file.is_dir():
         raise InputError(f"`path` must name a file; got the folder {str(file)!r}; name one file in it")
-    if not file.exists():
-        raise InputError(
-            f"`path` must name a file that exists; got {str(file)!r}, which does not; check folder and spelling"
-        )
-    check_readable(file)
     if extension not in _USES:
         raise InputError(
             f"`path` must end in {', '.join(EXTENSIONS)}; got {file.name!r}; convert the file, or rename it if its "
@@ -205,25 +207,28 @@ def check_path(path: str | os.PathLike[str]) -> tuple[Path, str]:
 
 def _check_options(options: Options, extension: str) -> None:
     check_choice(options.on_error, "on_error", ("raise", "skip"))
-    for name, other in (("gram", "cross"), ("header", None)):
-        value = getattr(options, name)
-        if not isinstance(value, bool) and (type(value) is not type(other) or value != other):
-            raise InputError(f"`{name}` must be True, False or {other!r}; got {value!r}; choose one of them")
-    unused = [name for name in _given(options) if name not in _USES[extension]]
+    _check_flag(options.gram, "gram", "cross")
+    _check_flag(options.header, "header", None)
+    given = _given(options)
+    unused = [name for name in given if name not in _USES[extension]]
     if unused:
-        taken, given = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
-        raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {given}; leave it out")
-    chosen = next((name for name in ("columns", "drop_columns") if getattr(options, name) is not None), None)
-    if options.smiles_column is not None and (options.gram or chosen is not None):
-        other = "gram" if options.gram else chosen
+        taken, named = (", ".join(f"`{name}`" for name in names) for names in (sorted(_USES[extension]), unused))
+        raise InputError(f"a {extension} file takes the arguments {taken or 'none'}; got {named}; leave it out")
+    others = [name for name in ("gram", "columns", "drop_columns") if name in given]
+    if "smiles_column" in given and others:
         raise InputError(
-            f"`smiles_column` makes fingerprints the only columns; got `{other}` too; leave one out, and read other "
-            "columns with a second call"
+            f"`smiles_column` makes fingerprints the only columns; got `{others[0]}` too; leave one out, and read "
+            "other columns with a second call"
         )
-    if options.columns is not None and options.drop_columns is not None:
+    if "columns" in given and "drop_columns" in given:
         raise InputError("`columns` names what is read and `drop_columns` what is not; got both; leave one out")
     _check_layout(options)
-    _check_recipe(options, extension)
+    _check_recipe(options, extension, [name for name in given if name in _PRINTS])
+
+
+def _check_flag(value: Any, name: str, other: str | None) -> None:
+    if not isinstance(value, bool) and (type(value) is not type(other) or value != other):
+        raise InputError(f"`{name}` must be True, False or {other!r}; got {value!r}; choose one of them")
 
 
 def _check_layout(options: Options) -> None:
@@ -244,9 +249,8 @@ def _given(options: Options) -> list[str]:
     return [name for name, value, default in pairs if type(value) is not type(default) or value != default]
 
 
-def _check_recipe(options: Options, extension: str) -> None:
+def _check_recipe(options: Options, extension: str, given: list[str]) -> None:
     """Refuse what concerns SMILES where there are none, and parts of a fingerprint that it does not have."""
-    given = [name for name in sorted(_PRINTS) if name in _given(options)]
     if given and options.smiles_column is None and extension != ".smi":
         argument = f"{given[0]}={getattr(options, given[0])!r}".replace("'", '"')
         raise InputError(f"{argument} is for SMILES; got it without `smiles_column`; leave it out or name the column")
@@ -336,12 +340,7 @@ def column_titles(path: str | os.PathLike[str], **options: Any) -> list[str]:
         return []
 
 
-def _read_numbers(file: Path, extension: str, options: Options) -> tuple[Table, tuple[str, ...]]:
-    chosen: Any = {"columns": options.columns, "drop_columns": options.drop_columns}
-    if extension == ".npy":
-        return read_npy(file, **chosen), ()
-    if extension == ".npz":
-        return read_npz(file, key=options.key, **chosen), ()
+def _read_numbers(file: Path, options: Options) -> tuple[Table, tuple[str, ...]]:
     found = next(open_columns(file, options))
     table = found.numbers(options.columns, options.drop_columns, options.index_column)
     asked = options.index_column is not None or found.stored is not None or found.unnamed_first

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import as_path, check_readable
-from rkhs.data.dataset import Dataset, Kind
+from rkhs.data.dataset import Dataset, Kind, existing, read_text
 
 __all__ = ["Sequences", "read_fasta", "sequence_dataset"]
 
@@ -50,21 +49,16 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
     InputError
         If the file is missing or no text, does not begin with a header, or a sequence is empty.
     """
-    file = as_path(path)
-    check_readable(file)
-    try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"`path` must name a FASTA file; {str(file)!r} cannot be read ({error})") from error
+    file = existing(path)
     names: list[str] = []
     parts: list[list[str]] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(file).splitlines(), 1):
         text = line.strip()
-        if not text or text.startswith(";"):
-            continue
         if text.startswith(">"):
             names.append(text[1:].strip())
             parts.append([])
+        elif not text or text.startswith(";"):
+            continue
         elif not parts:
             raise InputError(
                 f"{file}: expected a header line that starts with '>' first; got {text[:20]!r} in line {number}; "
@@ -84,9 +78,10 @@ def read_fasta(path: str | os.PathLike[str]) -> Sequences:
 
 def sequence_dataset(found: Sequences, kind: Kind | None = None) -> Dataset:
     """Texts as a data set; headers of FASTA name rows by their first words if these differ."""
-    words = tuple(name.split()[0] if name.split() else "" for name in found.names or ())
-    fasta = found.source.lower().endswith((".fasta", ".fa"))
-    names = (words if all(words) and len(set(words)) == len(words) else None) if fasta else found.names
+    fasta, names = found.source.lower().endswith((".fasta", ".fa")), found.names
+    if fasta and names is not None:
+        names = tuple((name.split() or [""])[0] for name in names)
+        names = names if all(names) and len(set(names)) == len(names) else None
     items = np.empty(len(found.texts), dtype=object)
     items[:] = found.texts
     spaced = not fasta and any(len(text.split()) > 1 for text in found.texts)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from rkhs._core.errors import InputError, shown
-from rkhs._core.files import as_path, check_readable, old_headers, text_encoding
-from rkhs.data.arrays import check_arrays
-from rkhs.data.dataset import listed
+from rkhs.data.arrays import load_arrays
+from rkhs.data.dataset import existing, listed, read_text
 from rkhs.data.text import number_in
 
 __all__ = ["SERIES_EXTENSIONS", "Series", "read_series"]
@@ -82,23 +81,13 @@ def read_series(
     Source: Dau et al., The UCR time series archive, IEEE/CAA J. Autom. Sinica 6 (2019), for ``.tsv``; Bagnall et al.,
     The UEA multivariate time series classification archive (2018), for ``.ts``.
     """
-    file = as_path(path)
-    check_readable(file)
+    file = existing(path)
     extension = file.suffix.lower()
-    if not file.is_file() or extension not in SERIES_EXTENSIONS:
-        raise InputError(
-            f"`path` must name a file of series that ends in {', '.join(SERIES_EXTENSIONS)}; got {str(file)!r}"
-            f"{'; convert it' if file.is_file() else ', which is no file; check folder and spelling'}"
-        )
-    if key is not None and extension != ".npz":
-        raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
-    if delimiter is not None and (
-        extension not in (".csv", ".tsv") or not isinstance(delimiter, str) or len(delimiter) != 1
-    ):
-        raise InputError(f"`delimiter` is one character, of .csv and .tsv files; got {delimiter!r} for {file.name!r}")
+    _check_options(file, extension, key, delimiter)
     if extension in (".npz", ".npy"):
         return _from_arrays(file, key)
-    lines = _text_lines(file, encoding)
+    text = read_text(file, encoding)
+    lines = ((i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip())
     if extension == ".ts":
         series, targets = _from_ts(lines, str(file))
     else:
@@ -109,13 +98,18 @@ def read_series(
     return Series(series, None if targets is None else np.array(targets), None, str(file))
 
 
-def _text_lines(file: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, with their numbers from 1."""
-    try:
-        text = file.read_text(encoding=text_encoding(encoding))
-    except (LookupError, UnicodeError) as error:
-        raise InputError(f"{file}: expected text in {encoding}; got {error}; pass encoding=") from error
-    return ((i, line.strip(" \r")) for i, line in enumerate(text.splitlines(), 1) if line.strip())
+def _check_options(file: Path, extension: str, key: str | None, delimiter: str | None) -> None:
+    """Refuse other files, and arguments that the file does not take."""
+    if file.is_dir() or extension not in SERIES_EXTENSIONS:
+        raise InputError(
+            f"`path` must name a file of series that ends in {', '.join(SERIES_EXTENSIONS)}; got {str(file)!r}; "
+            "convert it"
+        )
+    if key is not None and extension != ".npz":
+        raise InputError(f"`key` names an array of a .npz file; got {file.name!r}; leave it out")
+    one = delimiter is None or (isinstance(delimiter, str) and len(delimiter) == 1)
+    if not one or (delimiter is not None and extension not in (".csv", ".tsv")):
+        raise InputError(f"`delimiter` is one character, of .csv and .tsv files; got {delimiter!r} for {file.name!r}")
 
 
 def _from_rows(
@@ -159,26 +153,17 @@ def _channel(cells: Sequence[str], where: str) -> np.ndarray:
 
 
 def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.ndarray], list[str] | None]:
-    head: dict[str, list[str]] = {}
-    for _, line in lines:
-        if line.startswith("#"):
-            continue
-        words = line.lower().split()
-        if words[0] == "@data":
-            break
-        if not line.startswith("@"):
-            raise InputError(f"{source}: expected lines that start with '@' before '@data'; got {line[:20]!r}")
-        head[words[0]] = words[1:]
-    if head.get("@timestamps", ["false"])[:1] == ["true"]:
+    head = _ts_head(lines, source)
+    if head.get("@timestamps") == "true":
         raise InputError(f"{source}: series with time stamps are not read; write them at equal steps, without stamps")
-    classes = any(head.get(name, [""])[:1] == ["true"] for name in ("@classlabel", "@targetlabel"))
+    classes = "true" in (head.get("@classlabel"), head.get("@targetlabel"))
     series, targets = [], []
     for number, line in lines:
         where, parts = f"{source}: line {number}", line.split(":")
         if classes:
             targets.append(parts.pop().strip())
         channels = [_channel(part.split(","), where) for part in parts]
-        if not channels or len({len(one) for one in channels}) > 1:
+        if len({len(one) for one in channels}) != 1:
             raise InputError(
                 f"{where}: expected channels of one length; got {[len(one) for one in channels]}; resample them"
             )
@@ -186,37 +171,38 @@ def _from_ts(lines: Iterator[tuple[int, str]], source: str) -> tuple[list[np.nda
     return series, targets if classes else None
 
 
+def _ts_head(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str]:
+    """First words behind the names of the lines above @data, which are read away."""
+    head: dict[str, str] = {}
+    for _, line in lines:
+        name, *words = line.lower().split()
+        if name == "@data":
+            break
+        if not line.startswith(("#", "@")):
+            raise InputError(f"{source}: expected lines that start with '@' before '@data'; got {line[:20]!r}")
+        head[name] = words[0] if words else ""
+    return head
+
+
 def _from_arrays(file: Path, key: str | None) -> Series:
-    check_arrays(file)
-    try:
-        with file.open("rb") as handle, old_headers():
-            found = np.load(handle, allow_pickle=False)
-            arrays: dict[str, np.ndarray] = (
-                {"": found} if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
-            )
-    except Exception as error:  # NumPy has no common class for what is wrong with a file
-        raise InputError(
-            f"{file}: expected arrays of numbers written by NumPy; got one that cannot be read ({error})"
-        ) from error
-    names: tuple[str, ...] | None = None
+    arrays = load_arrays(file)
     if key is not None and key not in arrays:
         raise InputError(
             f"{file}: `key` must name an array of the file; got {key!r}; it has {listed(list(map(shown, arrays)), 10)}"
         )
-    alone = key if key is not None else next(iter(arrays)) if len(arrays) == 1 else None
-    if alone is not None and arrays[alone].ndim in (2, 3):
-        items = list(arrays[alone])
+    chosen = key if key is not None else "".join(arrays) if len(arrays) == 1 else None
+    if chosen is not None and arrays[chosen].ndim in (2, 3):
+        arrays = {f"series {i}": item for i, item in enumerate(arrays[chosen])}
     elif key is not None:
         raise InputError(
             f"{file}: array {key!r} must have shape (n, length) or (n, length, channels); got {arrays[key].shape}"
         )
     else:
-        items, names = list(arrays.values()), tuple(arrays)
-    labels = names or tuple(f"series {i}" for i in range(len(items)))
-    series = [_finite(item, f"{file}: {label}") for item, label in zip(items, labels, strict=True)]
+        chosen = None if "" not in arrays else ""
+    series = [_finite(item, f"{file}: {name or 'series 0'}") for name, item in arrays.items()]
     if not series:
         raise InputError(f"{file}: expected arrays of numbers, one a series; got none; check the file")
-    return Series(series, None, names if names != ("",) else None, str(file))
+    return Series(series, None, tuple(arrays) if chosen is None else None, str(file))
 
 
 def _finite(item: Any, where: str) -> np.ndarray:

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import as_path, check_readable, text_encoding
-from rkhs.data.dataset import listed
+from rkhs.data.dataset import existing, listed, read_text
 from rkhs.data.readers import Options, check_path, read_texts
 from rkhs.data.sequences import Sequences, read_fasta
 from rkhs.data.text import number_in
@@ -45,8 +44,7 @@ def read_strings(
     InputError
         If the file is missing, empty or of another format, a cell is empty, or the lines hold only numbers.
     """
-    file = as_path(path)
-    check_readable(file)
+    file = existing(path)
     extension = file.suffix.lower()
     tabular = extension in (".csv", ".tsv", ".parquet")
     if tabular != (column is not None):
@@ -58,7 +56,7 @@ def read_strings(
         return read_fasta(file)
     if not tabular:
         return _read_lines(file, encoding)
-    file, extension = check_path(path)
+    check_path(file)
     options = Options(index_column=index_column, header=header, delimiter=delimiter, encoding=encoding)
     assert column is not None
     texts, names = read_texts(file, column, options, "column")
@@ -75,11 +73,7 @@ def _read_lines(file: Path, encoding: str) -> Sequences:
         raise InputError(
             f"`path` must be a .txt, .csv, .tsv, .parquet, .fasta or .fa file for strings; got {file.name!r}; rename it"
         )
-    try:
-        lines = file.read_text(encoding=text_encoding(encoding)).splitlines()
-    except (OSError, LookupError, UnicodeError) as error:
-        raise InputError(f"`path` must name a file of text; {str(file)!r} cannot be read ({error})") from error
-    texts = [line.strip() for line in lines if line.strip()]
+    texts = [line.strip() for line in read_text(file, encoding).splitlines() if line.strip()]
     if not texts:
         raise InputError(f"{file}: expected a text a line; got an empty file; check that it was written to the end")
     if all(number_in(cell) is not None for text in texts for cell in text.replace(",", " ").replace(";", " ").split()):

@@ -61,20 +61,16 @@ class Columns:
         self, columns: Any, dropped: Any, index_column: str | int | None, *, named: bool = False
     ) -> tuple[list[int], int | None]:
         """Positions of the columns to read and of that with the names of the rows."""
-        wanted = locate_all(columns, self.names, self.width)
-        out = locate_all(dropped, self.names, self.width, "drop_columns") or []
+        said = self._named(columns, dropped)
         index = None if index_column is None else locate(index_column, self.names, self.width, "index_column")
-        taken = out if wanted is None else wanted
-        if index is not None and index in taken:
+        if index is not None and index in said:
             raise InputError(
                 f"`index_column` must not be among the columns read or left out; got {index_column!r} in both; remove "
                 "it from one of them"
             )
-        if index is None and 0 not in taken and (self.unnamed_first or named):
+        if index is None and 0 not in said and (self.unnamed_first or named):
             index = 0
-        if wanted is None:
-            blank = frozenset() if self.layout is None else self.layout.blank
-            wanted = [j for j in range(self.width) if j not in {index, *out, *blank}]
+        wanted = said if columns is not None else [j for j in self._all if j not in {index, *said}]
         if not wanted:
             raise InputError(
                 f"{self.source}: expected a column besides the row names and those left out; got none; check "
@@ -83,6 +79,17 @@ class Columns:
         if 0 in wanted and self.unnamed_first and self.cells[0].dtype == object:  # texts so far, and data after all
             self.cells[0] = typed(self.cells[0].tolist(), *self._spelling)
         return wanted, index
+
+    def _named(self, columns: Any, dropped: Any) -> list[int]:
+        """Positions of the columns that are asked for, or else of those that are to be left out."""
+        if columns is not None:
+            return locate_all(columns, self.names, self.width) or []
+        return locate_all(dropped, self.names, self.width, "drop_columns") or []
+
+    @property
+    def _all(self) -> list[int]:
+        """Positions of the columns that are not blank."""
+        return [j for j in range(self.width) if self.layout is None or j not in self.layout.blank]
 
     @property
     def _spelling(self) -> tuple[str, Collection[str]]:
@@ -98,31 +105,27 @@ class Columns:
 
     def may_name_rows(self, columns: Any, dropped: Any, index_column: str | int | None) -> bool:
         """Whether nothing says yet what the first column is, and it is not the only one that could be read."""
-        argument = "drop_columns" if columns is None else "columns"
-        named = locate_all(dropped if columns is None else columns, self.names, self.width, argument) or []
+        named = self._named(columns, dropped)
         others = columns is not None or self.width > 1 + len(named)
         said = index_column is not None or self.stored is not None or self.unnamed_first
         return others and not said and 0 not in named
 
     def holds_names(self, *, required: bool, known: bool | None = None) -> bool:
         """Whether the first column is one of row names; an error where measurements would be lost as such."""
-        texts = self.cells[0].tolist() if self.cells[0].dtype == object else []
+        texts = self.cells[0].tolist() if self.cells[0].dtype == object else [None]
         titled = self.names is not None and is_id_name(self.names[0])
         numeric = [cell is None or number_in(cell) is not None for cell in texts]
-        could = bool(texts) and None not in texts and (titled or not any(numeric))
+        could = None not in texts and (titled or not any(numeric))
         if required and known is not False and could:
             self._refuse_measurements(texts, titled, known)
-        if known is None:
-            return could and len(set(texts)) == len(texts)
         if known and not could:
-            place = self.cell(numeric.index(True) if texts else 0, 0)
             raise InputError(
-                f"{self.source}: expected the first column to be all numbers or all names; got both, {place}; correct "
-                "it, or pass index_column=0 if they are names"
+                f"{self.source}: expected the first column to be all numbers or all names; got both, "
+                f"{self.cell(numeric.index(True), 0)}; correct it, or pass index_column=0 if they are names"
             )
-        return known
+        return could and len(set(texts)) == len(texts) if known is None else known
 
-    def _refuse_measurements(self, texts: list[str], titled: bool, known: bool | None) -> None:
+    def _refuse_measurements(self, texts: list[Any], titled: bool, known: bool | None) -> None:
         """Refuse a first column of texts that is no column of names."""
         label, advice = column_label(self.names, 0), "pass index_column=0 if they are names"
         start = f"{self.source}: a first column of text is taken for row names"

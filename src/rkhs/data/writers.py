@@ -73,16 +73,13 @@ def write_codes(
         with atomic_path(target) as temporary:
             np.save(temporary, values, allow_pickle=False)
         return
-    if columns is None:
-        columns = [f"code{i}" for i in range(values.shape[1])]
+    columns = columns or [f"code{i}" for i in range(values.shape[1])]
     if "" in columns:
         raise InputError(f"`column_names` must not be empty; got {shown(columns)}; name every column")
     check_unique_names(columns, "column_names")
     title = row_title if rows is not None and row_title not in columns else None
-    if extension == ".csv":
-        _write_csv(target, values, rows, columns, title)
-    else:
-        _write_parquet(target, values, rows, columns, title)
+    write = _write_csv if extension == ".csv" else _write_parquet
+    write(target, values, rows, columns, title)
 
 
 def _check_codes(codes: Any) -> np.ndarray:

@@ -60,6 +60,8 @@ class Kernel(Configurable):
     To write a kernel, subclass this class (objects) or :class:`VectorKernel` (vectors) and give ``_gram`` and
     ``_diag``; a differentiable kernel adds ``_pullback`` and ``_cross_pullback``.
 
+    Every kernel raises InputError at its first use for parameters out of range, and for items that it cannot read.
+
     References
     ----------
     Scholkopf and Smola (2002), chapter 2.
@@ -137,7 +139,11 @@ class Kernel(Configurable):
         Kernel
             ``self`` if nothing depends on data.
         """
+        self._check()
         return self
+
+    def _check(self) -> None:
+        """Refuse parameters out of range, where nothing depends on data."""
 
     def pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
         """Gradient of a function of ``k(X, X)`` with respect to ``X``.

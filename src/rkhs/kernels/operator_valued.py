@@ -167,11 +167,6 @@ class Separable(OperatorKernel):
         Symmetric positive semi-definite ``A``; None: the identity; a name such as ``"covariance"``: left for the
         problem that knows the outputs.
 
-    Raises
-    ------
-    InputError
-        At the first use, if ``kernel`` is not a kernel or ``operator`` is not psd.
-
     References
     ----------
     Laforgue et al. (2020), section 2 (decomposable kernels).
@@ -238,11 +233,6 @@ class OperatorSum(OperatorKernel):
     ----------
     terms : tuple of Separable
         At least one.
-
-    Raises
-    ------
-    InputError
-        If a term is not a separable kernel or the terms read different data.
 
     References
     ----------

@@ -87,11 +87,6 @@ def kernel_from_name(name: str) -> Kernel:
     -------
     Kernel
 
-    Raises
-    ------
-    InputError
-        For another name, listing all of them.
-
     Notes
     -----
     The names are scikit-learn's (``sklearn.metrics.pairwise.KERNEL_PARAMS``) where it has the kernel.
@@ -122,11 +117,6 @@ def as_kernel(kernel: Any) -> Kernel:
     Returns
     -------
     Kernel
-
-    Raises
-    ------
-    InputError
-        For an unknown name or anything else.
 
     Examples
     --------

@@ -151,11 +151,6 @@ def contrastive_bound(
         Terms ``complexity`` and ``deviation``; exact. The leading order of the spectral complexity is
         ``omega^4 kappa^(3/2)``.
 
-    Raises
-    ------
-    InputError
-        For arguments out of range.
-
     References
     ----------
     Esser et al. (2024), theorem 6, with explicit constants from Maurer (2016), corollary 4, and the correction D9 of

@@ -150,11 +150,6 @@ def hamming_error(Y: Any, predicted: Any) -> float:
     -------
     float
 
-    Raises
-    ------
-    InputError
-        If the shapes differ.
-
     References
     ----------
     Laforgue et al. (2020), section 4.1, where it is printed times 100.

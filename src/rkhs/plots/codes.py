@@ -9,7 +9,7 @@ import numpy as np
 
 from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError, missing_extra
-from rkhs.plots.display import Display, colour_ends, matrix, new_axes
+from rkhs.plots.display import Display, colour_ends, matrix, name_axes, new_axes
 from rkhs.plots.maps import COLORS, MARKERS, check_labels, check_values, code_map, groups_of
 
 if TYPE_CHECKING:
@@ -38,11 +38,6 @@ class CodeMapDisplay(Display):
     n_thumbnails : int, default=25
         How many are shown: those of items that lie far from each other.
     value_name, title : str, default=None
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit and more than three components.
 
     See Also
     --------
@@ -157,9 +152,7 @@ class CodeMapDisplay(Display):
         if self.new_codes is not None:
             bottom = np.full(len(self.new_codes), ax.get_ylim()[0])
             ax.scatter(self.new_codes[:, 0], bottom, clip_on=False, **_NEW)
-        if self.labels is not None or self.new_codes is not None:
-            ax.legend(frameon=False, fontsize="small")
-        ax.set_xlabel("code 1")
+        name_axes(ax, "code 1", legend=self.labels is not None or self.new_codes is not None)
 
     def _space(self, ax: Any) -> None:
         if not hasattr(ax, "set_zlabel"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Display", "colour_ends", "matrix", "new_axes", "new_grid", "vector"]
+__all__ = ["Display", "colour_ends", "matrix", "name_axes", "new_axes", "new_grid", "pyplot", "vector"]
 
 
 class Display(ABC):
@@ -69,52 +69,59 @@ def colour_ends(values: np.ndarray) -> tuple[float, float, str]:
     return low, high, {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[low > least, high < most]
 
 
-def new_axes(projection: str | None = None) -> Axes:
-    """Axes of a new figure."""
+def pyplot() -> Any:
+    """The module of matplotlib that makes figures."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise missing_extra("matplotlib", "plots") from error
-    options: dict[str, Any] = {"projection": projection} if projection else {}
-    return pyplot.subplots(figsize=(6.4, 5.2), layout="constrained", subplot_kw=options)[1]
+    return pyplot
+
+
+def new_axes(projection: str | None = None) -> Axes:
+    """Axes of a new figure."""
+    return pyplot().subplots(figsize=(6.4, 5.2), layout="constrained", subplot_kw={"projection": projection})[1]
 
 
 def new_grid(rows: int, columns: int, size: float = 1.3) -> tuple[Figure, np.ndarray]:
     """A new figure of equal panels, ``size`` inches each, without ticks."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
-    figure, panels = pyplot.subplots(
-        rows, columns, figsize=(size * columns + 1.0, size * rows + 0.4), squeeze=False, layout="constrained"
+    figsize = (size * columns + 1.0, size * rows + 0.4)
+    figure, panels = pyplot().subplots(
+        rows, columns, figsize=figsize, squeeze=False, layout="constrained", subplot_kw={"xticks": [], "yticks": []}
     )
-    for panel in panels.flat:
-        panel.set_xticks([])
-        panel.set_yticks([])
     return figure, panels
+
+
+def name_axes(ax: Axes, x: str, y: str | None = None, *, legend: bool = True) -> None:
+    """Write names to the axes, and a legend into them."""
+    ax.set_xlabel(x)
+    if y is not None:
+        ax.set_ylabel(y)
+    if legend:
+        ax.legend(frameon=False, fontsize="small")
 
 
 def matrix(X: Any, name: str) -> np.ndarray:
     """A finite matrix of numbers."""
-    try:
-        array = np.asarray(as_numpy(X, name), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers of shape (n, d); got {type(X).__name__} ({error})") from error
-    if array.ndim != 2 or not array.size:
-        raise InputError(f"{name} must have shape (n, d), not empty; got {array.shape}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; got NaN or infinity. Drop such rows first")
-    return array
+    return _finite(X, name, "(n, d)", 2)
 
 
 def vector(x: Any, name: str, n: int | None = None) -> np.ndarray:
     """A vector of finite numbers, of ``n`` entries if that is given."""
+    array = _finite(x, name, "(n,)", 1)
+    if n is not None and len(array) != n:
+        raise InputError(f"{name} must have shape ({n},); got {array.shape}")
+    return array
+
+
+def _finite(x: Any, name: str, shape: str, ndim: int) -> np.ndarray:
     try:
         array = np.asarray(as_numpy(x, name), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers; got {type(x).__name__} ({error})") from error
-    if array.ndim != 1 or not array.size or (n is not None and len(array) != n):
-        raise InputError(f"{name} must have shape ({'n' if n is None else n},); got {array.shape}")
+        raise InputError(f"{name} must be numbers of shape {shape}; got {type(x).__name__} ({error})") from error
+    if array.ndim != ndim or not array.size:
+        raise InputError(f"{name} must have shape {shape}, not empty; got {array.shape}")
     if not np.isfinite(array).all():
-        raise InputError(f"{name} must be finite; got NaN or infinity")
+        row = int(np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(1))[0])
+        raise InputError(f"{name} must be finite; got NaN or infinity, first in row {row}. Drop such rows first")
     return array

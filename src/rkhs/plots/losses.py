@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from rkhs._core.checks import check_number
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError
 from rkhs.losses import Loss
+from rkhs.plots.display import pyplot
 from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def loss_profiles(losses: Mapping[str, Loss], limit: float = 3.0, ax: Axes | Non
     _check(losses, limit)
     if len(losses) > len(_DASHES):
         raise InputError(f"losses must hold at most {len(_DASHES)} losses to stay readable; got {len(losses)}")
-    ax = _pyplot().subplots()[1] if ax is None else ax
+    ax = pyplot().subplots()[1] if ax is None else ax
     r = np.linspace(-limit, limit, 601)
     for (name, loss), color, dash in zip(losses.items(), COLORS, _DASHES, strict=False):
         values = _values(loss, r[:, None])
@@ -89,7 +90,7 @@ def loss_maps(losses: Mapping[str, Loss], limit: float = 3.0) -> Figure:
     _check(losses, limit)
     columns = min(3, len(losses))
     lines = -(-len(losses) // columns)
-    figure, axes = _pyplot().subplots(
+    figure, axes = pyplot().subplots(
         lines, columns, figsize=(3.2 * columns + 0.8, 3.1 * lines), squeeze=False, layout="constrained"
     )
     axis = np.linspace(-limit, limit, 161)
@@ -128,11 +129,3 @@ def _values(loss: Loss, R: np.ndarray) -> np.ndarray:
     first = torch.zeros(R.shape, dtype=torch.float64)
     first[:, 0] = 1.0
     return loss.bind(first).value(torch.from_numpy(R)).numpy()
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
-    return plt

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rkhs._core.errors import InputError, missing_extra
+from rkhs._core.errors import InputError
 from rkhs._core.files import atomic_path
-from rkhs.plots.display import colour_ends, new_axes
+from rkhs.plots.display import colour_ends, matrix, new_axes, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,32 +110,21 @@ def save_figure(fig: Figure, path: str | os.PathLike[str], *, dpi: int = 150) ->
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plots") from error
     target = Path(path)
     extension = target.suffix.lower()
     if extension not in _EXTENSIONS:
         raise InputError(f"`path` must end in {', '.join(_EXTENSIONS)}; got {target.name!r}; change the file name")
     # Without a date and with a fixed salt for svg identifiers two runs can be compared byte by byte.
     metadata: dict[str, Any] = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[extension]
-    with atomic_path(target) as temporary, matplotlib.rc_context({"svg.hashsalt": "rkhs"}):
+    with atomic_path(target) as temporary, pyplot().rc_context({"svg.hashsalt": "rkhs"}):
         fig.savefig(temporary, dpi=dpi, bbox_inches="tight", facecolor="white", metadata=metadata)
 
 
 def _check_codes(codes: Any) -> np.ndarray:
-    try:
-        points = np.asarray(codes, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"`codes` must be numbers of shape (n, 2); got {type(codes).__name__} ({error})") from error
-    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
-        advice = "choose two columns, for example codes[:, :2]" if points.ndim == 2 else "pass one row a sample"
-        raise InputError(f"`codes` must have shape (n, 2) with n >= 1; got {points.shape}; {advice}")
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if bad.size:
+    points = matrix(codes, "codes")
+    if points.shape[1] != 2:
         raise InputError(
-            f"`codes` must be finite; got NaN or infinity in {bad.size} rows, first row {bad[0]}; drop them"
+            f"`codes` must have shape (n, 2); got {points.shape}; choose two columns, for example codes[:, :2]"
         )
     return points
 

@@ -9,7 +9,7 @@ import numpy as np
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice
 from rkhs._core.errors import InputError
-from rkhs.plots.display import Display, matrix, vector
+from rkhs.plots.display import Display, matrix, name_axes, vector
 from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
@@ -27,11 +27,6 @@ class PredictionDisplay(Display):
     ----------
     truth, predicted : array of shape (m,) or (m, q)
     kind : {"parity", "residuals"}, default="parity"
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit.
     """
 
     def __init__(self, truth: Any, predicted: Any, *, kind: str = "parity") -> None:
@@ -68,14 +63,11 @@ class PredictionDisplay(Display):
         if self.kind == "parity":
             low, high = float(min(across.min(), up.min())), float(max(across.max(), up.max()))
             ax.plot([low, high], [low, high], color="#444444", linewidth=0.8)
-            ax.set_xlabel("true")
-            ax.set_ylabel("predicted")
+            names = ("true", "predicted")
         else:
             ax.axhline(0.0, color="#444444", linewidth=0.8)
-            ax.set_xlabel("predicted")
-            ax.set_ylabel("predicted minus true")
-        if 1 < q <= 10:
-            ax.legend(frameon=False, fontsize="small")
+            names = ("predicted", "predicted minus true")
+        name_axes(ax, *names, legend=1 < q <= 10)
 
 
 class RankDisplay(Display):
@@ -87,11 +79,6 @@ class RankDisplay(Display):
         Place of the truth among the candidates, from 1.
     n_candidates : int
         For the line of a random order.
-
-    Raises
-    ------
-    InputError
-        For ranks below 1 or above the number of candidates.
     """
 
     def __init__(self, ranks: Any, n_candidates: int) -> None:
@@ -126,19 +113,12 @@ class RankDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         k = np.arange(1, self.n_candidates + 1)
-        ax.step(
-            k,
-            np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks),
-            where="post",
-            color=COLORS[0],
-            label="model",
-        )
+        shares = np.searchsorted(np.sort(self.ranks), k, side="right") / len(self.ranks)
+        ax.step(k, shares, where="post", color=COLORS[0], label="model")
         ax.plot(k, k / self.n_candidates, color="#888888", linestyle="--", label="random order")
         ax.set_xscale("log")
         ax.set_ylim(0.0, 1.02)
-        ax.set_xlabel("k")
-        ax.set_ylabel("truth among the first k")
-        ax.legend(frameon=False, fontsize="small")
+        name_axes(ax, "k", "truth among the first k")
 
 
 class SupportDisplay(Display):
@@ -149,11 +129,6 @@ class SupportDisplay(Display):
     lengths : array of shape (n,)
     saturated : array of integers, default=()
         Rows where the loss is linear.
-
-    Raises
-    ------
-    InputError
-        For rows that do not exist.
     """
 
     def __init__(self, lengths: Any, saturated: Any = ()) -> None:
@@ -184,16 +159,9 @@ class SupportDisplay(Display):
         ax.plot(places, self.lengths[order], color=COLORS[0], label=f"{int((self.lengths > 0).sum())} support items")
         marked = np.isin(order, self.saturated)
         if marked.any():
-            ax.scatter(
-                places[marked],
-                self.lengths[order][marked],
-                s=16,
-                color=COLORS[1],
-                label=f"{int(marked.sum())} saturated",
-            )
-        ax.set_xlabel("training items, by length")
-        ax.set_ylabel("length of the dual variable")
-        ax.legend(frameon=False, fontsize="small")
+            lengths = self.lengths[order][marked]
+            ax.scatter(places[marked], lengths, s=16, color=COLORS[1], label=f"{len(lengths)} saturated")
+        name_axes(ax, "training items, by length", "length of the dual variable")
 
 
 class OutlierDisplay(Display):
@@ -206,11 +174,6 @@ class OutlierDisplay(Display):
     inliers : array of shape (n,), bool
     limits : (float, float), default=None
         Scores below and above which an item stands apart, drawn as dotted lines.
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit.
     """
 
     def __init__(self, scores: Any, inliers: Any, limits: tuple[float, float] | None = None) -> None:
@@ -249,9 +212,7 @@ class OutlierDisplay(Display):
                 ax.axhline(limit, color="#444444", linestyle=":", linewidth=0.8)
         if self.scores.max() > 20 * max(float(np.median(self.scores)), 1e-300) and self.scores.min() > 0.0:
             ax.set_yscale("log")
-        ax.set_xlabel("item")
-        ax.set_ylabel("outlier score")
-        ax.legend(frameon=False, fontsize="small")
+        name_axes(ax, "item", "outlier score")
 
 
 def _columns(y: Any, name: str) -> np.ndarray:

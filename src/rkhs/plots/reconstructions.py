@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from rkhs._core.checks import check_choice, check_count
 from rkhs._core.errors import InputError, shown
-from rkhs.plots.display import Display, matrix, new_grid, vector
+from rkhs.plots.display import Display, matrix, name_axes, new_grid, vector
 from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ class ReconstructionDisplay(Display):
         Columns of a table.
     titles : sequence of m str, default=None
         What stands above the items.
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit.
 
     Examples
     --------
@@ -186,11 +181,6 @@ class TraversalDisplay(Display):
         Of the codes.
     shape : tuple of int, default=None
         Of an image; None draws curves.
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit.
     """
 
     def __init__(self, walks: Any, *, names: Sequence[str] | None = None, shape: Sequence[int] | None = None) -> None:
@@ -244,7 +234,8 @@ class TraversalDisplay(Display):
         if self.shape is not None:
             self.figure_, panels = new_grid(p, steps, 0.9)
             low, high = float(self.walks.min()), float(self.walks.max())
-            for row, walk in zip(panels, self.walks, strict=True):
+            for row, walk, name in zip(panels, self.walks, self.names, strict=True):
+                row[0].set_ylabel(name, fontsize="small", rotation=0, ha="right", va="center")
                 for panel, item in zip(row, walk, strict=True):
                     panel.imshow(item.reshape(self.shape), cmap="gray_r", vmin=low, vmax=high)
         else:
@@ -252,14 +243,10 @@ class TraversalDisplay(Display):
 
             self.figure_, panels = new_grid(1, p, 2.2)
             shades = colormaps["viridis"](np.linspace(0.0, 0.9, steps))
-            for panel, walk in zip(panels[0], self.walks, strict=True):
+            for panel, walk, name in zip(panels[0], self.walks, self.names, strict=True):
+                panel.set_title(name, fontsize="small")
                 for item, shade in zip(walk, shades, strict=True):
                     panel.plot(item, color=shade, linewidth=1.1)
-        for panel, name in zip(panels[:, 0] if self.shape is not None else panels[0], self.names, strict=True):
-            if self.shape is not None:
-                panel.set_ylabel(name, fontsize="small", rotation=0, ha="right", va="center")
-            else:
-                panel.set_title(name, fontsize="small")
         self.ax_ = panels.flat[0]
         return self
 
@@ -277,11 +264,6 @@ class ErrorDisplay(Display):
     new_errors : array of shape (m,), default=None
     threshold : float, default=None
         Drawn as a line, such as that of an outlier.
-
-    Raises
-    ------
-    InputError
-        For errors that are negative or not finite.
     """
 
     def __init__(self, errors: Any, new_errors: Any = None, *, threshold: float | None = None) -> None:
@@ -316,16 +298,12 @@ class ErrorDisplay(Display):
         edges = np.geomspace(max(low, float(everything.max()) * 1e-12), max(float(everything.max()), low * 2), 31)
         for name, errors, color in (("items", self.errors, COLORS[0]), ("new items", self.new_errors, COLORS[1])):
             if errors is not None:
-                weights = np.full(len(errors), 1.0 / len(errors))
-                ax.hist(
-                    np.maximum(errors, edges[0]), edges.tolist(), weights=weights, alpha=0.6, color=color, label=name
-                )
+                shown, weights = np.maximum(errors, edges[0]), np.full(len(errors), 1.0 / len(errors))
+                ax.hist(shown, edges.tolist(), weights=weights, alpha=0.6, color=color, label=name)
         if self.threshold is not None:
             ax.axvline(self.threshold, color="#444444", linestyle="--", label="threshold")
         ax.set_xscale("log")
-        ax.set_xlabel("squared reconstruction error")
-        ax.set_ylabel("share of the items")
-        ax.legend(frameon=False, fontsize="small")
+        name_axes(ax, "squared reconstruction error", "share of the items")
 
 
 def _image_shape(shape: Sequence[int] | None, d: int) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rkhs._core.errors import InputError
-from rkhs.plots.display import Display, vector
+from rkhs.plots.display import Display, name_axes, vector
 from rkhs.plots.maps import COLORS
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ class TrainingDisplay(Display):
     gap : float, default=None
         Duality gap in the end, written into the picture.
     measure_name : str, default="stopping measure"
-
-    Raises
-    ------
-    InputError
-        For a history without rows: a closed form has none.
     """
 
     def __init__(
@@ -65,8 +60,7 @@ class TrainingDisplay(Display):
         steps = np.arange(1, len(self.values) + 1)
         marker = "o" if len(steps) <= 20 else None  # one iteration alone is a point, no line
         (line,) = ax.plot(steps, self.values, color=COLORS[0], marker=marker, label="objective")
-        ax.set_xlabel("iteration")
-        ax.set_ylabel("objective")
+        name_axes(ax, "iteration", "objective", legend=False)
         handles = [line]
         if np.isfinite(self.measures).any() and (self.measures[np.isfinite(self.measures)] > 0.0).any():
             other = ax.twinx()
@@ -89,11 +83,6 @@ class SelectionDisplay(Display):
     errors : array of shape (k,) or (k, folds)
         NaN where a setting was not tried.
     chosen : float or tuple of float, default=None
-
-    Raises
-    ------
-    InputError
-        For shapes that do not fit.
     """
 
     def __init__(self, settings: Sequence[Any], errors: Any, *, chosen: Any = None) -> None:
@@ -136,9 +125,7 @@ class SelectionDisplay(Display):
             at = self.settings.index(self.chosen)
             ax.plot(at, mean[at], color=COLORS[1], marker="D", markersize=11, fillstyle="none", label="chosen")
         ax.set_xticks(places, self.settings, rotation=30, ha="right", fontsize="small")
-        ax.set_xlabel("regularisers, encoder first")
-        ax.set_ylabel("held-out error")
-        ax.legend(frameon=False, fontsize="small")
+        name_axes(ax, "regularisers, encoder first", "held-out error")
 
 
 def _words(setting: Any) -> str:
@@ -152,11 +139,6 @@ class SpectrumDisplay(Display):
     ----------
     shares : array of shape (p,)
         ``explained_variance_ratio_``.
-
-    Raises
-    ------
-    InputError
-        For numbers that are not finite.
 
     Examples
     --------
@@ -194,6 +176,5 @@ class SpectrumDisplay(Display):
         ax.plot(places, np.cumsum(self.shares), color=COLORS[1], marker="o", label="all up to here")
         ax.set_ylim(0.0, max(1.0, float(np.cumsum(self.shares)[-1])) * 1.02)
         ax.set_xticks(places if len(places) <= 12 else places[:: -(-len(places) // 12)])
-        ax.set_xlabel("component")
-        ax.set_ylabel("share of the variance")
+        name_axes(ax, "component", "share of the variance", legend=False)
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False, ncols=2, fontsize="small")

@@ -34,11 +34,6 @@ def held_out_parts(n: int, seed: int = 0, *, at_most: int | None = None) -> list
     list of (ndarray, ndarray)
         Training and held-out rows, each in ascending order.
 
-    Raises
-    ------
-    InputError
-        For fewer than two rows.
-
     References
     ----------
     Stone (1974), Cross-validatory choice and assessment of statistical predictions.

@@ -36,11 +36,6 @@ class FromSklearn(Kernel):
     params : dict, default=None
         Parameters of a pairwise kernel, such as ``{"gamma": 0.1}``.
 
-    Raises
-    ------
-    InputError
-        For another name, parameters that scikit-learn refuses, or data that the kernel refuses.
-
     Notes
     -----
     ``known_psd`` is false where scikit-learn's kernel may be indefinite (``"sigmoid"``, ``"additive_chi2"``) or unknown
@@ -77,8 +72,7 @@ class FromSklearn(Kernel):
         """A tensor for vectors; objects stay as they are, in a list."""
         return read_matrix(X, "FromSklearn") if self.domain == "vectors" else super().read(X)
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> FromSklearn:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
         if isinstance(self.kernel, str):
@@ -94,7 +88,6 @@ class FromSklearn(Kernel):
             )
         elif self.params is not None:
             raise InputError("FromSklearn.params are those of a pairwise kernel; set those of an object on the object")
-        return self
 
     def _values(self, X: Any, Y: Any) -> Any:
         if not isinstance(self.kernel, str):

@@ -206,14 +206,12 @@ class FromFunction(Kernel):
         check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
         return read_matrix(X, "FromFunction") if self.domain == "vectors" else super().read(X)
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> FromFunction:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_flag(self.vectorized, "FromFunction.vectorized")
         check_flag(self.differentiable, "FromFunction.differentiable")
         if not callable(self.function):
             raise InputError(f"FromFunction.function must be a function of two items; got {self.function!r}")
         check_choice(self.inputs, "FromFunction.inputs", _INPUTS)
-        return self
 
     def _items(self, X: Any) -> Any:
         return X.detach().cpu().numpy() if isinstance(X, Tensor) and not self.differentiable else X

@@ -51,11 +51,6 @@ class Normalized(_Derived):
     ----------
     base : Kernel
 
-    Raises
-    ------
-    InputError
-        If ``base`` is not a kernel.
-
     References
     ----------
     Scholkopf and Smola (2002), equation 13.6.
@@ -121,11 +116,6 @@ class GaussianOf(_Derived):
     gamma : float or "median", default="median"
         Inverse squared distance; ``"median"``: one over the median squared distance of all ordered pairs of training
         items (weighted by the sample weights if there are any).
-
-    Raises
-    ------
-    InputError
-        If ``base`` is not a kernel or ``gamma`` is not positive and finite.
 
     Notes
     -----

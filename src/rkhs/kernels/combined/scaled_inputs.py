@@ -32,12 +32,6 @@ class ScaledInputs(Composite):
     offset : array of shape (d,), "mean" or None, default=None
         Origin; ``"mean"``: the mean of the training points; None: zero.
 
-    Raises
-    ------
-    InputError
-        If ``base`` reads something else than vectors, or for scales that are not positive or not one a column, or an
-        offset of another length.
-
     References
     ----------
     Rasmussen and Williams (2006), section 5.1.

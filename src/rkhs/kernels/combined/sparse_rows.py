@@ -41,11 +41,6 @@ class SparseRows(Kernel):
     width : int
         Number of columns ``d``.
 
-    Raises
-    ------
-    InputError
-        At the first use, for another kernel, and for rows of another width.
-
     Notes
     -----
     Inner products of the rows are products of sparse matrices, in strips; squared distances are
@@ -110,25 +105,31 @@ class SparseRows(Kernel):
 
     def resolve(self, X: list[SparseItem], weights: Tensor | None = None) -> SparseRows:
         """Turn parameters of the base that depend on data into numbers."""
-        base, rows = self._checked, from_items(X, self.width)
+        base = self._checked
         shape_alone = torch.zeros((), dtype=torch.float64).expand(len(X), self.width)
         if isinstance(base, Stationary) and isinstance(base.gamma, str):
-            name = f"{type(base).__name__}.gamma"
             given = base.get_params(deep=False)
             type(base)(**{**given, "gamma": 1.0}).resolve(shape_alone)  # what else may be wrong
-            factor, rule = read_rule(base.gamma, name)
+            factor, rule = read_rule(base.gamma, name := f"{type(base).__name__}.gamma")
             if rule != "1/d":
-                gamma = found_rate(factor * self._bandwidth(rule, rows, weights), name, base.gamma)
-                base = type(base)(**{**given, "gamma": gamma})
-        elif isinstance(base, Linear) and (isinstance(base.scale, str) or isinstance(base.offset, str)):
-            if isinstance(base.offset, str) and base.offset != "mean":
-                Linear(1.0, base.offset).resolve(shape_alone)  # says what it takes
-            w = _shares(len(X), weights)
-            offset = w @ rows if isinstance(base.offset, str) else base.offset
-            sizes = SparseRows(Linear(1.0, offset), self.width)._diag(X).sqrt()[:, None]
-            base = Linear(Linear(base.scale).resolve(sizes, torch.from_numpy(w)).scale, offset)
+                rate = factor * self._bandwidth(rule, from_items(X, self.width), weights)
+                base = type(base)(**{**given, "gamma": found_rate(rate, name, base.gamma)})
+        elif isinstance(base, Linear):
+            base = self._centred(base, X, weights)
         resolved = base.resolve(shape_alone)
         return self if resolved is self.base else SparseRows(resolved, self.width)
+
+    def _centred(self, base: Linear, X: list[SparseItem], weights: Tensor | None) -> Linear:
+        """A linear kernel with numbers for the names of its offset and its scale."""
+        w, offset = _shares(len(X), weights), base.offset
+        if isinstance(offset, str):
+            if offset != "mean":
+                Linear(1.0, offset).resolve(torch.zeros(1, self.width))  # says what it takes
+            offset = w @ from_items(X, self.width)
+        if isinstance(base.scale, str):
+            sizes = SparseRows(Linear(1.0, offset), self.width)._diag(X).sqrt()[:, None]
+            return Linear(Linear(base.scale).resolve(sizes, torch.from_numpy(w)).scale, offset)
+        return base if offset is base.offset else Linear(base.scale, offset)
 
     def _bandwidth(self, rule: str, rows: scipy.sparse.csr_array, weights: Tensor | None) -> float:
         """See :meth:`Stationary.resolve`."""
@@ -204,7 +205,7 @@ class SparseRows(Kernel):
         B = A if Y is None else from_items(Y, self.width)
         if isinstance(base, MinMax):
             for rows in (A, B):
-                base._check(torch.from_numpy(rows.data)[None])
+                base._refuse_negative(torch.from_numpy(rows.data)[None])
         if hasattr(base, "from_distances"):
             a, b = (torch.from_numpy(np.asarray(rows.sum(1)).ravel()) for rows in (A, B))
             K: Tensor = base.from_distances(self._distances(A, None if Y is None else B), a, b)

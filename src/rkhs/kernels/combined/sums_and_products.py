@@ -51,11 +51,6 @@ class Sum(_Many):
     terms : tuple of Kernel
         At least one.
 
-    Raises
-    ------
-    InputError
-        If a term is not a kernel or the terms read different data.
-
     References
     ----------
     Scholkopf and Smola (2002), proposition 13.1.
@@ -137,11 +132,6 @@ class Product(_Many):
     terms : tuple of Kernel
         At least one.
 
-    Raises
-    ------
-    InputError
-        If a term is not a kernel or the terms read different data.
-
     References
     ----------
     Scholkopf and Smola (2002), proposition 13.2 (Schur).
@@ -195,11 +185,6 @@ class Scaled(Composite):
     base : Kernel
     scale : float
         Positive.
-
-    Raises
-    ------
-    InputError
-        If ``base`` is not a kernel or ``scale`` is not positive and finite.
 
     References
     ----------

@@ -93,25 +93,7 @@ class Views(Kernel):
         keys = [name for name, _ in pairs]
         found: list[list[Any]] = [[] for _ in pairs]
         for i, item in enumerate(check_items(X)):
-            if isinstance(item, Mapping):
-                cells = [item[key] for key in keys if key in item]
-                fits = len(cells) == len(keys)
-            else:
-                fits = isinstance(item, (tuple, list)) and len(item) == len(pairs)
-                cells = list(item) if fits else []
-            if not fits:
-                size = len(item) if isinstance(item, (str, bytes, tuple, list, Mapping)) else "other"
-                raise InputError(
-                    f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} "
-                    f"parts"
-                )
-            for name, column, cell in zip(keys, found, cells, strict=True):
-                if cell is None:
-                    raise InputError(
-                        f"Views reads items with all views; item {i} has no view {name!r}. Leave it out, or fit a "
-                        "model to each view, put the codes side by side with NaN where a view is missing, and fit "
-                        "KernelAutoencoder(columns='filled') to these"
-                    )
+            for column, cell in zip(found, _cells(item, i, keys), strict=True):
                 column.append(cell)
         parts = []
         for (name, kernel), column in zip(pairs, found, strict=True):
@@ -167,6 +149,27 @@ def _rows(part: Any) -> list[Any]:
     return list(part.cpu().numpy()) if isinstance(part, Tensor) else list(part)
 
 
+def _cells(item: Any, i: int, keys: list[Any]) -> list[Any]:
+    """The parts of an item, one a view."""
+    if isinstance(item, Mapping):
+        cells = [item[key] for key in keys if key in item]
+    else:
+        cells = list(item) if isinstance(item, (tuple, list)) else []
+    if len(cells) != len(keys):
+        size = len(item) if isinstance(item, (str, bytes, tuple, list, Mapping)) else "other"
+        raise InputError(
+            f"Views reads items with one part a view, {keys}; item {i} is a {type(item).__name__} of {size} parts"
+        )
+    missing = next((key for key, cell in zip(keys, cells, strict=True) if cell is None), None)
+    if missing is not None:
+        raise InputError(
+            f"Views reads items with all views; item {i} has no view {missing!r}. Leave it out, or fit a model to each "
+            "view, put the codes side by side with NaN where a view is missing, and fit "
+            "KernelAutoencoder(columns='filled') to these"
+        )
+    return cells
+
+
 class OnColumns(Composite):
     """A kernel that reads some columns of a table, ``k(x, y) = base(x[columns], y[columns])``.
 
@@ -179,11 +182,6 @@ class OnColumns(Composite):
         On vectors.
     columns : sequence of int
         Positions of the columns, not repeated.
-
-    Raises
-    ------
-    InputError
-        If ``base`` is not a kernel on vectors, or a position is out of range.
 
     References
     ----------

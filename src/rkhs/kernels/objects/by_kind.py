@@ -35,11 +35,6 @@ def kernels_for(kind: Literal["graphs", "series"], items: Any) -> tuple[Kernel, 
     tuple of two to four Kernel
         Not resolved.
 
-    Raises
-    ------
-    InputError
-        For another kind, no items, and items that are no graphs or series.
-
     Notes
     -----
     ``./dev bench object_kernels`` has the figures that the rule was chosen by, and the sets that it was scored on.

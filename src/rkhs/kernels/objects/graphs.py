@@ -160,11 +160,6 @@ class WeisfeilerLehman(_GraphParts):
     node_label : str, default="label"
         Attribute of the nodes of a networkx graph that holds the label; nodes without are all alike.
 
-    Raises
-    ------
-    InputError
-        For items that are no undirected graphs with at least one node, and parameters out of range.
-
     Notes
     -----
     Items are networkx graphs or pairs ``(edges, labels)``. Labels are 64-bit hashes, the sum over neighbours stands
@@ -189,11 +184,9 @@ class WeisfeilerLehman(_GraphParts):
         self.normalize = normalize
         self.node_label = node_label
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> WeisfeilerLehman:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_count(self.n_iter, "WeisfeilerLehman.n_iter", at_least=0, at_most=1000)
         check_flag(self.normalize, "WeisfeilerLehman.normalize")
-        return self
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
         union = _Union(items)
@@ -226,11 +219,6 @@ class ShortestPath(_GraphParts):
     node_label : str, default="label"
         Attribute of the nodes of a networkx graph that holds the label; nodes without are all alike.
 
-    Raises
-    ------
-    InputError
-        For items that are no undirected graphs with at least one node.
-
     Notes
     -----
     O(v (v + e) ) a graph of v nodes and e edges. A graph without edges has no path: its kernel values are zero.
@@ -252,10 +240,8 @@ class ShortestPath(_GraphParts):
         self.normalize = normalize
         self.node_label = node_label
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> ShortestPath:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_flag(self.normalize, "ShortestPath.normalize")
-        return self
 
     def _features(self, items: list[dict[str, np.ndarray]]) -> Counts:
         owners, codes = [], []
@@ -320,12 +306,10 @@ class RandomWalk(ObjectKernel):
         self.normalize = normalize
         self.node_label = node_label
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> RandomWalk:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_number(self.decay, "RandomWalk.decay", above=0.0)
         check_flag(self.labels, "RandomWalk.labels")
         check_flag(self.normalize, "RandomWalk.normalize")
-        return self
 
     def _read_item(self, item: Any, row: int) -> dict[str, np.ndarray]:
         return read_graph(item, self.node_label, f"RandomWalk: item {row}")

@@ -32,7 +32,7 @@ def fingerprint_rows(
 ) -> tuple[list[np.ndarray], list[int], list[tuple[int, Any, str]]]:
     """Fingerprints of what RDKit can read."""
     try:
-        from rdkit import Chem, rdBase
+        from rdkit import rdBase
     except ImportError as error:
         raise missing_extra("rdkit", "chem") from error
     make = _maker(fingerprint, counts, radius, n_bits)
@@ -42,24 +42,30 @@ def fingerprint_rows(
     quiet = rdBase.BlockLogs()  # RDKit also writes each failure to stderr; ours are in the report or in the error
     try:
         for number, item in enumerate(molecules):
-            # RDKit reads the empty text as a molecule without atoms, which in a file is a missing value.
-            if isinstance(item, str) and len(item) > _LONGEST:
-                refused.append((number, item, f"longer than {_LONGEST} characters"))
-                continue
-            if isinstance(item, Chem.Mol):
-                molecule: Any = item
+            found = _read_molecule(item)
+            if isinstance(found, str):
+                refused.append((number, item, found))
             else:
-                molecule = Chem.MolFromSmiles(item) if isinstance(item, str) and item.strip() else None
-            if molecule is None or molecule.GetNumAtoms() == 0:
-                present = isinstance(item, str) and bool(item.strip())
-                refused.append((number, item, "not a valid SMILES" if present else "missing"))
-                continue
-            rows.append(make(molecule))
-            kept.append(number)
+                rows.append(make(found))
+                kept.append(number)
     finally:
         del quiet
         _take_back_ctrl_c()
     return rows, kept, refused
+
+
+def _read_molecule(item: Any) -> Any:
+    """A molecule of RDKit, or why there is none."""
+    from rdkit import Chem
+
+    if isinstance(item, str):
+        if len(item) > _LONGEST:
+            return f"longer than {_LONGEST} characters"
+        if not item.strip():  # RDKit reads it as a molecule without atoms, which in a file is a missing value
+            return "missing"
+        molecule = Chem.MolFromSmiles(item)
+        return molecule if molecule is not None and molecule.GetNumAtoms() else "not a valid SMILES"
+    return item if isinstance(item, Chem.Mol) and item.GetNumAtoms() else "missing"
 
 
 def _take_back_ctrl_c() -> None:
@@ -151,8 +157,7 @@ class MoleculeTanimoto(ObjectKernel):
         self.n_bits = n_bits
         self.formula = formula
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> MoleculeTanimoto:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_choice(self.fingerprint, "MoleculeTanimoto.fingerprint", FINGERPRINTS)
         check_flag(self.counts, "MoleculeTanimoto.counts")
         check_choice(self.formula, "MoleculeTanimoto.formula", ("minmax", "product"))
@@ -160,7 +165,6 @@ class MoleculeTanimoto(ObjectKernel):
         check_count(self.n_bits, "MoleculeTanimoto.n_bits", at_most=MOST_BITS)
         if self.counts and self.fingerprint == "maccs":
             raise InputError("MoleculeTanimoto.counts must be False for MACCS keys, which are bits; got True")
-        return self
 
     def _read_item(self, item: Any, row: int) -> str:
         if isinstance(item, str):

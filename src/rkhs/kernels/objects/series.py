@@ -82,11 +82,6 @@ class ShiftInvariant(SeriesKernel):
     center : {"mean", "none"}, default="mean"
         Subtract from every channel of a series its mean first, since zeros stand around it.
 
-    Raises
-    ------
-    InputError
-        For parameters out of range, series of different lengths or channels, and series that are constant.
-
     Notes
     -----
     Items are arrays of shape (length,) or (length, channels), of one length. O(length log length) a pair by fast
@@ -109,11 +104,9 @@ class ShiftInvariant(SeriesKernel):
         self.gamma = gamma
         self.center = center
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> ShiftInvariant:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_number(self.gamma, "ShiftInvariant.gamma", above=0.0)
         check_choice(self.center, "ShiftInvariant.center", ("mean", "none"))
-        return self
 
     def _features(self, items: list[np.ndarray]) -> tuple[Tensor, Tensor, int]:
         """Transforms of the series, their kernel values with themselves, and their length."""

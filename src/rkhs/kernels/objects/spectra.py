@@ -66,11 +66,9 @@ class ProbabilityProduct(Kernel):
         self.width = width
         self.power = power
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> ProbabilityProduct:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         check_number(self.width, "ProbabilityProduct.width", above=0.0)
         check_number(self.power, "ProbabilityProduct.power", at_least=0.0)
-        return self
 
     def _gram(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Tensor:
         left = self._peaks(X)

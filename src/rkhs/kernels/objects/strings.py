@@ -10,7 +10,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from rkhs._core.checks import check_choice, check_count, check_flag
 from rkhs._core.errors import InputError
@@ -77,11 +76,6 @@ class _StringKernel(PartsKernel):
                 )
             if letters not in _ALPHABETS and len(set(letters)) != len(letters):
                 raise InputError(f"{name}.alphabet must hold every letter once; got {letters!r}")
-
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Any:
-        """Check the parameters; nothing depends on data."""
-        self._check()
-        return self
 
     def _read_item(self, item: Any, row: int) -> str:
         if not isinstance(item, str):
@@ -247,11 +241,6 @@ class Mismatch(_StringKernel):
     unknown : {"raise", "skip"}, default="raise"
         As in :class:`Spectrum`.
 
-    Raises
-    ------
-    InputError
-        As :class:`Spectrum`.
-
     Notes
     -----
     A substring has ``sum_{i <= m} C(k, i) (a - 1)^i`` neighbours over ``a`` letters: 16 for DNA at (5, 1), 277 at
@@ -326,11 +315,6 @@ class Gappy(_StringKernel):
         Cosine of the counts.
     unknown : {"raise", "skip"}, default="raise"
         As in :class:`Spectrum`.
-
-    Raises
-    ------
-    InputError
-        As :class:`Spectrum`.
 
     Notes
     -----

@@ -147,7 +147,7 @@ class MinMax(VectorKernel):
     """
 
     @staticmethod
-    def _check(X: Tensor) -> None:
+    def _refuse_negative(X: Tensor) -> None:
         if bool((X < 0).any()):
             row = int((X < 0).any(1).nonzero()[0])
             raise InputError(
@@ -156,9 +156,9 @@ class MinMax(VectorKernel):
             )
 
     def _gram(self, X: Tensor, Y: Tensor | None = None) -> Tensor:
-        self._check(X)
+        self._refuse_negative(X)
         if Y is not None:
-            self._check(Y)
+            self._refuse_negative(Y)
         packed = jaccard(X, Y, bits_only=False)
         if packed is not None:
             return packed
@@ -179,5 +179,5 @@ class MinMax(VectorKernel):
         return D
 
     def _diag(self, X: Tensor) -> Tensor:
-        self._check(X)
+        self._refuse_negative(X)
         return X.new_ones(X.shape[0])

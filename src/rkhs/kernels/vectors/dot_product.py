@@ -88,11 +88,6 @@ class Linear(DotProduct):
     offset : array of shape (d,), "mean" or None, default=None
         Origin; ``"mean"``: the mean of the training points; None: zero, the textbook kernel.
 
-    Raises
-    ------
-    InputError
-        At the first use, if ``scale`` is not positive and finite or ``offset`` has another length.
-
     Examples
     --------
     >>> from rkhs.kernels import Linear
@@ -198,11 +193,6 @@ class Polynomial(DotProduct):
         Positive factor of the inner product; ``"1/d"``: one over the number of columns.
     offset : float, default=1.0
         Not negative, else the kernel is not positive semi-definite.
-
-    Raises
-    ------
-    InputError
-        At the first use, for a degree under one, a scale that is not positive, or a negative offset.
 
     Notes
     -----

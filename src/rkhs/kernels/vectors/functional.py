@@ -122,11 +122,6 @@ class FunctionalLaplacian(_Functional):
     rule : {"trapezoid", "mean"}, default="trapezoid"
         Quadrature; see :func:`quadrature_weights`.
 
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
-
     References
     ----------
     Laforgue et al. (2020), section 4.3, whose printed exponent lacks the minus sign.
@@ -179,11 +174,6 @@ class FunctionalGaussian(_Functional):
         Strictly increasing times of the columns; None: equally spaced on [0, 1].
     rule : {"trapezoid", "mean"}, default="trapezoid"
         Quadrature; see :func:`quadrature_weights`.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
 
     References
     ----------

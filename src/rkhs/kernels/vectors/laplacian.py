@@ -28,11 +28,6 @@ class Laplacian(RadialDistance):
     gamma : float or {"median", "scale", "1/d"}, default="median"
         Multiplies the distance.
 
-    Raises
-    ------
-    InputError
-        At the first use, if ``norm`` is unknown or ``gamma`` is not positive and finite.
-
     Notes
     -----
     The L1 distance has no matrix-product form: O(n m d) elementwise work in row blocks. At coincident points both

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -70,13 +69,11 @@ class _Angular(VectorKernel):
     def _top(self) -> float:
         """``g(1)``."""
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> _Angular:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         name = type(self).__name__
         check_count(self.depth, f"{name}.depth", at_most=_DEEPEST)
         if not isinstance(self.bias, bool):
             raise InputError(f"{name}.bias must be True or False; got {self.bias!r}")
-        return self
 
     def _directions(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Unit vectors (zero stays zero) and norms, with the bias coordinate if there is one."""
@@ -179,11 +176,6 @@ class ArcCosine(_Angular):
     bias : bool, default=False
         Append a constant coordinate 1 to every vector.
 
-    Raises
-    ------
-    InputError
-        At the first use, for another order, a depth under one, or a bias that is not a bool.
-
     Notes
     -----
     One matrix product and one arc cosine a pair and layer: O(n m (d + depth)), in row blocks.
@@ -218,11 +210,10 @@ class ArcCosine(_Angular):
     def _homogeneous(self) -> bool:  # type: ignore[override]
         return self.order == 1
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> _Angular:
-        """Check the parameters; nothing depends on data."""
+    def _check(self) -> None:
         if np.ndim(self.order) or isinstance(self.order, bool) or self.order not in (0, 1):
             raise InputError(f"ArcCosine.order must be 0 or 1; got {self.order!r}")
-        return super().resolve(X, weights)
+        super()._check()
 
     def _profile(self, u: Tensor) -> Tensor:
         for _ in range(self.depth):
@@ -269,11 +260,6 @@ class NTK(_Angular):
         Number of hidden layers, at most 10,000.
     bias : bool, default=False
         Append a constant coordinate 1 to every vector.
-
-    Raises
-    ------
-    InputError
-        At the first use, for a depth under one or a bias that is not a bool.
 
     Notes
     -----

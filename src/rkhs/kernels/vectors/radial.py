@@ -223,11 +223,6 @@ class Gaussian(Radial):
         the sample weights if there are any); ``"scale"``: one over ``d`` times the mean variance of a column;
         ``"1/d"``: one over the number of columns; ``"4*median"``: four times the first, and so on.
 
-    Raises
-    ------
-    InputError
-        At the first use, if ``gamma`` is not positive and finite.
-
     Notes
     -----
     One matrix product of augmented factors and one ``exp2`` in place: O(n m d). Its pull-back costs the same again.
@@ -305,11 +300,6 @@ class Matern(RadialDistance):
     gamma : float or {"median", "scale", "1/d"}, default="median"
         One over the length scale; multiplies the distance. See :class:`Gaussian`, with the distance in place of its
         square.
-
-    Raises
-    ------
-    InputError
-        At the first use, if ``nu`` is another number or ``gamma`` is not positive and finite.
 
     References
     ----------

@@ -146,11 +146,6 @@ class Stationary(VectorKernel):
         -------
         float
 
-        Raises
-        ------
-        InputError
-            If ``gamma`` is not resolved.
-
         Notes
         -----
         In row blocks: O(n^2 d) work and O(n) memory beside ``S``.
