@@ -125,19 +125,9 @@ class Kernel(Configurable):
         return check_items(X)
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Return the kernel with every data-dependent parameter turned into a number.
+        """Return the kernel with every data-dependent parameter turned into a number; ``self`` if there is none.
 
-        Parameters
-        ----------
-        X : items as returned by :meth:`read`
-            Training items.
-        weights : Tensor of shape (n,), optional
-            Sample weights that sum to one.
-
-        Returns
-        -------
-        Kernel
-            ``self`` if nothing depends on data.
+        ``X`` holds the training items as :meth:`read` returns them, ``weights`` of shape (n,) sum to one.
         """
         self._check()
         return self
@@ -146,21 +136,10 @@ class Kernel(Configurable):
         """Refuse parameters out of range, where nothing depends on data."""
 
     def pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
-        """Gradient of a function of ``k(X, X)`` with respect to ``X``.
+        """Gradient, shape (n, d), of a function of ``k(X, X)`` with respect to ``X``.
 
-        With ``S = dJ/dK`` (all entries free, not necessarily symmetric):
-        ``G_i = sum_j (S_ij + S_ji) grad_1 k(x_i, x_j)``.
-
-        Parameters
-        ----------
-        X : Tensor of shape (n, d)
-        S : Tensor of shape (n, n), or Outer
-        K : Tensor of shape (n, n), optional
-            The Gram matrix at ``X`` if it is at hand; saves recomputing it.
-
-        Returns
-        -------
-        Tensor of shape (n, d)
+        With ``S = dJ/dK`` of shape (n, n) (all entries free, not necessarily symmetric):
+        ``G_i = sum_j (S_ij + S_ji) grad_1 k(x_i, x_j)``. ``K`` is the Gram matrix at ``X`` if it is at hand.
 
         Raises
         ------
@@ -176,16 +155,7 @@ class Kernel(Configurable):
     def cross_pullback(self, X: Tensor, Y: Tensor, S: Tensor) -> Tensor:
         """Gradient with respect to ``X`` of a function of ``k(X, Y)`` with ``S = dJ/dk(X, Y)``, ``Y`` fixed.
 
-        Parameters
-        ----------
-        X : Tensor of shape (n, d)
-        Y : Tensor of shape (m, d)
-        S : Tensor of shape (n, m)
-
-        Returns
-        -------
-        Tensor of shape (n, d)
-            ``G_i = sum_j S_ij grad_1 k(x_i, y_j)``.
+        ``G_i = sum_j S_ij grad_1 k(x_i, y_j)``, shape (n, d), for ``S`` of shape (n, m).
         """
         return self._cross_pullback(X, Y, S)
 

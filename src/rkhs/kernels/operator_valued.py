@@ -82,16 +82,7 @@ class OperatorKernel(Configurable):
         """The same kernel with other operators, one a term (None: the identity)."""
 
     def grams(self, X: Any, Y: Any = None) -> list[Tensor]:
-        """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one.
-
-        Parameters
-        ----------
-        X, Y : items as returned by :meth:`read`
-
-        Returns
-        -------
-        list of Tensor
-        """
+        """Gram matrices of the scalar kernels, one of shape (n, m) a term; equal kernels share one."""
         made: list[tuple[Kernel, Tensor]] = []
         grams = []
         for term in self.pairs:
@@ -103,17 +94,7 @@ class OperatorKernel(Configurable):
         return grams
 
     def apply(self, Ks: Sequence[Tensor], Phi: Tensor) -> Tensor:
-        """Values ``f(X) = sum_t K_t Phi A_t``.
-
-        Parameters
-        ----------
-        Ks : list of Tensor of shape (m, n)
-            As :meth:`grams` returns them.
-        Phi : Tensor of shape (n, p)
-
-        Returns
-        -------
-        Tensor of shape (m, p)
+        """Values ``f(X) = sum_t K_t Phi A_t``, shape (m, p), for the matrices (m, n) of :meth:`grams`.
 
         Raises
         ------
@@ -124,18 +105,7 @@ class OperatorKernel(Configurable):
         return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
     def squared_norm(self, Ks: Sequence[Tensor], Phi: Tensor) -> Tensor:
-        """Squared norm ``||f||^2 = sum_t <K_t, Phi A_t Phi^T>``, a scalar tensor.
-
-        Parameters
-        ----------
-        Ks : list of Tensor of shape (n, n)
-            As :meth:`grams` returns them.
-        Phi : Tensor of shape (n, p)
-
-        Returns
-        -------
-        Tensor of shape ()
-        """
+        """Squared norm ``||f||^2 = sum_t <K_t, Phi A_t Phi^T>``, a scalar; ``K_t`` as :meth:`grams` returns them."""
         parts = [((K @ Phi) * term._times(Phi)).sum() for K, term in zip(Ks, self._match(Ks), strict=True)]
         return torch.stack(parts).sum()
 

@@ -97,10 +97,6 @@ class CodeMapDisplay(Display):
             Columns of the codes, from 0; None: the first two, or the only one.
         **options
             More arguments of the constructor.
-
-        Returns
-        -------
-        CodeMapDisplay
         """
         codes = matrix(model.codes_, "model.codes_")
         columns = list(range(min(2, codes.shape[1]))) if components is None else [int(c) for c in components]
@@ -110,16 +106,7 @@ class CodeMapDisplay(Display):
         return cls(codes[:, columns], new_codes=new, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw; three components need three-dimensional axes, which None makes.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-
-        Returns
-        -------
-        self
-        """
+        """Draw; three components need three-dimensional axes, which None makes."""
         if ax is None and self.codes.shape[1] == 3:
             ax = new_axes("3d")
         return super().plot(ax)

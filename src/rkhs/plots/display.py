@@ -31,16 +31,7 @@ class Display(ABC):
     figure_: Figure
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        self
+        """Draw on axes, those of a new figure by default, which are kept as ``ax_`` and ``figure_``.
 
         Raises
         ------

@@ -46,10 +46,6 @@ class PredictionDisplay(Display):
         y : array of shape (m,) or (m, q)
         **options
             More arguments of the constructor.
-
-        Returns
-        -------
-        PredictionDisplay
         """
         return cls(y, model.predict(X), **options)
 
@@ -100,10 +96,6 @@ class RankDisplay(Display):
             Row numbers of the candidates, nearest first.
         truth : array of shape (m,)
             Row number of the true candidate of each item.
-
-        Returns
-        -------
-        RankDisplay
         """
         order = np.asarray(indices)
         found = order == np.asarray(truth)[:, None]
@@ -144,10 +136,6 @@ class SupportDisplay(Display):
         Parameters
         ----------
         model : estimator with ``decoder_coef_`` or ``dual_coef_``
-
-        Returns
-        -------
-        SupportDisplay
         """
         coefficients = getattr(model, "decoder_coef_", None)
         coefficients = model.dual_coef_ if coefficients is None else coefficients
@@ -190,10 +178,6 @@ class OutlierDisplay(Display):
         Parameters
         ----------
         fit : RobustFit
-
-        Returns
-        -------
-        OutlierDisplay
         """
         return cls(fit.outlier_score, fit.inliers, fit.limits)
 

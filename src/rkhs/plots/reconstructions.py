@@ -91,10 +91,6 @@ class ReconstructionDisplay(Display):
             Rows to draw, counted from 0, in place of ``n_items``.
         **options
             More arguments of the constructor: ``kind``, ``shape``, ``times``, ``names``, ``titles``.
-
-        Returns
-        -------
-        ReconstructionDisplay
         """
         items = matrix(X, "X")
         count = min(check_count(n_items, "n_items"), len(items))
@@ -113,17 +109,7 @@ class ReconstructionDisplay(Display):
         return cls(chosen, rebuilt, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw; images and curves make a figure of their own.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            For tables.
-
-        Returns
-        -------
-        self
-        """
+        """Draw; images and curves make a figure of their own, tables take axes."""
         if self.kind == "table":
             return super().plot(ax)
         if ax is not None:
@@ -203,10 +189,6 @@ class TraversalDisplay(Display):
         quantiles : tuple of two float, default=(0.05, 0.95)
         **options
             More arguments of the constructor.
-
-        Returns
-        -------
-        TraversalDisplay
         """
         codes, steps = matrix(model.codes_, "model.codes_"), check_count(n_steps, "n_steps", at_least=2)
         walks = []
@@ -218,16 +200,7 @@ class TraversalDisplay(Display):
         return cls(np.stack(walks), **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw in a figure of its own.
-
-        Parameters
-        ----------
-        ax : None
-
-        Returns
-        -------
-        self
-        """
+        """Draw in a figure of its own."""
         if ax is not None:
             raise InputError("ax must be None: a traversal makes a figure with a row a code")
         p, steps, _ = self.walks.shape
@@ -283,10 +256,6 @@ class ErrorDisplay(Display):
         X, X_new : items
         **options
             More arguments of the constructor.
-
-        Returns
-        -------
-        ErrorDisplay
         """
         new = None if X_new is None else model.reconstruction_error(X_new)
         return cls(model.reconstruction_error(X), new, **options)

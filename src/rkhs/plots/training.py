@@ -49,10 +49,6 @@ class TrainingDisplay(Display):
         model : estimator with ``history_``
         **options
             More arguments of the constructor.
-
-        Returns
-        -------
-        TrainingDisplay
         """
         return cls(model.history_, **{"gap": getattr(model, "gap_", None), **options})
 
@@ -102,10 +98,6 @@ class SelectionDisplay(Display):
         Parameters
         ----------
         model : KernelAutoencoder, KernelAutoencoderCV
-
-        Returns
-        -------
-        SelectionDisplay
         """
         if getattr(model, "errors_", None) is not None and hasattr(model, "regs_"):
             return cls([tuple(row) for row in model.regs_], model.errors_, chosen=tuple(model.reg_))
@@ -159,10 +151,6 @@ class SpectrumDisplay(Display):
         Parameters
         ----------
         model : estimator with ``explained_variance_ratio_`` or ``codes_``
-
-        Returns
-        -------
-        SpectrumDisplay
         """
         shares = getattr(model, "explained_variance_ratio_", None)
         if shares is None:

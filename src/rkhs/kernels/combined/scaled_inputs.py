@@ -105,17 +105,5 @@ class ScaledInputs(Composite):
         return self.base._diag_pullback(self._scaled(X), s) * self._factors(X)
 
     def scales_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> Tensor:
-        """Derivative with respect to the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``.
-
-        Parameters
-        ----------
-        X : Tensor of shape (n, d)
-        S : Tensor of shape (n, n), or Outer
-        K : Tensor of shape (n, n), optional
-            The Gram matrix at ``X`` if it is at hand.
-
-        Returns
-        -------
-        Tensor of shape (d,)
-        """
+        """Derivative, shape (d,), by the logarithms of the scales of a function of ``k(X, X)``, ``S = dJ/dK``."""
         return (self.pullback(X, S, K) * Linear._shift(X, self.offset, "ScaledInputs.offset")).sum(0)

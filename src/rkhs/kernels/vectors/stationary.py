@@ -67,23 +67,7 @@ class Stationary(VectorKernel):
         return True
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Stationary:
-        """Turn ``"median"``, ``"scale"`` and ``"1/d"`` into a number.
-
-        Parameters
-        ----------
-        X : Tensor of shape (n, d)
-        weights : Tensor of shape (n,), optional
-
-        Returns
-        -------
-        Stationary
-            The same kernel with a number for ``gamma``.
-
-        Raises
-        ------
-        InputError
-            If ``gamma`` is neither a positive number nor one of the three names, or so large that it would overflow.
-        """
+        """Turn ``"median"``, ``"scale"`` and ``"1/d"`` into a number; one that would overflow is refused."""
         name = f"{type(self).__name__}.gamma"
         gamma = self.gamma
         if isinstance(gamma, str):
@@ -135,19 +119,6 @@ class Stationary(VectorKernel):
     def bandwidth_gradient(self, X: Tensor, S: Tensor | Outer, K: Tensor | None = None) -> float:
         """Derivative with respect to ``gamma`` of a function of ``k(X, X)``: ``<S, dK/dgamma>`` with ``S = dJ/dK``.
 
-        Parameters
-        ----------
-        X : Tensor of shape (n, d)
-        S : Tensor of shape (n, n), or Outer
-        K : Tensor of shape (n, n), optional
-            The Gram matrix at ``X`` if it is at hand.
-
-        Returns
-        -------
-        float
-
-        Notes
-        -----
         In row blocks: O(n^2 d) work and O(n) memory beside ``S``.
         """
 
