@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError, missing_extra
 from rkhs._core.files import atomic_path
 from rkhs.estimators import KernelAutoencoder, KernelContrastive, KernelPCA
 from rkhs.models import Layer
-from rkhs.onnx_graph import Graph
+from rkhs.onnx_graph import Graph, Value
 from rkhs.outputs import Euclidean
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def to_onnx(
     result = _encoder(graph, model) if part == "encoder" else _decoder(graph, model)
     if part == "decoder":
         names, widths = names[::-1], widths[::-1]
-    graph.nodes.append(helper.make_node("Identity", [result], [names[1]]))
+    graph.nodes.append(helper.make_node("Identity", [result.name], [names[1]]))
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     values = [helper.make_tensor_value_info(n, kind, ["rows", w]) for n, w in zip(names, widths, strict=True)]
     body = helper.make_graph(graph.nodes, f"{type(model).__name__} {part}", values[:1], values[1:], graph.constants)
@@ -117,16 +117,14 @@ def import_onnx() -> Any:
     return onnx
 
 
-def _encoder(graph: Graph, model: KernelEstimator) -> str:
-    supports = np.asarray(model.support_items_, dtype=np.float64)
-    rows = "X"
+def _encoder(graph: Graph, model: KernelEstimator) -> Any:
+    rows: Any = Value(graph, "X")
     if model.column_scales_ is not None:
-        centred = graph.node("Sub", rows, np.asarray(model.column_means_))
-        rows = graph.node("Div", centred, np.asarray(model.column_scales_))
-    K = graph.gram(model.kernel_, rows, supports)
+        rows = (rows - np.asarray(model.column_means_)) / np.asarray(model.column_scales_)
+    K = graph.gram(model.kernel_, rows, np.asarray(model.support_items_, dtype=np.float64))
     if not isinstance(model, KernelAutoencoder):
-        codes = graph.node("MatMul", K, np.asarray(model.dual_coef_))
-        return graph.node("Add", codes, np.asarray(model.intercept_)) if isinstance(model, KernelPCA) else codes
+        codes = K @ np.asarray(model.dual_coef_)
+        return codes + np.asarray(model.intercept_) if isinstance(model, KernelPCA) else codes
     if model._refines:
         raise InputError(
             "to_onnx writes the plain encoder, and this model refines codes by an iteration: say "
@@ -135,28 +133,24 @@ def _encoder(graph: Graph, model: KernelEstimator) -> str:
     if model._onto is not None:
         raise InputError(f"to_onnx writes the plain encoder; got {model.constraint!r}: use renormalize=False")
     fitted = model.model_
-    codes = graph.node("MatMul", K, fitted.encoder.coefficients)
+    codes = K @ fitted.encoder.coefficients
     if fitted.linear is not None:
         part = fitted.linear
-        read = K if part.center is None else graph.node("Sub", rows, part.center)  # features are read from their values
-        linear = graph.node("MatMul", read, part.directions @ part.coefficients)
-        codes = graph.node("Add", codes, graph.node("Sub", linear, part.offset @ part.coefficients))
+        read = K if part.center is None else rows - part.center  # features are read from their values
+        codes = codes + (read @ (part.directions @ part.coefficients) - part.offset @ part.coefficients)
     for layer in fitted.layers[: fitted.narrowest]:
         codes = _layer(graph, layer, codes)
-    shown = codes if fitted.code_map is None else graph.node("MatMul", codes, fitted.code_map)
-    return shown if fitted.resting is None else graph.node("Mul", shown, np.isnan(fitted.resting).astype(np.float64))
+    shown = codes if fitted.code_map is None else codes @ fitted.code_map
+    return shown if fitted.resting is None else shown * np.isnan(fitted.resting)
 
 
-def _layer(graph: Graph, layer: Layer, codes: str) -> str:
+def _layer(graph: Graph, layer: Layer, codes: Any) -> Any:
     """What a layer says of codes."""
-    said = graph.node("MatMul", graph.gram(layer.kernel, codes, layer.anchors), layer.coefficients)
-    if layer.linear is None:
-        return said
-    linear = graph.node("Add", graph.node("MatMul", codes, layer.linear[:-1]), layer.linear[-1])
-    return graph.node("Add", said, linear)
+    said = graph.gram(layer.kernel, codes, layer.anchors) @ layer.coefficients
+    return said if layer.linear is None else said + (codes @ layer.linear[:-1] + layer.linear[-1])
 
 
-def _decoder(graph: Graph, model: KernelEstimator) -> str:
+def _decoder(graph: Graph, model: KernelEstimator) -> Any:
     output = getattr(model, "output_", None)
     back = model.model_.back if isinstance(model, KernelPCA) else None
     if not isinstance(output, Euclidean) or (isinstance(model, KernelPCA) and back is None):
@@ -164,25 +158,27 @@ def _decoder(graph: Graph, model: KernelEstimator) -> str:
             f"to_onnx writes decoders to vectors; this {type(model).__name__} has none. Export the encoder, or fit a "
             "KernelAutoencoder that rebuilds vectors"
         )
-    U = "codes"
+    U: Any = Value(graph, "codes")
     if back is not None:
-        U = graph.node("MatMul", graph.gram(back.kernel, U, back.anchors), back.coefficients)
+        U = graph.gram(back.kernel, U, back.anchors) @ back.coefficients
     else:
-        fitted = model.model_
-        if fitted.resting is not None:
-            live = np.isnan(fitted.resting)
-            U = graph.node("Mul", U, live.astype(np.float64))
-            U = graph.node("Add", U, np.where(live, 0.0, fitted.resting))
-        if fitted.code_map is not None:
-            U = graph.node("MatMul", U, np.linalg.inv(fitted.code_map))
-        for layer in fitted.layers[fitted.narrowest :]:
-            U = _layer(graph, layer, U)
+        U = _decoded(graph, model.model_, U)
     if output.axes is not None:
-        U = graph.node("MatMul", U, np.asarray(output.axes))
+        U = U @ np.asarray(output.axes)
     root = 1.0 if output.column_weights is None else np.sqrt(output.column_weights)
-    found = graph.node("Add", graph.node("Mul", U, np.asarray(output.factor / root)), np.asarray(output.mean))
+    found = U * np.asarray(output.factor / root) + np.asarray(output.mean)
     if model.column_scales_ is None:
         return found
-    return graph.node(
-        "Add", graph.node("Mul", found, np.asarray(model.column_scales_)), np.asarray(model.column_means_)
-    )
+    return found * np.asarray(model.column_scales_) + np.asarray(model.column_means_)
+
+
+def _decoded(graph: Graph, fitted: Any, U: Any) -> Any:
+    """What the layers of a fitted autoencoder behind its codes make of these."""
+    if fitted.resting is not None:
+        live = np.isnan(fitted.resting)
+        U = U * live + np.where(live, 0.0, fitted.resting)
+    if fitted.code_map is not None:
+        U = U @ np.linalg.inv(fitted.code_map)
+    for layer in fitted.layers[fitted.narrowest :]:
+        U = _layer(graph, layer, U)
+    return U

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -309,6 +309,18 @@ class Composite(Kernel):
         """As the first part reads it; parts that read different data are refused."""
         assert self.domain
         return self.parts[0].read(X)
+
+    def with_parts(self, parts: Sequence[Kernel]) -> Self:
+        """The same kernel made of others, which its parameter ``terms`` or ``base`` holds."""
+        if all(new is old for new, old in zip(parts, self.parts, strict=True)):
+            return self
+        params = self.get_params(deep=False)
+        return type(self)(**params | ({"terms": tuple(parts)} if "terms" in params else {"base": parts[0]}))
+
+    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
+        """Resolve all parts."""
+        self._check()
+        return self.with_parts([part.resolve(X, weights) for part in self.parts])
 
 
 class VectorKernel(Kernel):

@@ -29,6 +29,8 @@ __all__ = ["LearnedKernel", "learn_kernel", "leave_one_out_gradient"]
 _REGS = tuple(10.0**k for k in range(-6, 1))
 _FAR = np.log(1e3)  # parameters stay within this factor of where they start
 _LEAST_REG, _LARGEST_REG = 1e-8, 10.0
+_LEARNED = {Stationary: "gamma", Scaled: "scale", ScaledInputs: "scales"}  # the parameter of each kernel
+_OPEN = (Sum, Product, Scaled, ScaledInputs, OnColumns)  # kernels whose parts are learned
 
 
 @dataclass(frozen=True)
@@ -230,38 +232,27 @@ def _opened(kernel: Kernel, d: int, *, ard: bool = False) -> Kernel:
     return ScaledInputs(kernel, (1.0,) * d) if ard else kernel
 
 
+def _own(kernel: Kernel) -> tuple[str, list[float]]:
+    """The positive parameter of a resolved kernel that is learned, and its numbers."""
+    name = next((name for kind, name in _LEARNED.items() if isinstance(kernel, kind)), "")
+    return name, np.atleast_1d(getattr(kernel, name)).tolist() if name else []
+
+
 def _values(kernel: Kernel) -> list[float]:
     """Positive parameters of a resolved kernel, in a fixed order."""
-    own: list[float] = []
-    if isinstance(kernel, Stationary):
-        return [float(kernel.gamma)]
-    if isinstance(kernel, Scaled):
-        own = [float(kernel.scale)]
-    elif isinstance(kernel, ScaledInputs):
-        own = [float(s) for s in kernel.scales]
-    return own + [value for part in _learned_parts(kernel) for value in _values(part)]
-
-
-def _learned_parts(kernel: Kernel) -> tuple[Kernel, ...]:
-    """Parts that hold parameters of their own."""
-    return kernel.parts if isinstance(kernel, (Sum, Product, Scaled, ScaledInputs, OnColumns)) else ()
+    parts = kernel.parts if isinstance(kernel, _OPEN) else ()
+    return _own(kernel)[1] + [value for part in parts for value in _values(part)]
 
 
 def _rebuilt(kernel: Kernel, values: Iterator[float]) -> Kernel:
     """The kernel with other values, in the order of :func:`_values`."""
-    if isinstance(kernel, Stationary):
-        return type(kernel)(**{**kernel.get_params(deep=False), "gamma": float(next(values))})
-    if isinstance(kernel, Scaled):
-        scale = float(next(values))
-        return Scaled(_rebuilt(kernel.base, values), scale)
-    if isinstance(kernel, ScaledInputs):
-        scales = tuple(float(next(values)) for _ in kernel.scales)
-        return ScaledInputs(_rebuilt(kernel.base, values), scales, kernel.offset)
-    if isinstance(kernel, OnColumns):
-        return OnColumns(_rebuilt(kernel.base, values), kernel.columns)
-    if isinstance(kernel, (Sum, Product)):
-        return type(kernel)(tuple(_rebuilt(part, values) for part in kernel.parts))
-    return kernel
+    name, own = _own(kernel)
+    if name:
+        new = tuple(float(next(values)) for _ in own)
+        kernel = type(kernel)(**{**kernel.get_params(deep=False), name: new if name == "scales" else new[0]})
+    if not isinstance(kernel, _OPEN):
+        return kernel
+    return kernel.with_parts([_rebuilt(part, values) for part in kernel.parts])
 
 
 def _gradient(kernel: Kernel, X: Tensor, S: Tensor) -> list[float]:
@@ -278,4 +269,4 @@ def _gradient(kernel: Kernel, X: Tensor, S: Tensor) -> list[float]:
     if isinstance(kernel, Product):
         grams = [part._gram(X) for part in kernel.parts]
         return [g for i, part in enumerate(kernel.parts) for g in _gradient(part, X, kernel._others(grams, i, S))]
-    return [g for part in _learned_parts(kernel) for g in _gradient(part, X, S)]
+    return [g for part in kernel.parts for g in _gradient(part, X, S)] if isinstance(kernel, Sum) else []

@@ -30,12 +30,6 @@ class _Derived(Composite):
             raise InputError(f"{type(self).__name__}.base must be a kernel; got {self.base!r}")
         return (self.base,)
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Resolve the base kernel."""
-        (base,) = self.parts
-        resolved = base.resolve(X, weights)
-        return self if resolved is base else type(self)(**{**self.get_params(deep=False), "base": resolved})
-
 
 def _has_size(d: Tensor) -> Tensor:
     """Whether a squared norm is positive and has all its digits."""
@@ -139,14 +133,14 @@ class GaussianOf(_Derived):
 
     def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
         """Resolve the base kernel and turn ``"median"`` into a number."""
-        (base,) = self.parts
-        resolved = base.resolve(X, weights)
+        made = super().resolve(X, weights)
+        assert isinstance(made, GaussianOf)
         if isinstance(self.gamma, str) and self.gamma == "median":
-            gamma = median_bandwidth(_distances(resolved, X), weights)
-            _warn_of_cancelled(resolved, X, gamma)
-            return GaussianOf(resolved, gamma)
+            gamma = median_bandwidth(_distances(made.base, X), weights)
+            _warn_of_cancelled(made.base, X, gamma)
+            return GaussianOf(made.base, gamma)
         check_number(self.gamma, "GaussianOf.gamma", above=0.0, names=("median",))
-        return self if resolved is base else GaussianOf(resolved, self.gamma)
+        return made
 
     @property
     def _gamma(self) -> float:

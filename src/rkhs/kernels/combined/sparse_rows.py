@@ -258,8 +258,7 @@ def on_sparse_rows(kernel: Kernel, width: int) -> Kernel:
     if kernel.domain != "vectors":
         return kernel
     if isinstance(kernel, Composite) and kernel.of_values:
-        parts, params = tuple(on_sparse_rows(part, width) for part in kernel.parts), kernel.get_params(deep=False)
-        return type(kernel)(**{**params, **({"terms": parts} if "terms" in params else {"base": parts[0]})})
+        return kernel.with_parts([on_sparse_rows(part, width) for part in kernel.parts])
     made = SparseRows(kernel, width)
     assert made._checked is kernel
     return made

@@ -36,12 +36,6 @@ class _Many(Composite):
                 raise InputError(f"{type(self).__name__}.terms must be kernels; got {term!r}")
         return tuple(self.terms)
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Resolve every term."""
-        resolved = tuple(term.resolve(X, weights) for term in self.parts)
-        same = all(new is old for new, old in zip(resolved, self.terms, strict=True))
-        return self if same else type(self)(resolved)
-
 
 class Sum(_Many):
     """Sum of kernels, ``k(x, y) = sum_t k_t(x, y)``; written ``k1 + k2``.
@@ -210,12 +204,8 @@ class Scaled(Composite):
             raise InputError(f"Scaled.base must be a kernel; got {self.base!r}")
         return (self.base,)
 
-    def resolve(self, X: Any, weights: Tensor | None = None) -> Kernel:
-        """Resolve the base kernel; the scale is checked here, and no more where the kernel is used."""
+    def _check(self) -> None:
         check_number(self.scale, "Scaled.scale", above=0.0)
-        (base,) = self.parts
-        resolved = base.resolve(X, weights)
-        return self if resolved is base else Scaled(resolved, self.scale)
 
     def _gram(self, X: Any, Y: Any = None) -> Tensor:
         return self.base._gram(X, Y).mul_(self.scale)

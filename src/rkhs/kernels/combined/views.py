@@ -212,9 +212,7 @@ class OnColumns(Composite):
 
     def resolve(self, X: Tensor, weights: Tensor | None = None) -> Kernel:
         """Resolve the base kernel on its columns."""
-        (base,) = self.parts
-        resolved = base.resolve(self._part(X), weights)
-        return self if resolved is base else OnColumns(resolved, self.columns)
+        return super().resolve(self._part(X), weights)
 
     def _index(self, width: int) -> Tensor:
         index = np.asarray(check_list(self.columns, "OnColumns.columns", "positions"))

@@ -238,14 +238,7 @@ def on_grid(kernel: Any, X: Any) -> Any:
     times = read_curves(X)[1]
     if isinstance(kernel, _Functional):
         return kernel if kernel.times is not None else type(kernel)(kernel.gamma, times, kernel.rule)
-    if not isinstance(kernel, Composite):
-        return kernel
-    params = kernel.get_params(deep=False)
-    if "base" in params:
-        params["base"] = on_grid(kernel.parts[0], X)
-    elif "terms" in params:
-        params["terms"] = tuple(on_grid(term, X) for term in kernel.parts)
-    return type(kernel)(**params)
+    return kernel.with_parts([on_grid(part, X) for part in kernel.parts]) if isinstance(kernel, Composite) else kernel
 
 
 def check_grid(kernel: Any, X: Any) -> None:
