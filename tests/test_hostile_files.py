@@ -298,15 +298,15 @@ def test_every_command_takes_the_limits_of_model_files(
     np.save("z.npy", X[:, :2])
     right, wrong = hashlib.sha256(Path("m.rkhs").read_bytes()).hexdigest(), "0" * 64
     commands = {
-        "info": (),
-        "transform": ("x.npy", "-o", "codes.npy"),
-        "decode": ("z.npy", "-o", "rows.npy"),
-        "evaluate": ("x.npy",),
+        "info": ("m.rkhs",),
+        "transform": ("m.rkhs", "x.npy", "-o", "codes.npy"),
+        "decode": ("m.rkhs", "z.npy", "-o", "rows.npy"),
+        "compare": ("x.npy", "--model", "m.rkhs"),
     }
-    for name, rest in commands.items():
-        assert main([name, "m.rkhs", *rest, "--sha256", right, "--max-bytes", "100000"]) == 0
-        assert main([name, "m.rkhs", *rest, "--sha256", wrong]) == 2
-        assert main([name, "m.rkhs", *rest, "--max-bytes", "1000"]) == 2
+    for name, words in commands.items():
+        assert main([name, *words, "--sha256", right, "--max-bytes", "100000"]) == 0
+        assert main([name, *words, "--sha256", wrong]) == 2
+        assert main([name, *words, "--max-bytes", "1000"]) == 2
         said = capsys.readouterr().err
         assert f"expected a file with SHA-256 {wrong}" in said
         assert "pass a larger --max-bytes" in said

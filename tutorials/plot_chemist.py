@@ -150,5 +150,5 @@ np.array_equal(again.transform(test[:5]), model.transform(test[:5]))
 # .. code-block:: sh
 #
 #    rkhs fit molecules.csv --smiles smiles --n-components 10 -o model.rkhs --codes codes.csv
-#    rkhs evaluate model.rkhs new.csv --top-k 1,5,10
+#    rkhs compare new.csv --model model.rkhs --top-k 1,5,10
 #    rkhs decode model.rkhs codes.csv --candidates library.smi --n-best 5 -o nearest.csv

@@ -97,6 +97,5 @@ plt.show()
 # On your own table
 # -----------------
 #
-# ``rkhs evaluate --few-labels table.csv --labels class`` runs such a comparison over many kernels, with five random
-# splits and leave-one-out choices. The same numbers come from ``rkhs.evaluation.few_labels``. See
-# :doc:`/user/few_labels`.
+# ``rkhs compare table.csv --target class --few-labels 50`` runs such a comparison with five random splits. The same
+# numbers come from ``rkhs.evaluation.compare_codes(X, y, n_labels=50)``. See :doc:`/user/few_labels`.

@@ -28,12 +28,12 @@ from rkhs._core.errors import InputError
 from rkhs.augment import Compose, GaussianNoise, RandomShift
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.estimators.kernel_pca import KernelPCA
-from rkhs.evaluation.few_labels import GAMMAS, FewLabelRow, few_label_methods, few_labels
 from rkhs.kernels import ArcCosine, Gaussian, Laplacian
 from studies.harness.cells import add_cell_options, run_cells
 from studies.harness.figures import bar_figure
 from studies.harness.scripts import data_folder, run_script
 from studies.networks import NetworkAutoencoder, NetworkContrastive, NetworkDenoiser
+from studies.papers.few_labels import GAMMAS, FewLabelRow, few_label_methods, few_labels
 from studies.papers.few_labels_verdicts import by_method, denoising_verdicts, embedding_verdicts, network_verdicts
 
 __all__ = ["cells", "denoised", "load_set", "main", "panel_data", "run_cell"]
@@ -187,7 +187,7 @@ def run_cell(cell: dict[str, Any], X: np.ndarray, y: np.ndarray) -> dict[str, An
     row = few_labels(
         X, y, methods=chosen, kernels=kernels, gammas=gammas, grids=grids, splits=(cell["split"],)
     )[-1]  # fmt: skip
-    value = (row.gammas or row.values or (None,))[0]
+    value = (row.values or (None,))[0]
     return {"accuracy": row.accuracies[0], "validation": row.validation[0], "value": value}
 
 
@@ -252,7 +252,7 @@ def _accuracy_panel(figure: int, found: Sequence[dict[str, Any]]) -> tuple[dict[
     rows = []
     for (method, kernel), group in groups.items():
         accuracies, held = (tuple(cell[key] for cell in group) for key in ("accuracy", "validation"))
-        rows.append(FewLabelRow(method, kernel, accuracies, None, validation=held))
+        rows.append(FewLabelRow(method, kernel, accuracies, held))
         print(f"  {method:18s} {kernel:10s} accuracy {rows[-1].mean:.3f} +- {rows[-1].std:.3f}")
     print("  kernel (ours, networks: and method) chosen on the labelled rows; beside it the best by test accuracy")
     for name, row in by_method(rows).items():

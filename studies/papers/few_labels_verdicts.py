@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rkhs.evaluation.few_labels import FewLabelRow, choose_on_labels
+from studies.papers.few_labels import FewLabelRow, choose_on_labels
 
 __all__ = ["by_method", "denoising_verdicts", "embedding_verdicts", "network_verdicts"]
 

@@ -83,11 +83,11 @@ def test_the_same_seed_gives_the_same_file(folder: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_evaluate_compares_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet", "--kernel", "gaussian(gamma=0.2) + 0.1*linear") == 0
     assert run("fit", "train.csv", "-o", "p.rkhs", "--quiet", "--estimator", "kernel-pca", "--n-components", "2") == 0
     capsys.readouterr()
-    assert run("evaluate", "m.rkhs", "train.csv", "--against", "p.rkhs", "--errors", "e.csv") == 0
+    assert run("compare", "train.csv", "--model", "m.rkhs", "--model", "p.rkhs", "--errors", "e.csv") == 0
     printed = capsys.readouterr().out
     assert "KernelAutoencoder" in printed
     assert "KernelPCA" in printed
@@ -131,7 +131,7 @@ def test_gram_matrices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     np.testing.assert_array_equal(np.load("z2.npy"), rkhs.load("g.rkhs").transform(K[20:, :20]))
     assert run("decode", "g.rkhs", "z2.npy", "--candidates", "cross.npy", "-o", "near.csv", "--n-best", "1") == 0
     assert len(table("near.csv")) == 10
-    assert run("evaluate", "g.rkhs", "cross.npy") == 0
+    assert run("compare", "cross.npy", "--model", "g.rkhs") == 0
     capsys.readouterr()
     assert run("decode", "g.rkhs", "z2.npy", "-o", "near.csv", "--by", "features") == 2
     assert "candidates must be kernel values" in capsys.readouterr().err
@@ -155,7 +155,7 @@ def test_molecules(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     near = table("near.csv")
     assert [row["smiles"] for row in near] == [smiles[int(row["candidate"])] for row in near]
     capsys.readouterr()
-    assert run("evaluate", "m.rkhs", "m.csv", "--smiles", "structure") == 0
+    assert run("compare", "m.csv", "--model", "m.rkhs", "--smiles", "structure") == 0
     assert "feature" in capsys.readouterr().out
     assert run("transform", "m.rkhs", "m.csv", "-o", "z3.csv") == 2
     assert "--smiles COLUMN" in capsys.readouterr().err
@@ -263,7 +263,7 @@ def test_help_of_a_command_imports_nothing_heavy() -> None:
         "predict no.csv no.csv",
         "transform no.csv no.csv -o z.csv",
         "decode no.csv no.csv -o z.csv",
-        "evaluate no.csv no.csv",
+        "compare no.csv --model no.csv",
         "export no.csv -o m.onnx",
     ],
 )
@@ -349,13 +349,13 @@ def test_molecules_are_streamed_with_their_names(folder: Path) -> None:
     assert all(row["smiles"] == smiles[int(row["candidate"])] for row in chunked)
 
 
-def test_evaluate_says_how_high_rows_rank(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_high_rows_rank_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "train.csv", "-o", "m.rkhs", "--quiet") == 0
-    assert run("evaluate", "m.rkhs", "test.csv", "--index-column", "name", "--top-k", "1,10") == 0
+    assert run("compare", "test.csv", "--model", "m.rkhs", "--index-column", "name", "--top-k", "1,10") == 0
     said = capsys.readouterr().out
     assert "top 1" in said
     assert "100.0%" in said  # there are ten rows
-    assert run("evaluate", "m.rkhs", "test.csv", "--index-column", "name", "--top-k", "many") == 2
+    assert run("compare", "test.csv", "--model", "m.rkhs", "--index-column", "name", "--top-k", "many") == 2
 
 
 def test_engines_and_checkpoints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

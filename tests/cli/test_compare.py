@@ -44,6 +44,14 @@ def test_the_table_and_the_sentence_are_those_of_the_function(folder: Path, caps
     assert f"{first.mean:.3f} +- {first.error:.3f}" in lines[2]
 
 
+def test_few_labels_and_a_kernel_are_those_of_the_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "table.csv", "--target", "size", "--few-labels", "6", "--kernel", "laplacian", *FEW]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "codes are learned from 30 rows without it, learners from 6 rows, and 10 rows are predicted" in said
+    assert compare_codes(X, Y, n_components=2, n_splits=2, n_labels=6, kernel="laplacian").verdict in said
+
+
 @pytest.mark.slow
 def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "gram.npy", "--gram", "--targets", "numbers.csv", *FEW]) == 0
@@ -62,6 +70,13 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),
         (["gap.csv", "--columns", "a,b", "--targets", "few.csv"], "one row a row of the input, 41; got 3"),
+        (
+            ["gram.npy", "--gram", "--targets", "labels.csv", "--kernel", "linear"],
+            "--kernel cannot be given with --gram",
+        ),
+        (["table.csv", "--target", "size", "--few-labels", "1"], "--few-labels must be an integer >= 2"),
+        (["table.csv", "--target", "size", "--errors", "e.csv"], "--errors is for --model"),
+        (["table.csv", "--model", "m.rkhs", "--drop-columns", "a"], "--drop-columns is for a target"),
     ],
 )
 def test_wrong_use_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

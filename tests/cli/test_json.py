@@ -33,14 +33,14 @@ def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # arrays, not frames
-def test_fit_info_and_evaluate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_info_and_errors_of_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fitted = answer(capsys, "fit", "in.csv", "--estimator", "kpca", "-o", "m.rkhs")
     model = rkhs.load("m.rkhs")
     assert (fitted["class"], fitted["components"], fitted["model"]) == ("KernelPCA", 2, "m.rkhs")
     assert fitted["input"] == {"path": "in.csv", "kind": "vectors", "items": 14}
     assert fitted["explained variance"] == model.explained_variance_ratio_.sum()
     assert answer(capsys, "info", "m.rkhs")["class"] == "KernelPCA"
-    found = answer(capsys, "evaluate", "m.rkhs", "in.csv", "--top-k", "1")
+    found = answer(capsys, "compare", "in.csv", "--model", "m.rkhs", "--top-k", "1")
     measured = reconstruction(model, X)
     (row,) = found["models"]  # type: ignore[misc]
     assert found["rows"] == 14

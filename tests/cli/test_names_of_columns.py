@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["transform", "m.rkhs", "FILE", "-o", "out.csv"],
         ["transform", "m.rkhs", "FILE", "-o", "out/"],
         ["predict", "p.rkhs", "FILE", "-o", "out.csv"],
-        ["evaluate", "m.rkhs", "FILE", "--diag", "1", "--errors", "out.csv"],
+        ["compare", "FILE", "--model", "m.rkhs", "--diag", "1", "--errors", "out.csv"],
         ["decode", "m.rkhs", "z.csv", "--candidates", "FILE", "-o", "out.csv"],
         ["report", "m.rkhs", "FILE", "-o", "out.html"],
     ],
@@ -105,5 +105,5 @@ def test_models_of_python_know_the_columns_of_their_frame(folder: Path, capsys: 
         del twin.feature_names_in_
         np.testing.assert_allclose(np.load("codes.npy"), twin.transform(items), atol=1e-12)
     capsys.readouterr()
-    assert main(["evaluate", "python.rkhs", "others.csv", "--json"]) == 2
+    assert main(["compare", "others.csv", "--model", "python.rkhs", "--json"]) == 2
     assert "'item3' is not there" in capsys.readouterr().err

@@ -96,7 +96,7 @@ def test_wrong_rows_are_left_out_of_the_fit(folder: Path, capsys: pytest.Capture
     assert "rows look wrong and were left out of the fit: row " in printed
     found = fit_robust(KernelAutoencoder(2), rows)
     np.testing.assert_allclose(rkhs.load("m.rkhs").transform(rows), found.model.transform(rows), rtol=1e-9)
-    assert main(["evaluate", "m.rkhs", "bad.npy"]) == 0
+    assert main(["compare", "bad.npy", "--model", "m.rkhs"]) == 0
     assert "rows that stand apart from those of the fit: " in capsys.readouterr().out
     assert main(["report", "bad.npy", "--leave-out", "4,11,42,51"]) == 0
     assert data_of("report.html")["names"][2:5] == ["3", "5", "6"]

@@ -48,11 +48,11 @@ def test_errors_of_new_rows_are_compared_with_the_error_that_is_said(
 ) -> None:
     flags = ["--n-components", "2", "--robust", "--scale-columns", scaled, "-o", "m.rkhs"]
     assert main(["fit", "rows.npy", *flags]) == 0
-    said = capsys.readouterr().out.partition("rkhs evaluate --errors is above ")[2].split()
+    said = capsys.readouterr().out.partition("rkhs compare --errors is above ")[2].split()
     high, low = float(said[0]), float(said[3])
     new = X + 0.01
     np.save("new.npy", new)
-    assert main(["evaluate", "m.rkhs", "new.npy", "--errors", "e.npy"]) == 0
+    assert main(["compare", "new.npy", "--model", "m.rkhs", "--errors", "e.npy"]) == 0
     columns = "scaled" if scaled == "yes" else "raw"
     found = fit_robust(KernelAutoencoder(2, columns=columns), X)
     errors, scores = np.load("e.npy")[:, 0], found.score_items(new)
@@ -220,5 +220,5 @@ def test_errors_keep_the_title_of_the_names(folder: Path) -> None:
     lines = [f"R{i:02d}," + ",".join(f"{value:.6f}" for value in row) for i, row in enumerate(X)]
     Path("named.csv").write_text("\n".join(["recording,a,b,c,d", *lines]))
     assert main(["fit", "named.csv", "--n-components", "2", "-o", "m.rkhs", "--quiet"]) == 0
-    assert main(["evaluate", "m.rkhs", "named.csv", "--errors", "e.csv"]) == 0
+    assert main(["compare", "named.csv", "--model", "m.rkhs", "--errors", "e.csv"]) == 0
     assert Path("e.csv").read_text().splitlines()[0] == "recording,error0"

@@ -43,7 +43,7 @@ def write_npz(path: str, **arrays: np.ndarray) -> None:
 FIT = ("fit", "in.csv", "--estimator", "kpca", "--codes", "new.csv")
 TRANSFORM = ("transform", "m.rkhs", "in.csv", "-o", "new.csv")
 DECODE = ("decode", "m.rkhs", "z.csv", "-o", "new.csv")
-EVALUATE = ("evaluate", "m.rkhs", "in.csv")
+MODELS = ("compare", "in.csv", "--model", "m.rkhs")
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ EVALUATE = ("evaluate", "m.rkhs", "in.csv")
         ((*DECODE, "--n-best", "0"), "--n-best must be an integer >= 1"),
         ((*DECODE, "--n-best", "2", "--chunk-rows", "0"), "--chunk-rows must be an integer >= 1"),
         ((*DECODE, "--n-best", "2", "--diag", "1"), "--diag is for models of Gram matrices"),
-        ((*EVALUATE, "--diag", "1"), "--diag is for models of Gram matrices"),
-        ((*EVALUATE, "--top-k", "0"), "--top-k must be whole numbers from 1"),
-        ((*EVALUATE, "--top-k", "²"), "--top-k must be whole numbers from 1"),
+        ((*MODELS, "--diag", "1"), "--diag is for models of Gram matrices"),
+        ((*MODELS, "--top-k", "0"), "--top-k must be whole numbers from 1"),
+        ((*MODELS, "--top-k", "²"), "--top-k must be whole numbers from 1"),
         (("compare", "in.csv", "--targets", "objects.npy"), "objects.npy"),
         (("compare", "in.csv", "--targets", "pipe.npy"), "which is a pipe"),
         (("info", "a" * 5000), "File name too long"),
@@ -91,7 +91,9 @@ def test_one_line_names_the_flag(
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "one"])
-@pytest.mark.parametrize("command", [("decode", "g.rkhs", "z.csv", "-o", "new.csv"), ("evaluate", "g.rkhs", "K.npy")])
+@pytest.mark.parametrize(
+    "command", [("decode", "g.rkhs", "z.csv", "-o", "new.csv"), ("compare", "K.npy", "--model", "g.rkhs")]
+)
 def test_numbers_on_the_line_are_finite(
     folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], value: str
 ) -> None:

@@ -22,9 +22,7 @@ from rkhs.evaluation import (
     SmoothClassifier,
     SmoothRegressor,
     decoding_quality,
-    few_labels,
     reconstruction,
-    split_rows,
 )
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian, Kernel, Linear, WeisfeilerLehman
@@ -250,10 +248,7 @@ FACTORS = np.stack([np.arange(40) % 2, np.arange(40) % 3], 1)
 
 def evaluations(w: Wrap) -> Any:
     model = rkhs.KernelPCA(2).fit(X)
-    data, labels = np.concatenate([X, X + 0.3, X - 0.3]), np.tile(CLASSES, 3)
     return (
-        split_rows(w(labels), 0, labelled=0.2),
-        few_labels(w(data), w(labels), methods={}, labelled=0.2, n_splits=1)[0].accuracies,
         decoding_quality(model, w(NEW), w(X), w(np.arange(4))).ranks,
         reconstruction(model, w(NEW)).errors,
         SmoothRegressor().fit(w(X), w(Y)).predict(w(NEW)),

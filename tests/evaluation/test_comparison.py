@@ -40,6 +40,19 @@ def test_columns_are_scaled_by_the_training_rows_alone() -> None:
     np.testing.assert_allclose(outside, (X[40:] - X[:40].mean(0)) / X[:40].std(0))
 
 
+def test_learners_see_few_labels_and_codes_all_rows() -> None:
+    known, targets = np.arange(10, 60), np.r_[np.zeros(40, int), np.ones(20, int)]
+    splits = list(comparison._splits(targets, known, True, 3, 6, 0))
+    for unlabelled, labelled, test in splits:
+        assert sorted(np.concatenate([unlabelled, labelled, test])) == known.tolist()
+        assert (len(labelled), len(test), targets[labelled].sum()) == (6, 13, 2)
+    assert set(splits[0][1]) != set(splits[1][1])
+    sizes = comparison._sizes(splits, 60, 50)
+    assert (sizes.codes, sizes.learners, sizes.test) == (47, 6, 13)
+    (none, labelled, _), *_ = comparison._splits(targets, known, True, 3, 1000, 0)
+    assert (len(none), len(labelled)) == (0, 37)
+
+
 @pytest.mark.slow
 def test_a_gram_matrix_is_scored_as_its_vectors_are() -> None:
     spread = X / X.std(0)

@@ -435,11 +435,11 @@ MISTAKES = (
     ),
     # ---------------------------------------------------------------- evaluation, plots, augment, testing
     Mistake(
-        "a left-out item votes for itself",
-        "evaluation/few_labels.py",
-        "hits = [_accuracy(Z[rows != i], y[rows != i], ",
-        "hits = [_accuracy(Z, y, ",
-        ("evaluation/test_few_labels.py",),
+        "learners see all labels where few are asked for",
+        "evaluation/comparison.py",
+        "n_labels is not None and n_labels < len(train)",
+        "n_labels is not None and False",
+        ("evaluation/test_comparison.py",),
     ),
     Mistake(
         "a training part scaled by all rows",

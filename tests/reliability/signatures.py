@@ -191,7 +191,7 @@ def _solved(solver: Any) -> Any:
 
 def _functions() -> Iterator[Call]:
     for name, function in functions.table().items():
-        if name in ("few_labels", "learn_kernel"):
+        if name == "learn_kernel":
             continue  # slow, and asked by the fuzz
         good = function.good(Case(f"signatures.{name}", 0, 0, Path()))
         open_names = [

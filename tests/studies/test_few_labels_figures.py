@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import studies.papers.few_labels_figures as study
 from rkhs._core.errors import InputError
-from rkhs.evaluation import FewLabelRow, few_labels
 from studies.networks import NetworkContrastive, NetworkDenoiser
+from studies.papers.few_labels import FewLabelRow, few_labels
 from studies.papers.few_labels_figures import load_set, main
 from studies.papers.few_labels_verdicts import by_method, embedding_verdicts, network_verdicts
 
@@ -33,7 +33,7 @@ def test_figure_1_without_data_stops_and_goes_on(tmp_path: Path, monkeypatch: py
 
 def test_our_rows_are_chosen_on_labels_and_not_by_test_accuracy() -> None:
     def row(method: str, kernel: str, accuracy: float, validation: float) -> FewLabelRow:
-        return FewLabelRow(method, kernel, (accuracy,), None, validation=(validation,))
+        return FewLabelRow(method, kernel, (accuracy,), (validation,))
 
     rows = [
         row("raw features", "none", 0.7, 0.5),
@@ -99,7 +99,7 @@ def test_weight_decay_of_the_networks_is_chosen_by_the_protocol() -> None:
     X[y == 1] += 3.0
     network = NetworkContrastive(2, 8, learning_rates=(1e-2,), max_epochs=10)
     grid = (1e-4, 1e-1)
-    arguments = {"n_splits": 2, "labelled": 0.2}
+    arguments = {"splits": range(2)}
     chosen = few_labels(X, y, methods={"n": network}, grids={"n": ("weight_decay", grid)}, **arguments)[1]
     fixed = [few_labels(X, y, methods={"n": clone(network).set_params(weight_decay=v)}, **arguments)[1] for v in grid]
     assert chosen.values is not None

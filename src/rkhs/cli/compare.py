@@ -1,4 +1,4 @@
-"""``rkhs compare``: whether codes of a file are worth having, for a class or a number that is known of its rows."""
+"""``rkhs compare``: whether codes are worth having for a class or a number, or how well models rebuild rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
+from rkhs.cli.parser import refuse_flags
+from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import as_values, read_with_values
 
@@ -28,10 +30,16 @@ examples:
   rkhs compare molecules.csv --smiles smiles --target solubility --n-components 5
   rkhs compare GunPoint.tsv --kind series --targets labels.csv
   rkhs compare gram.npy --gram --targets labels.csv
+  rkhs compare table.csv --target class --few-labels 20
+  rkhs compare new.csv --model model.rkhs --model other.rkhs --errors errors.csv
 
 Each method makes codes without the target, from the training rows of a split alone. Nearest neighbours, a smooth
 kernel regression and a random forest then learn the target from them. Columns of tables are standardised. Rows
-whose target is empty help to make the codes."""
+whose target is empty help to make the codes.
+
+With --model the errors of saved models on the rows are compared. They are honest on rows of which no model was made."""
+
+_OF_TARGETS = ("gram", "mixed", "drop_columns", "few_labels", "kernel")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--target", metavar="COLUMN", type=column, help="column of the file that holds what to predict")
     target.add_argument("--targets", metavar="FILE", help="file with one class or number a row, for all other inputs")
+    target.add_argument(
+        "--model",
+        metavar="MODEL",
+        dest="models",
+        action="append",
+        help="in place of a target: say how well a saved model rebuilds the rows; may be given several times",
+    )
     parser.add_argument("--gram", action="store_true", help="the input is a Gram matrix of the items")
     parser.add_argument(
         "--mixed", action="store_true", help="the table holds numbers, texts and missing cells, whatever they look like"
@@ -58,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of random splits, each with a quarter of the rows held out (default 5)",
     )
     parser.add_argument(
+        "--few-labels",
+        metavar="N",
+        type=int,
+        help="learners see the targets of N rows of a split only; codes are learned from all of them in any case",
+    )
+    parser.add_argument("--kernel", metavar="EXPRESSION", help="kernel of both kernel methods (default: theirs)")
+    parser.add_argument(
         "--at-most",
         metavar="N",
         type=int,
@@ -66,15 +88,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the splits and of all random numbers (default 0)")
     add_json_option(parser)
+    add_rebuilding_options(parser)
     add_input_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print a table and the sentence."""
+    if args.models:
+        refuse_flags(args, _OF_TARGETS, "is for a target; a model knows how it was fitted; leave it out")
+        return compare_models(args)
+    refuse_flags(args, OF_MODELS, "is for --model; got it with a target; leave it out")
+    from rkhs.cli.expressions import parse_kernel
     from rkhs.evaluation import compare_codes
 
     data, y = _read(args)
-    X, kind = _numbers(data)
+    kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
+    X, kind = _numbers(data, kernel)
     notes = column_notes(data)
     if len(X) > args.at_most and not args.json:
         print(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
@@ -87,7 +116,9 @@ def run(args: argparse.Namespace) -> int:
             y,
             n_components=components,
             kind=kind,
+            kernel="auto" if kind == "gram" else kernel,
             n_splits=args.splits,
+            n_labels=args.few_labels,
             at_most=args.at_most,
             seed=args.seed,
             progress=_show if sys.stderr.isatty() else None,
@@ -179,17 +210,20 @@ def _targets(path: str, n: int) -> np.ndarray:
     return as_values(cells, "--targets", gaps=True, empty=None)
 
 
-def _numbers(data: Dataset) -> tuple[np.ndarray, str]:
-    """Rows of numbers and their kind; items without columns become the Gram matrix of their default kernel."""
+def _numbers(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
+    """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
     import numpy as np
 
+    from rkhs._core.errors import InputError
     from rkhs.cli.kinds import default_kernel
     from rkhs.kernels.registry import as_kernel
 
+    if data.kind == "gram" and kernel != "auto":
+        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
     if data.kind == "table":
         return data.X, "mixed"
     kinds = {"vectors": "table", "molecules": "fingerprints", "curves": "series", "gram": "gram"}
     if data.kind in kinds:
         return np.asarray(data.X, dtype=float), kinds[data.kind]
-    kernel = as_kernel(default_kernel(data))
-    return np.asarray(kernel(kernel.read(list(data.X)))), "gram"
+    chosen = as_kernel(default_kernel(data) if kernel == "auto" else kernel)
+    return np.asarray(chosen(chosen.read(list(data.X)))), "gram"

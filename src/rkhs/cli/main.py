@@ -28,11 +28,10 @@ _COMMANDS = {
     "transform": ("rkhs.cli.transform", "encode the rows of a file with a model"),
     "predict": ("rkhs.cli.predict", "predict numbers for the rows of a file with a model of fit --predict"),
     "decode": ("rkhs.cli.decode", "turn codes back into vectors, or into the nearest known items"),
-    "evaluate": (
-        "rkhs.cli.evaluate",
-        "measure how well a model rebuilds the rows of a file, or how well codes serve with few labels",
+    "compare": (
+        "rkhs.cli.compare",
+        "say whether codes of a file are worth having for a class or number, or how well models rebuild its rows",
     ),
-    "compare": ("rkhs.cli.compare", "say whether codes of a file are worth having, for a class or number known of it"),
     "report": ("rkhs.cli.report", "write one HTML page about a file and its model: the map, errors, what to know"),
     "export": ("rkhs.cli.export", "write the encoder or decoder of a model as an ONNX file"),
     "completion": ("rkhs.cli.completion", "print a script that completes commands and flags in bash or zsh"),

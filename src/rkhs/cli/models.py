@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
-__all__ = ["add_model_options", "read_model_file"]
+__all__ = ["add_model_limits", "add_model_options", "read_model_file"]
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
     """Declare the model file, and what it must be to be read."""
+    add_model_limits(parser)
+    return parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
+
+
+def add_model_limits(parser: argparse.ArgumentParser) -> None:
+    """Declare what a model file must be to be read."""
     group = parser.add_argument_group("reading the model")
     group.add_argument("--sha256", metavar="DIGITS", help="refuse MODEL unless its bytes have this SHA-256")
     group.add_argument(
@@ -21,7 +27,6 @@ def add_model_options(parser: argparse.ArgumentParser) -> argparse.Action:
         type=int,
         help="memory that a model may take (default: 1 GiB, and at most 32 MiB more than 72 times its file)",
     )
-    return parser.add_argument("model", metavar="MODEL", help="model file made by rkhs fit or rkhs.save")
 
 
 def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelFile:

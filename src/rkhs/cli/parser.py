@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["CommandParser", "all_flags", "nearest"]
+__all__ = ["CommandParser", "all_flags", "nearest", "refuse_flags"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -20,6 +20,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def all_flags(parser: argparse.ArgumentParser) -> list[str]:
     """The flags of a parser."""
     return [flag for action in parser._actions for flag in action.option_strings]
+
+
+def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Refuse the first of the flags that was given; ``why`` follows its name in the error."""
+    from rkhs._core.errors import InputError
+
+    for name in names:
+        if getattr(args, name, None) not in (None, False, [], "auto"):
+            raise InputError(f"--{name.replace('_', '-')} {why}")
 
 
 class CommandParser(argparse.ArgumentParser):

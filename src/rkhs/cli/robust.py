@@ -159,7 +159,7 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
         said.append(f"robust: no {others} stand apart")
     smallest, greatest = _error_limits(found)
     under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
-    last = f"robust: a new row stands apart if its error by rkhs evaluate --errors is above {greatest:.6g}{under}"
+    last = f"robust: a new row stands apart if its error by rkhs compare --errors is above {greatest:.6g}{under}"
     return [*said, last]
 
 
@@ -171,7 +171,7 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
 
 
 def robust_facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
-    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs evaluate`` reads it."""
+    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
     names, sides, (least, largest) = row_labels(data), found.stands_apart, _error_limits(found)
     apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
     return apart | {"least error of a good row": least, "largest error of a good row": largest}

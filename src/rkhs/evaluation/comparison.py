@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import resample
 
 from rkhs._core.arrays import as_numpy
 from rkhs._core.checks import check_choice, check_count
@@ -38,6 +39,7 @@ _CLEAR = 2.0  # standard errors beyond which a difference counts
 _KERNELS = {"gram": "precomputed", "fingerprints": "tanimoto"}
 
 Rows = np.ndarray
+Split = tuple[np.ndarray, np.ndarray, np.ndarray]
 # From training items, number of components and seed to a function from items to rows of numbers.
 Method = Callable[[Any, int, int], Callable[[Any], np.ndarray]]
 
@@ -134,6 +136,7 @@ def compare_codes(
     kind: str = "table",
     kernel: Any = "auto",
     n_splits: int = 5,
+    n_labels: int | None = None,
     at_most: int = 2000,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -160,6 +163,9 @@ def compare_codes(
         Of both kernel methods. ``"auto"``: the defaults of the estimators; Tanimoto for fingerprints.
     n_splits : int, default=5
         Random splits, a quarter of the rows held out.
+    n_labels : int, optional
+        Rows of a split whose ``y`` the learners see, with the class shares of all rows; None: of all training rows.
+        Codes are made from all of them in any case.
     at_most : int, default=2000
         Rows that are used, drawn at random, for the learners take cubic time.
     seed : int, default=0
@@ -187,47 +193,63 @@ def compare_codes(
     "Approximate is better than exact for interval estimation of binomial proportions".
     """
     check_choice(kind, "kind", ("table", "mixed", "fingerprints", "series", "gram"))
-    count, splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
+    count, n_splits = check_count(n_components, "n_components"), check_count(n_splits, "n_splits", at_least=2)
     items, targets, known, classes = _read(X, y, kind, check_count(at_most, "at_most", at_least=20), seed)
     if kind != "gram" and count > items.shape[1]:
         raise InputError(f"n_components must be at most {items.shape[1]}, the columns of X; got {count}")
-    cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(splits, test_size=_TEST, random_state=seed)
-    try:
-        pairs = [(known[train], known[test]) for train, test in cut.split(known, targets[known])]
-    except ValueError as error:
-        raise InputError(f"y must have at least two rows of each class; {error}") from None
+    few = None if n_labels is None else check_count(n_labels, "n_labels", at_least=2)
+    splits = list(_splits(targets, known, classes, n_splits, few, seed))
     hidden = np.setdiff1d(np.arange(len(items)), known)
     methods = _methods(kind, kernel)
     scores: dict[tuple[str, str], list[float]] = {}
     seconds: dict[str, list[float]] = {name: [] for name in methods}
-    for number, (train, test) in enumerate(pairs, 1):
+    for number, (unlabelled, labelled, test) in enumerate(splits, 1):
+        inside, outside = _parts(items, np.concatenate([hidden, unlabelled, labelled]), test, kind)
         for name, make in methods.items():
             if progress is not None:
-                progress(f"split {number} of {splits}: {name}")
-            inside, outside = _parts(items, np.concatenate([hidden, train]), test, kind)
+                progress(f"split {number} of {n_splits}: {name}")
             start = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # of fits that are compared; a warning of one of five splits says little
+            with warnings.catch_warnings():  # of fits that are compared; a warning of one of five splits says little
+                warnings.simplefilter("ignore")
                 encode = make(inside, count, seed)
-                codes, new = encode(inside[len(hidden) :]), encode(outside)
+                codes, new = encode(inside[-len(labelled) :]), encode(outside)
             seconds[name].append(time.perf_counter() - start)
-            for head, learner in _heads(classes, len(train), seed).items():
+            for head, learner in _heads(classes, len(labelled), seed).items():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    score = learner.fit(codes, targets[train]).score(new, targets[test])
+                    score = learner.fit(codes, targets[labelled]).score(new, targets[test])
                 scores.setdefault((name, head), []).append(float(score))
-    train, test = pairs[0]
-    tested = len(np.unique(np.concatenate([test for _, test in pairs])))
-    sizes = Sizes(len(items), len(known), len(hidden) + len(train), len(train), len(test), tested)
+    sizes = _sizes(splits, len(items), len(known))
     rows = tuple(
-        HeadScore(name, head, np.array(found), float(np.mean(seconds[name])), tested if classes else 0)
+        HeadScore(name, head, np.array(found), float(np.mean(seconds[name])), sizes.tested if classes else 0)
         for (name, head), found in scores.items()
     )
     columns = len(items) if kind == "gram" else items.shape[1]
     measure = "accuracy" if classes else "R^2"
     return CodeComparison(rows, measure, count, columns, _verdict(rows, measure, count, columns), sizes)
+
+
+def _splits(
+    targets: np.ndarray, known: np.ndarray, classes: bool, n_splits: int, n_labels: int | None, seed: int
+) -> Iterator[Split]:
+    """Rows of each split: without a target for the learners, with one, and to be predicted."""
+    cut = (StratifiedShuffleSplit if classes else ShuffleSplit)(n_splits, test_size=_TEST, random_state=seed)
+    try:
+        pairs = [(known[train], known[test]) for train, test in cut.split(known, targets[known])]
+    except ValueError as error:
+        raise InputError(f"y must have at least two rows of each class; {error}") from None
+    for number, (train, test) in enumerate(pairs):
+        labelled = train
+        if n_labels is not None and n_labels < len(train):
+            shares = targets[train] if classes else None
+            labelled = resample(train, replace=False, n_samples=n_labels, stratify=shares, random_state=seed + number)
+        yield np.setdiff1d(train, labelled), labelled, test
+
+
+def _sizes(splits: Sequence[Split], used: int, known: int) -> Sizes:
+    unlabelled, labelled, test = map(len, splits[0])
+    tested = len(np.unique(np.concatenate([test for _, _, test in splits])))
+    return Sizes(used, known, used - known + unlabelled + labelled, labelled, test, tested)
 
 
 def counting_error(share: float, n: int) -> float:
@@ -255,14 +277,7 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
     """Items, targets, the numbers of the rows whose target is known, and whether targets are classes."""
     items = np.asarray(X, dtype=object) if kind == "mixed" else np.asarray(as_numpy(X), dtype=np.float64)
     targets = np.asarray(as_numpy(y, "y"))
-    if items.ndim != 2 or targets.shape != (len(items),):
-        raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
-    if kind == "gram" and items.shape[0] != items.shape[1]:
-        raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
-    if kind != "mixed" and not np.isfinite(items).all():
-        raise InputError("X must be finite; got NaN or infinity. Fill gaps first, or use kind='mixed'")
-    if targets.dtype.kind == "f" and np.isinf(targets).any():
-        raise InputError("y must be finite, or NaN where it is not known; got infinity")
+    _check(items, targets, kind)
     known = np.flatnonzero([not is_gap(value) for value in targets.tolist()])
     if len(known) < 20:
         raise InputError(f"y must be known in at least 20 rows to compare on; got {len(known)} of {len(items)}")
@@ -276,6 +291,18 @@ def _read(X: Any, y: Any, kind: str, at_most: int, seed: int) -> tuple[Rows, np.
         items = items[np.ix_(chosen, chosen)] if kind == "gram" else items[chosen]
         targets, known = targets[chosen], np.flatnonzero(np.isin(chosen, first))
     return items, targets, known, classes
+
+
+def _check(items: np.ndarray, targets: np.ndarray, kind: str) -> None:
+    """Refuse shapes that do not fit, and numbers that are none."""
+    if items.ndim != 2 or targets.shape != (len(items),):
+        raise InputError(f"y must have one value a row of X, {len(items)}; got shape {targets.shape}")
+    if kind == "gram" and items.shape[0] != items.shape[1]:
+        raise InputError(f"X must be a square Gram matrix for kind='gram'; got shape {items.shape}")
+    if kind != "mixed" and not np.isfinite(items).all():
+        raise InputError("X must be finite; got NaN or infinity. Fill gaps first, or use kind='mixed'")
+    if targets.dtype.kind == "f" and np.isinf(targets).any():
+        raise InputError("y must be finite, or NaN where it is not known; got infinity")
 
 
 def _coded(targets: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -353,44 +380,41 @@ def _heads(classes: bool, n: int, seed: int) -> dict[str, Any]:
     return {"neighbours": KNeighborsRegressor(k), "smooth": SmoothRegressor(), "forest": forest}
 
 
-def _outcomes(rows: Sequence[HeadScore], rival: str) -> dict[str, tuple[str, float]]:
-    """For each learner whether our codes are better, level or worse, and what a difference must exceed."""
+def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str]], float]:
+    """Learners by whether our codes are better, level or worse, and the largest difference that would not show."""
     by = {(row.method, row.head): row for row in rows}
-    found = {}
-    for head in dict.fromkeys(row.head for row in rows):
-        mine, theirs = by[OURS, head], by[rival, head]
-        difference = mine.scores - theirs.scores
-        limit = _CLEAR * _difference_error(difference, mine.n_rows)
-        word = "level" if abs(difference.mean()) <= limit else "better" if difference.mean() > 0.0 else "worse"
-        found[head] = (word, limit)
-    return found
+    found: dict[str, list[str]] = {"better": [], "level": [], "worse": []}
+    limits = []
+    for head in [row.head for row in rows if row.method == rival]:
+        mine = by[OURS, head]
+        difference = mine.scores - by[rival, head].scores
+        limits.append(_CLEAR * _difference_error(difference, mine.n_rows))
+        mean = difference.mean()
+        found["level" if abs(mean) <= limits[-1] else "better" if mean > 0.0 else "worse"].append(head)
+    return found, max(limits, default=0.0)
 
 
 def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
     """Use the codes, or do not, and why."""
-    against = _outcomes(rows, RAW)
-    worse = [head for head, (word, _) in against.items() if word == "worse"]
-    better = [head for head, (word, _) in against.items() if word == "better"]
+    against, limit = _outcomes(rows, RAW)
+    better, level, worse = against.values()
     best = {name: max(row.mean for row in rows if row.method == name) for name in (OURS, RAW)}
     figures = f"best {measure} {best[OURS]:.3f} with {p} numbers a row, {best[RAW]:.3f} with the raw {columns}"
-    if len(worse) == len(against) or (worse and best[OURS] < best[RAW] and not better):
+    if worse and not better and (not level or best[OURS] < best[RAW]):
         said = f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
     elif worse:
-        said = (
-            f"Use the codes with {_listed([head for head in against if head not in worse])}, not with {_listed(worse)} "
-            f"({figures})"
-        )
+        others = [row.head for row in rows if row.method == RAW and row.head not in worse]
+        said = f"Use the codes with {_listed(others)}, not with {_listed(worse)} ({figures})"
     elif better:
         said = f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
     else:
-        limit = max(limit for _, limit in against.values())
         said = (
             f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
             "not show)"
         )
+    tried = {row.method for row in rows}
     for simpler in ("PCA", "kernel PCA"):
-        tried = any(row.method == simpler for row in rows)
-        if tried and all(word != "better" for word, _ in _outcomes(rows, simpler).values()):
+        if simpler in tried and not _outcomes(rows, simpler)[0]["better"]:
             return f"{said}. {simpler} is as good here and simpler."
     return f"{said}."
 

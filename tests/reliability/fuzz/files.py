@@ -404,7 +404,7 @@ def command_walk(case: Case) -> None:
         colour = case.one_of([[], ["--color", "0"], ["--color", "nowhere"]])
         run_command(case, "map", source, "-o", "map.svg", "--estimator", "kpca", *flags, *colour, outputs=made)
     run_command(case, "predict", "m.rkhs", source, "-o", "y.csv", *reading, outputs=made)
-    run_command(case, "evaluate", "m.rkhs", source, "--errors", "errors.csv", *reading, outputs=made)
+    run_command(case, "compare", source, "--model", "m.rkhs", "--errors", "errors.csv", *reading, outputs=made)
     run_command(case, "export", "m.rkhs", "-o", "m.onnx", outputs=made)
     content = path.read_bytes()
     for _ in range(3):

@@ -14,7 +14,7 @@ import torch
 import rkhs
 from rkhs import augment, data, kernels, metrics, selection
 from rkhs.estimators import decode_chunks, encode_to_parquet
-from rkhs.evaluation import decoding_quality, few_labels, reconstruction, split_rows
+from rkhs.evaluation import decoding_quality, reconstruction
 from rkhs.kernels import Gaussian
 from rkhs.losses import Huber, as_loss
 from tests.reliability.fuzz import values
@@ -323,8 +323,7 @@ def _on_models() -> dict[str, Function]:
     }
 
 
-def _on_labels_and_molecules() -> dict[str, Function]:
-    classes = np.arange(40) % 2
+def _on_molecules() -> dict[str, Function]:
     return {
         "morgan_fingerprints": Function(
             data.morgan_fingerprints,
@@ -335,23 +334,6 @@ def _on_labels_and_molecules() -> dict[str, Function]:
             data.molecular_fingerprints,
             lambda c: {"molecules": list(SMILES), "fingerprint": "path", "counts": False, "n_bits": 64},
             names="SMILES|row|smiles",
-        ),
-        "split_rows": Function(
-            split_rows,
-            lambda c: {"y": classes, "split": 0, "unlabelled": 0.5, "labelled": 0.1, "seed": 0},
-            names="class|rows|labelled",
-        ),
-        "few_labels": Function(
-            few_labels,
-            lambda c: {
-                "X": values.tame(c, 40, 2),
-                "y": classes,
-                "methods": {"PCA": rkhs.KernelPCA()},
-                "kernels": ("linear",),
-                "n_splits": 1,
-                "n_neighbors": 1,
-            },
-            names="class|rows|labelled|method|numbers|values",
         ),
     }
 
@@ -364,7 +346,7 @@ def table() -> dict[str, Function]:
         **_rankings_and_bounds(),
         **_kernels_and_choices(),
         **_on_models(),
-        **_on_labels_and_molecules(),
+        **_on_molecules(),
         **{name: _augmentation(name) for name in changes},
     }
 

@@ -19,7 +19,7 @@ def subjects() -> dict[str, Callable[[Case], None]]:
 ABSTRACT = """KernelEstimator Kernel VectorKernel Composite DotProduct Radial Stationary OperatorKernel Loss Canonical
 Constraint OutputSpace Augmentation FeatureMap Features Storage"""
 RESULTS = """Ranking RobustFit Diagnostics Bound Disentanglement Stability LearnedKernel RidgePath Dataset SkippedRow
-KernelChoice Curves Fingerprints Graphs Molecules Sequences Series DecodingQuality FewLabelRow Reconstruction
+KernelChoice Curves Fingerprints Graphs Molecules Sequences Series DecodingQuality Reconstruction
 CodeComparison HeadScore Sizes"""
 WITH_ANOTHER = """as_augmentation as_constraint augmented ArcCosineMap ConcatenatedMap FourierMap LandmarkMap LinearMap
 MinHashMap SparseMap WholeMap OperatorSum leave_one_out_gradient basis_functions leverage_scores read_chunks read_table
@@ -30,9 +30,7 @@ LEFT_OUT = {
     **dict.fromkeys(RESULTS.split(), "what another name returns, and checks nothing"),
     **dict.fromkeys(WITH_ANOTHER.split(), "called by the walk of another subject"),
     "BestCandidates": "decode_chunks is its only caller",
-    "few_label_methods": "makes estimators that few_labels fits",
     "compare_codes": "takes seconds, most of them in forests and other libraries",
-    "choose_on_labels": "reads rows that few_labels returns",
     "load_molecules": "takes no argument",
 }
 
