@@ -65,7 +65,7 @@ def test_gram_matrices_take_a_file_of_targets(folder: Path, capsys: pytest.Captu
     ("words", "said"),
     [
         (["table.csv", "--target", "colour"], "colour"),
-        (["table.csv"], "one of the arguments --target --targets is required"),
+        (["table.csv"], "one of the arguments --target --targets --model is required"),
         (["gram.npy", "--gram", "--target", "0"], "--gram has no column to predict: name a file with --targets"),
         (["gram.npy", "--gram", "--targets", "table.csv"], "one value a row"),
         (["gram.npy", "--gram", "--targets", "missing.csv"], "missing.csv"),

@@ -61,7 +61,7 @@ def start() -> None:
 
 def demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        seconds, _ = run([sys.executable, "-m", "rkhs.evaluation.demo", "--output", folder])
+        seconds, _ = run([sys.executable, "-m", "studies.demo", "--output", folder])
     print(f"R14: the demo takes {seconds:.0f} s")
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
-from rkhs.cli.outputs import Outputs, after_writing, write_model
-from rkhs.cli.summaries import print_json
-from rkhs.cli.targets import read_with_values
+from rkhs.cli.outputs import after_writing, plan_predictor, write_model
+from rkhs.cli.summaries import tell
+from rkhs.cli.targets import read_column_of, read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,18 +25,19 @@ __all__ = ["classifier_of", "fit_classifier", "names_classes"]
 
 _COMPONENTS, _FOLDS, _REPEATS = 10, 5, 5
 _MOST_CLASSES = 50
+_OF_OTHER_FITS = (
+    *("loss", "codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel", "stream", "robust", "scores"),
+    "trim",
+)
 
 
 def names_classes(args: argparse.Namespace) -> bool:
     """Whether ``--predict`` names one column of a table, and that column holds texts."""
-    from rkhs.cli.target_column import read_target
-
     named = named_columns(args.predict)
     tabular = args.input.lower().endswith((".csv", ".tsv", ".parquet")) and args.targets is None and not args.gram
     if len(named) != 1 or not tabular:
         return False
-    values, _ = read_target(argparse.Namespace(**{**vars(args), "predict": named[0]}), args.input, "--predict")
-    return values.dtype == object
+    return read_column_of(args, named[0], "--predict").dtype == object
 
 
 def fit_classifier(args: argparse.Namespace) -> int:
@@ -46,10 +47,9 @@ def fit_classifier(args: argparse.Namespace) -> int:
     from rkhs.cli.build import build_estimator
     from rkhs.evaluation import SmoothClassifier
 
-    outputs = _plan(args)
+    outputs = plan_predictor(args, _OF_OTHER_FITS, " of a class")
     name = named_columns(args.predict)[0]
-    reading = argparse.Namespace(**{**vars(args), "predict": name})
-    data, y = read_with_values(reading, name, "--predict", gaps=True, empty=None)
+    data, y = read_with_values(args, name, "--predict")
     known = np.array([value is not None for value in y.tolist()])
     counts = _counted(y[known].tolist(), name)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
@@ -76,14 +76,11 @@ def fit_classifier(args: argparse.Namespace) -> int:
         "model": args.output,
         "seconds": time.perf_counter() - started,
     }
-    kept: dict[str, Any] = {name: facts[name] for name in ("accuracy", "standard error")}
+    kept = {known: facts[known] for known in ("accuracy", "standard error")}
     kept |= {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
     with after_writing():
         write_model(args.output, estimator, data, args, predict=kept)
-    if args.json:
-        print_json(facts)
-    elif not args.quiet:
-        print("\n".join([*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"]))
+    tell(args, facts, [*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"])
     return 0
 
 
@@ -99,22 +96,6 @@ def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassi
     known = np.array([label is not None for label in kept["labels"]])
     classes = np.array([label for label in kept["labels"] if label is not None])
     return SmoothClassifier(gammas=(kept["gamma"],), regs=(kept["reg"],)).fit(model.codes_[known], classes)
-
-
-def _plan(args: argparse.Namespace) -> Outputs:
-    from rkhs._core.errors import InputError
-
-    names = ("loss", "codes", "checkpoint", "engine", "scheduler", "jobs")
-    given = [name for name in names if getattr(args, name) is not None]
-    given += ["choose-kernel"] * args.choose_kernel
-    given += [name for name in ("stream", "robust", "scores", "trim") if getattr(args, name)]
-    if given:
-        raise InputError(f"--{given[0]} does not go with --predict of a class; leave one out")
-    if args.output is None:
-        raise InputError("--predict writes a model; name it with -o MODEL; got no name")
-    outputs = Outputs(("INPUT", args.input))
-    outputs.add_model("-o", args.output)
-    return outputs
 
 
 def _counted(classes: list[str], name: str | int) -> Counter[str]:

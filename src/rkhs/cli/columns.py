@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.wording import few
@@ -34,7 +35,6 @@ def add_scale_option(parser: argparse.ArgumentParser) -> None:
 def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
     """The parameter ``columns`` that the arguments and the data ask for."""
     from rkhs._core.errors import InputError
-    from rkhs.data.columns import wants_scaling
 
     asked = getattr(args, "scale_columns", "auto")
     if data.kind == "curves" and asked == "auto":
@@ -46,15 +46,29 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
                 "leave it out"
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
-    in_memory = data.kind == "vectors" and hasattr(data.X, "std") and getattr(args, "engine", None) is None
+    in_memory = _in_memory(data) and getattr(args, "engine", None) is None
     if asked == "yes" and not in_memory:
         blocks = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
         raise InputError(f"--scale-columns yes is for rows of numbers in memory; {blocks}; leave it out")
-    table = data.source.lower().endswith(_TABLES)
-    scaled = asked == "yes" or (
-        asked == "auto" and in_memory and table and _sees_units(kernel) and wants_scaling(data.X)
-    )
+    scaled = asked == "yes" or (asked == "auto" and in_memory and _wants_scaling(data, kernel))
     return {"columns": "scaled"} if scaled else {}
+
+
+def _in_memory(data: Dataset) -> bool:
+    """Whether rows of numbers are in memory."""
+    return data.kind == "vectors" and hasattr(data.X, "std")
+
+
+def _wants_scaling(data: Dataset, kernel: Any) -> bool:
+    """Whether a table has columns in several units, and the kernel sees them."""
+    from rkhs.data.columns import wants_scaling
+
+    return data.source.lower().endswith(_TABLES) and _sees_units(kernel) and wants_scaling(data.X)
+
+
+def _names(data: Dataset) -> Sequence[str]:
+    """Names of columns, or their positions."""
+    return data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
 
 
 def _unequal(times: np.ndarray | None) -> bool:
@@ -90,9 +104,9 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
 
     if getattr(estimator, "columns", "raw") == "filled" and data.kind == "table":
         return [_filling_sentence(data), *column_notes(data)]
-    if data.kind != "vectors" or not hasattr(data.X, "std"):
+    if not _in_memory(data):
         return column_notes(data)  # the kernel of mixed tables divides each column by its own spread
-    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
+    names = _names(data)
     found, said = spreads(data.X), []
     scaled = getattr(estimator, "columns", "raw") == "scaled"
     if found is not None and (scaled or (found.ratio > TENFOLD and not share_a_unit(data.X))):
@@ -111,8 +125,7 @@ def column_sentences(estimator: KernelEstimator, data: Dataset) -> list[str]:
 
 def _filling_sentence(data: Dataset) -> str:
     """What was made of a table with texts and gaps."""
-    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
-    texts = [name for name, c in zip(names, data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
+    texts = [name for name, c in zip(_names(data), data.X.T, strict=True) if any(isinstance(cell, str) for cell in c)]
     gaps = sum(cell is None for cell in data.X.ravel().tolist())
     cells = "1 empty cell is" if gaps == 1 else f"{gaps} empty cells are"
     made = [f"{cells} filled from the nearest rows"] if gaps else []
@@ -127,8 +140,8 @@ def _molecule_notes(data: Dataset) -> list[str]:
     from rkhs.data.molecule_files import molecule_remarks, twin_remark
 
     assert data.smiles is not None
-    twins = twin_remark(data.X)
-    return [f"note: {text}" for text in [*molecule_remarks(data.smiles, data.skipped), *([twins] if twins else [])]]
+    said = [*molecule_remarks(data.smiles, data.skipped), twin_remark(data.X)]
+    return [f"note: {text}" for text in said if text]
 
 
 def column_notes(data: Dataset) -> list[str]:
@@ -142,20 +155,16 @@ def _notes_of_columns(data: Dataset) -> list[str]:
 
     if data.kind == "molecules" and data.smiles is not None:
         return _molecule_notes(data)
-    in_memory = data.kind in ("vectors", "table") and hasattr(data.X, "std")
-    if in_memory and data.kind == "vectors" and _symmetric(data.X):
+    if _in_memory(data) and _symmetric(data.X):
         return [_matrix_sentence(data.X)]
-    if not in_memory or not data.source.lower().endswith(_TABLES):
+    if not (_in_memory(data) or data.kind == "table") or not data.source.lower().endswith(_TABLES):
         return []
-    names = data.column_names or [f"column {j}" for j in range(data.X.shape[1])]
     curves = data.kind == "vectors" and share_a_unit(data.X)
-    remarks = (curve_remarks if curves else column_remarks)(data.X, names)
-    copies = row_copies(data.X)
+    remarks = (curve_remarks if curves else column_remarks)(data.X, _names(data))
     harmful = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
-    said = [f"note: {text}" for text in ([copies] if copies else []) + [remark.text for remark in remarks]]
+    said = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
     if harmful:
-        titled = data.column_names is not None
-        written = ",".join(harmful if titled else [name.removeprefix("column ") for name in harmful])
+        written = ",".join(name if data.column_names else name.removeprefix("column ") for name in harmful)
         said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(harmful) == 1 else 'them'} out")
     return said
 

@@ -13,7 +13,7 @@ from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_inp
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.targets import as_values, read_with_values
+from rkhs.cli.targets import read_with_values, with_gaps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,7 +187,7 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
         return data, y
     if args.gram:
         raise InputError("--gram has no column to predict: name a file with --targets")
-    return read_with_values(args, args.target, "--target", gaps=True, empty=None)
+    return read_with_values(args, args.target, "--target")
 
 
 def _targets(path: str, n: int) -> np.ndarray:
@@ -197,6 +197,7 @@ def _targets(path: str, n: int) -> np.ndarray:
     from rkhs._core.errors import InputError
     from rkhs._core.files import check_readable
     from rkhs.data.arrays import load_npy
+    from rkhs.data.tables import typed
 
     check_readable(path)
     if path.lower().endswith(".npy"):
@@ -207,7 +208,7 @@ def _targets(path: str, n: int) -> np.ndarray:
         raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
     cells = [row[0] for row in rows]
     cells = cells[1:] if len(cells) == n + 1 else cells
-    return as_values(cells, "--targets", gaps=True, empty=None)
+    return with_gaps(typed([cell.strip() for cell in cells]), None)
 
 
 def _numbers(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:

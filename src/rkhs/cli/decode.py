@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.rows import csv_lines, write_lines, write_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,48 +62,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, decode, write."""
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
-    from rkhs._core.checks import check_count
     from rkhs._core.errors import InputError
-    from rkhs.data import write_codes
 
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})
     if not hasattr(model, "decode"):
         raise InputError(f"{args.model}: a {type(model).__name__} cannot decode codes")
-    vectors_wanted = args.candidates is None and args.n_best is None and _gives_vectors(model, known)
-    if not vectors_wanted and not args.output.lower().endswith(".csv"):
+    if args.candidates is None and args.n_best is None and _gives_vectors(model, known):
+        _write_vectors(args, model, known)
+        return 0
+    if not args.output.lower().endswith(".csv"):
         raise InputError(f"rankings are written as .csv; got {args.output!r}; change the file name")
     codes = _read_codes(args.codes, model)
-    if vectors_wanted:
-        with user_errors():
-            vectors = model.inverse_transform(codes.X)
-        if vectors.dtype == object:
-            _write_cells(args.output, vectors, known, codes)
-            print(f"{len(vectors)} rows: {args.output}")
-            return 0
-        plain = args.output.lower().endswith(".npy")
-        titles = None if plain else known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
-        rows: dict[str, Any] = {} if plain else {"row_names": codes.row_names, "row_title": codes.row_title}
-        write_codes(args.output, vectors, column_names=titles, **rows)
-        print(f"{len(vectors)} vectors: {args.output}")
-        return 0
+    with user_errors():
+        found = _ranked(args, model, file.notes, codes.X)
+    text = "smiles" if known.get("kind") == "molecules" else "text"
+    columns = {title: c for title, c in (("name", found.names), (text, found.texts)) if c is not None}
+    places = _places(found.ranking.indices.ravel().tolist(), found.lost)
+    cells = _cells(args, known, places.values())
+    write_lines(args.output, _lines(found.ranking, codes.row_names, columns, places, cells))
+    print(f"{found.ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
+    return 0
+
+
+def _write_vectors(args: argparse.Namespace, model: KernelEstimator, known: dict[str, Any]) -> None:
+    """Rows of numbers, or of numbers and texts, as they were before they were encoded."""
+    from rkhs._core.errors import InputError
+
+    codes = _read_codes(args.codes, model)
+    with user_errors():
+        vectors = model.inverse_transform(codes.X)
+    titles = known.get("column_names") or [f"column{j}" for j in range(vectors.shape[1])]
+    if vectors.dtype != object:
+        write_numbers(args.output, vectors, codes, titles)
+    elif args.output.lower().endswith(".csv"):
+        cells = ([("" if cell is None else cell) for cell in row] for row in vectors.tolist())
+        write_lines(args.output, csv_lines(titles, cells, codes))
+    else:
+        raise InputError(f"rows with texts or gaps are written as .csv; got {args.output!r}; change the file name")
+    print(f"{len(vectors)} {'rows' if vectors.dtype == object else 'vectors'}: {args.output}")
+
+
+class _Ranked(NamedTuple):
+    """The nearest candidates, their names and texts by number, and the rows of their file that were left out."""
+
+    ranking: Any
     names: Names
     texts: Names
-    options = {"by": args.by, **diag_options(args, model)}
+    lost: list[int]
+
+
+def _ranked(args: argparse.Namespace, model: KernelEstimator, notes: dict[str, Any], codes: np.ndarray) -> _Ranked:
+    from rkhs._core.checks import check_count
+
     n_best = 5 if args.n_best is None else check_count(args.n_best, "--n-best")
     check_count(args.chunk_rows, "--chunk-rows")
-    with user_errors():
-        if args.candidates is None:
-            names, texts, lost = *_training_names(model, known), known.get("skipped_rows") or []
-            ranking = model.decode(codes.X, None, n_best=n_best, **options)
-        else:
-            ranking, names, texts, lost = _stream(args, model, file.notes, codes.X, n_best, options)
-    columns = {"name": names, "smiles" if known.get("kind") == "molecules" else "text": texts}
-    places = _places(ranking.indices.ravel().tolist(), lost)
-    _write_ranking(args.output, ranking, codes.row_names, columns, places, _cells(args, known, places.values()))
-    print(f"{ranking.indices.shape[1]} nearest candidates for each of {len(codes.X)} codes: {args.output}")
-    return 0
+    options = {"by": args.by, **diag_options(args, model)}
+    if args.candidates is not None:
+        return _stream(args, model, notes, codes, n_best, options)
+    known = notes.get("input", {})
+    ranking = model.decode(codes, None, n_best=n_best, **options)
+    return _Ranked(ranking, *_training_names(model, known), known.get("skipped_rows") or [])
 
 
 def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
@@ -112,47 +133,34 @@ def _gives_vectors(model: KernelEstimator, known: dict[str, Any]) -> bool:
     return rows and isinstance(getattr(model, "output_", None), Euclidean)
 
 
-def _write_cells(path: str, cells: np.ndarray, known: dict[str, Any], codes: Dataset) -> None:
-    """Rows of numbers and texts as a table."""
-    from rkhs._core.errors import InputError
-    from rkhs._core.files import atomic_path
-    from rkhs.data.text import csv_line
-
-    if not path.lower().endswith(".csv"):
-        raise InputError(f"rows with texts or gaps are written as .csv; got {path!r}; change the file name")
-    names, rows = known.get("column_names") or [f"column{j}" for j in range(cells.shape[1])], codes.row_names
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        handle.write(csv_line(names if rows is None else [codes.row_title or "", *names]))
-        for i, row in enumerate(cells.tolist()):
-            written = ["" if cell is None else cell for cell in row]
-            handle.write(csv_line(written if rows is None else [rows[i], *written]))
-
-
 def _stream(
     args: argparse.Namespace,
     model: KernelEstimator,
     notes: dict[str, Any],
-    codes: Any,
+    codes: np.ndarray,
     n_best: int,
     options: dict[str, Any],
-) -> tuple[Any, Names, Names, list[int]]:
-    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept. Last: rows left out."""
+) -> _Ranked:
+    """Rank a file chunk by chunk; of names, SMILES and texts only those of the best are kept."""
     from rkhs.estimators import BestCandidates
 
     best = BestCandidates(n_best)
-    kept: dict[int, tuple[str, str]] = {}
+    names: dict[int, str] = {}
+    texts: dict[int, str] = {}
     lost: list[int] = []
     for data in chunks_for_model(args, args.candidates, model, notes, args.chunk_rows):
         start = best.seen
         lost += [bad.row for bad in data.skipped]
         numbers = best.add(model, codes, data.items, **options).tolist()
         written = data.X.tolist() if data.kind in ("sequences", "texts") else data.smiles
-        names, texts = data.row_names or ("",) * len(data.X), written or ("",) * len(data.X)
-        new = {j: (names[j - start], texts[j - start]) for j in numbers if j >= start}
-        kept = {j: new.get(j) or kept[j] for j in numbers}
-    columns = [{j: pair[i] for j, pair in kept.items()} for i in (0, 1)]
-    named, spelled = (column if any(column.values()) else None for column in columns)
-    return best.ranking, named, spelled, lost
+        names, texts = (_kept(old, numbers, start, new) for old, new in ((names, data.row_names), (texts, written)))
+    named, spelled = (column if any(column.values()) else None for column in (names, texts))
+    return _Ranked(best.ranking, named, spelled, lost)
+
+
+def _kept(old: dict[int, str], numbers: list[int], start: int, new: Sequence[str] | None) -> dict[int, str]:
+    """Texts of the candidates that are still among the best; ``new`` are those from number ``start`` on."""
+    return {j: old[j] if j < start else "" if new is None else new[j - start] for j in numbers}
 
 
 def _places(numbers: Iterable[int], lost: Sequence[int]) -> dict[int, int]:
@@ -201,26 +209,18 @@ def _cells(
     return [f"row.{name}" if name in own else name for name in layout.names], found
 
 
-def _write_ranking(
-    path: str,
+def _lines(
     ranking: Any,
     rows: Sequence[str] | None,
-    columns: dict[str, Names],
+    columns: dict[str, Any],
     in_file: dict[int, int],
     cells: tuple[list[str], dict[int, list[str]]],
-) -> None:
+) -> Iterator[str]:
     """One line a code and candidate, nearest first, with the columns that there are; row numbers count from 0."""
-    from rkhs._core.files import atomic_path
     from rkhs.data.text import csv_line
 
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        known = {title: column for title, column in columns.items() if column is not None}
-        handle.write(csv_line(["code", "rank", "candidate", *known, "squared_distance", *cells[0]]))
-        for i, (indices, distances) in enumerate(
-            zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)
-        ):
-            for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
-                row, found = in_file[j], [column[j] for column in known.values()]
-                handle.write(
-                    csv_line([i if rows is None else rows[i], place, row, *found, distance, *cells[1].get(row, ())])
-                )
+    yield csv_line(["code", "rank", "candidate", *columns, "squared_distance", *cells[0]])
+    for i, (indices, distances) in enumerate(zip(ranking.indices.tolist(), ranking.distances.tolist(), strict=True)):
+        for place, (j, distance) in enumerate(zip(indices, distances, strict=True), 1):
+            row, found = in_file[j], [column[j] for column in columns.values()]
+            yield csv_line([i if rows is None else rows[i], place, row, *found, distance, *cells[1].get(row, ())])

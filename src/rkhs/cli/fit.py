@@ -12,26 +12,21 @@ from rkhs.cli.engines import add_engine_options, checkpoint_of, find_rows, open_
 from rkhs.cli.inputs import add_drop_option, add_input_options, read_input, user_errors
 from rkhs.cli.kinds import choose_by_classes
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
+from rkhs.cli.parser import refuse_flags
 from rkhs.cli.regression import LOSSES, fit_predictor
-from rkhs.cli.robust import (
-    add_robust_options,
-    fit_robustly,
-    plan_robust,
-    plan_scores,
-    robust_facts,
-    robust_sentences,
-    write_scores,
-)
-from rkhs.cli.rows import add_leave_out_option, beside
-from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust, plan_scores, write_scores
+from rkhs.cli.rows import add_leave_out_option, write_numbers
+from rkhs.cli.summaries import add_json_option, tell
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
     from rkhs.selection import KernelChoice
 
-__all__ = ["add_arguments", "add_fit_options", "run", "say_kernel"]
+__all__ = ["WITHOUT_ENGINE", "add_arguments", "add_fit_options", "run", "say_kernel"]
 
+WITHOUT_ENGINE = dict.fromkeys(("engine", "scheduler", "jobs", "checkpoint"))
+"""What only ``rkhs fit`` offers, for other commands that fit."""
 _LANDMARKS = 500  # at least, of an automatic storage
 
 _EPILOG = """\
@@ -160,35 +155,36 @@ def run(args: argparse.Namespace) -> int:
         return fit_predictor(args)
     outputs = _plan(args)
     data = open_stream(args) if args.stream else read_input(args, args.input, gram=args.gram)
-    with user_errors():
-        choice = choose_by_classes(args, data) if args.choose_kernel else None
-    estimator = build_estimator(args, data, None, None if choice is None else {"kernel": choice.kernel})
-    if choice is not None and not args.quiet and not args.json:
-        print(_comparison(choice), flush=True)
-    elif not args.quiet and not args.json:
-        say_kernel(args, estimator, data)
+    estimator = _estimator(args, data)
     _check_room(outputs, args, estimator, data)
     started = time.perf_counter()
-    said: list[str] = []
-    robust: dict[str, Any] = {}
     with user_errors():
-        if args.robust:
-            estimator, codes, found = fit_robustly(args, estimator, data)
-            said, robust = robust_sentences(found, data), robust_facts(found, data)
-        else:
-            codes = estimator.fit(find_rows(args, args.input, data) if args.engine == "dask" else data.items).codes_
+        fitted = fit_items(args, estimator, data, find_rows(args, args.input, data) if args.engine == "dask" else None)
     seconds = time.perf_counter() - started
-    _write(args, estimator, codes, data, robust)
-    if args.scores is not None:
-        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
-            write_scores(args.scores, found, data)
-    if args.json:
-        print_json(_facts(args, estimator, data, seconds) | ({"robust": said[0]} | robust if said else {}))
-    elif not args.quiet:
-        print("\n".join([_summary(estimator, data, seconds), *said, *column_sentences(estimator, data)]))
-        written = {"model": args.output, "codes": args.codes, "scores": args.scores}
-        print("\n".join(f"{what}: {path}" for what, path in written.items() if path is not None))
+    robust = fitted.facts(data)
+    _write(args, fitted, data, robust)
+    said, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
+    facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
+    facts |= {"codes": args.codes} | ({"robust": said[0]} | robust if said else {})
+    written = {"model": args.output, "codes": args.codes, "scores": args.scores}
+    files = [f"{what}: {path}" for what, path in written.items() if path is not None]
+    tell(args, facts, [_summary(fitted.model, data, seconds), *said, *of_columns, *files])
     return 0
+
+
+def _estimator(args: argparse.Namespace, data: Dataset) -> KernelEstimator:
+    """The estimator that is fitted; its kernel is said where the user did not choose it."""
+    loud = not args.quiet and not args.json
+    if not args.choose_kernel:
+        estimator = build_estimator(args, data)
+        if loud:
+            say_kernel(args, estimator, data)
+        return estimator
+    with user_errors():
+        choice = choose_by_classes(args, data)
+    if loud:
+        print(_comparison(choice), flush=True)
+    return build_estimator(args, data, None, {"kernel": choice.kernel})
 
 
 def say_kernel(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> None:
@@ -208,9 +204,9 @@ def _plan(args: argparse.Namespace) -> Outputs:
     """Look at everything that will be written."""
     from rkhs._core.errors import InputError
 
-    for name in ("targets", "loss"):
-        if getattr(args, name) is not None:
-            raise InputError(f"--{name} goes with --predict COLUMN; got it without; name a column, or leave it out")
+    refuse_flags(
+        args, ("targets", "loss"), "goes with --predict COLUMN; got it without; name a column, or leave it out"
+    )
     outputs = Outputs(("INPUT", args.input))
     if args.output is None and args.codes is None:
         raise InputError("name what to write: a model with -o MODEL, codes with --codes FILE, or both; got neither")
@@ -232,45 +228,40 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEst
     outputs.need("--codes", codes)
 
 
-def _write(
-    args: argparse.Namespace, estimator: KernelEstimator, codes: Any, data: Dataset, robust: dict[str, Any]
-) -> None:
-    """The model first, then the codes; the checkpoint is deleted when both are there."""
-    from rkhs.data import write_codes
-
-    checkpoint = checkpoint_of(args)
+def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
+    """The model, the codes and the scores; the checkpoint is deleted when the first two are there."""
+    checkpoint, codes = checkpoint_of(args), fitted.codes
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
         with after_writing(*again):
-            write_model(args.output, estimator, data, args, **({"robust": robust} if robust else {}))
+            write_model(args.output, fitted.model, data, args, **({"robust": robust} if robust else {}))
         again = (f"the model is written: {args.output}",)
     if args.codes is not None:
         with after_writing(*again):
-            write_codes(args.codes, codes, **beside(data, args.codes, numbered=len(codes) < data.row_numbers[-1]))
+            write_numbers(args.codes, codes, data, numbered=len(codes) < data.row_numbers[-1])
     if checkpoint is not None:
         checkpoint.remove()
+    if fitted.found is not None and args.scores is not None:
+        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
+            write_scores(args.scores, fitted.found, data)
 
 
-def _facts(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, seconds: float) -> dict[str, Any]:
+def _facts(
+    args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, of_columns: list[str]
+) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "class": type(estimator).__name__,
         "input": {"path": args.input, "kind": data.kind, "items": data.n_samples},
         "kernel": getattr(estimator, "kernel_", None),
         "components": estimator.codes_.shape[1],
     }
-    for name in ("objective", "n_iter", "converged", "reg", "held_out_error"):
-        if hasattr(estimator, f"{name}_"):
+    for name in ("objective", "n_iter", "converged", "reg", "held_out_error", "kernel_choice", "storage"):
+        if getattr(estimator, f"{name}_", None) is not None:
             facts[name.replace("_", " ")] = getattr(estimator, f"{name}_")
-    if getattr(estimator, "kernel_choice_", None) is not None:
-        facts["kernel choice"] = estimator.kernel_choice_
     if hasattr(estimator, "explained_variance_ratio_"):
         facts["explained variance"] = estimator.explained_variance_ratio_.sum()
-    if hasattr(estimator, "storage_"):
-        facts["storage"] = estimator.storage_
     columns = getattr(estimator, "columns", "raw")
-    facts["columns"] = {"scaled": columns != "raw", "filled": columns == "filled"}
-    facts["columns"]["said"] = column_sentences(estimator, data)
-    return facts | {"seconds": seconds, "model": args.output, "codes": args.codes}
+    return facts | {"columns": {"scaled": columns != "raw", "filled": columns == "filled", "said": of_columns}}
 
 
 def _kernel_choice(estimator: KernelEstimator) -> str:

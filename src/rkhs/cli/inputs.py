@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, print_options, recipe_options
+from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, kind_options, print_options
+from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _cells_in(text: str) -> list[str]:
     return [text] if is_grouped_number(text) else [part.strip() for part in text.split(",")]
 
 
-def _options(args: argparse.Namespace) -> dict[str, Any]:
+def _given_options(args: argparse.Namespace) -> dict[str, Any]:
     options = {"index_column": args.index_column, "smiles_column": args.smiles, "key": args.key}
     for name in ("columns", "drop_columns"):
         given = getattr(args, name, None)
@@ -150,7 +151,7 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
     from rkhs._core.errors import InputError
     from rkhs.data import read_items, read_table
 
-    options = _options(args)
+    options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
         raise InputError(f"--kind {args.kind} does not go with {'--gram' if gram else '--mixed'}; leave one out")
     if getattr(args, "mixed", False):
@@ -173,22 +174,32 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
 def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:
     """A table that is no table of numbers, if its cells are in order: texts repeat, and numbers hold no stray text."""
     from rkhs.data import read_mixed
-    from rkhs.data.text import MIXED, are_smiles, number_in
+    from rkhs.data.text import MIXED, are_smiles
 
     if MIXED not in str(error) or not hasattr(args, "mixed") or args.kind is not None or set(options) - _OF_MIXED:
         return None
     data = read_mixed(path, **options)
     first = data.X[:, 0].tolist()
-    named = all(isinstance(cell, str) and number_in(cell) is None for cell in first) and len(set(first)) == len(first)
-    if named and not {"columns", "index_column"} & set(options) and data.X.shape[1] > 1 and not are_smiles(first):
+    asked = {"columns", "index_column"} & set(options)
+    if not asked and data.X.shape[1] > 1 and _are_names(first) and not are_smiles(first):
         title = 0 if data.column_names is None else data.column_names[0]
         data = read_mixed(path, **options, index_column=title)  # names of rows, as in a table of numbers
-    for column in data.X.T:
-        texts = [cell for cell in column.tolist() if isinstance(cell, str)]
-        numbers = sum(number_in(cell) is not None for cell in texts)
-        if texts and (2 * len(set(texts)) > len(texts) or numbers > 0):
-            return None  # names, molecules, or a number that was mistyped
-    return data
+    return data if all(_in_order(column.tolist()) for column in data.X.T) else None
+
+
+def _are_names(cells: list[Any]) -> bool:
+    """Whether cells are texts, and all different."""
+    from rkhs.data.text import number_in
+
+    return all(isinstance(cell, str) and number_in(cell) is None for cell in cells) and len(set(cells)) == len(cells)
+
+
+def _in_order(cells: list[Any]) -> bool:
+    """Whether a column holds no texts, or such as repeat: no names, no molecules and no number that was mistyped."""
+    from rkhs.data.text import number_in
+
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return 2 * len(set(texts)) <= len(texts) and all(number_in(cell) is None for cell in texts)
 
 
 def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any]) -> Dataset | None:
@@ -223,7 +234,7 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
     from rkhs._core.errors import InputError
     from rkhs.data import read_mixed
 
-    options = _options(args)
+    options = _given_options(args)
     refused = sorted(set(options) - _OF_MIXED)
     if refused or getattr(args, "gram", False):
         named = ", ".join(f"`{name}`" for name in refused)
@@ -289,6 +300,20 @@ def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, 
     return data
 
 
+def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
+    from rkhs.data import read_items
+
+    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv", ".parquet")):
+        return read_input(args, path)
+
+    def read(columns: dict[str, Any]) -> Dataset:
+        if not columns:
+            return read_input(args, path)
+        return read_items(path, kind=args.kind, **{**_given_options(args), **columns})
+
+    return _by_names(read, names)
+
+
 def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dataset:
     """Kernel values with their columns in the order of the training items, where both files name these."""
     from dataclasses import replace
@@ -304,13 +329,15 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
             f"{path}: names of training items repeat, so that columns cannot be told by them; leave the names of "
             "columns out, with kernel values in the order of the training file"
         )
-    lacking, others = ([n for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names)))
+    lacking, others = (
+        [shown(n) for n in some if n not in set(rest)] for some, rest in ((names, found), (found, names))
+    )
     if lacking:
-        instead = f"; got {listed(list(map(shown, others)))} in their place" if others else ""
+        instead = f"; got {listed(others)} in their place" if others else ""
         raise InputError(
-            f"{path}: the columns must be kernel values with the training items, by their names; "
-            f"{listed(list(map(shown, lacking)))} {'is' if len(lacking) == 1 else 'are'} not there{instead}; compute "
-            "kernel values with the training items, or correct the names"
+            f"{path}: the columns must be kernel values with the training items, by their names; {listed(lacking)} "
+            f"{'is' if len(lacking) == 1 else 'are'} not there{instead}; compute kernel values with the training "
+            "items, or correct the names"
         )
     places = [found.index(name) for name in names]
     return replace(data, X=data.X[..., places], column_names=tuple(names))
@@ -355,14 +382,13 @@ def chunks_for_model(
     if whole or not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
         yield read_for_model(args, path, model, notes)
         return
-    gram: dict[str, Any] = {"gram": "cross"} if model.kernel_.domain == "gram" else {}
-    args = _as_known(args, path, known)
-    options = {**_options(args), **gram}
-    chunks = read_chunks(path, rows=rows, **options)
-    names = known.get("column_names")
-    if not gram and known.get("kind") != "molecules" and names is not None and args.columns is None:
-        chunks = _by_names(path, rows, options, names, chunks)
-    for part in chunks:
+    args, names, gram = _as_known(args, path, known), known.get("column_names"), model.kernel_.domain == "gram"
+    options = _given_options(args) | ({"gram": "cross"} if gram else {})
+    named = names is not None and args.columns is None and path.lower().endswith((".csv", ".tsv"))
+    if named and not gram and known.get("kind") != "molecules":
+        first = _by_names(lambda some: next(read_chunks(path, rows=rows, **(options | some))), names)
+        options |= {} if first.column_names is None else {"columns": names}
+    for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part
         expected = getattr(model, "n_features_in_", data.X.shape[-1])
         if data.X.shape[-1] != expected:
@@ -370,35 +396,27 @@ def chunks_for_model(
         yield _report_skipped(data)
 
 
-def _by_names(
-    path: str, rows: int, options: dict[str, Any], names: list[str], plain: Iterator[Dataset]
-) -> Iterator[Dataset]:
-    """Columns by their names; a file without names is taken by position."""
-    from itertools import chain
-
+def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:
+    """The columns of these names; a file without names is taken by position."""
     from rkhs._core.errors import InputError
-    from rkhs.data import read_chunks
 
-    if not path.lower().endswith((".csv", ".tsv")):
-        return plain
-    named = read_chunks(path, rows=rows, **{**options, "columns": names})
     try:
-        return chain([next(named)], named)
+        return read({"columns": names})
     except InputError as error:
         try:
-            first = next(plain)
+            data = read({})
         except InputError:
             raise error from None
-        if first.column_names is not None:
-            raise
-        return chain([first], plain)
+        if data.column_names is not None:
+            raise  # which says what is missing
+        return data
 
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
     from rkhs._core.errors import InputError
 
-    kind, given = known.get("kind"), dict(vars(args))
+    kind, given = known.get("kind"), kind_options(args, path, known)
     given["missing"] = known.get("missing") if args.missing is None else args.missing
     given["index_column"] = _index_column(args, path, known.get("index_column"))
     if kind == "gram" and args.header is None and _names_first(args, path, known.get("column_names")):
@@ -407,18 +425,7 @@ def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> arg
         if args.kind not in (None, kind):
             raise InputError(f"{path}: the model reads {kind}; got --kind {args.kind}; leave it out")
         given["kind"] = kind
-    tabular = path.lower().endswith((".csv", ".tsv", ".parquet"))
-    if kind == "molecules":
-        given |= recipe_options(args, known.get("fingerprint"), path)
-        if tabular and args.smiles is None and args.columns is None:
-            if known.get("smiles_column") is None:
-                raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
-            given["smiles"] = known["smiles_column"]
-    if kind in ("sequences", "texts") and tabular and args.columns is None:
-        given["columns"] = known.get("text_column")
-    if kind in ("series", "curves") and path.lower().endswith(".npz") and args.key is None:
-        given["key"] = known.get("key")
-    return argparse.Namespace(**given)
+    return changed(args, **given)
 
 
 def _names_first(args: argparse.Namespace, path: str, names: list[str] | None) -> bool:
@@ -443,26 +450,6 @@ def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str
     if args.index_column is not None or title is None or title in named_columns(args.columns):
         return args.index_column
     return title if args.header != "no" and title in column_titles(path, **_title_options(args)) else None
-
-
-def _read_vectors(args: argparse.Namespace, path: str, names: list[str] | None) -> Dataset:
-    from rkhs._core.errors import InputError
-
-    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv", ".parquet")):
-        return read_input(args, path)
-    try:
-        from rkhs.data import read_items
-
-        return read_items(path, kind=args.kind, **{**_options(args), "columns": names})
-    except InputError as error:
-        # A file without names is taken by position; one with other names is refused with what is missing.
-        try:
-            data = read_input(args, path)
-        except InputError:
-            raise error from None
-        if data.column_names is not None:
-            raise
-        return data
 
 
 @contextmanager

@@ -20,8 +20,8 @@ __all__ = [
     "default_kernel",
     "find_estimator",
     "kind_notes",
+    "kind_options",
     "print_options",
-    "recipe_options",
     "refuse_unknown",
 ]
 
@@ -139,7 +139,27 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     return notes
 
 
-def recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
+def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """What the notes of a kind say of how other files are read."""
+    from rkhs._core.errors import InputError
+
+    kind, whole = known.get("kind"), args.columns is None
+    tabular = whole and path.lower().endswith((".csv", ".tsv", ".parquet"))
+    if kind == "molecules":
+        given = _recipe_options(args, known.get("fingerprint"), path)
+        if tabular and args.smiles is None:
+            if known.get("smiles_column") is None:
+                raise InputError(f"{path}: the model reads molecules; name the column of SMILES with --smiles COLUMN")
+            given["smiles"] = known["smiles_column"]
+        return given
+    if kind in ("sequences", "texts") and tabular:
+        return {"columns": known.get("text_column")}
+    if kind in ("series", "curves") and path.lower().endswith(".npz") and args.key is None:
+        return {"key": known.get("key")}
+    return {}
+
+
+def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
     """The fingerprint options of the training file; others are refused."""
     from rkhs._core.errors import InputError
 

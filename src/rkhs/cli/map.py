@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
-from rkhs.cli.fit import add_fit_options
+from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options
 from rkhs.cli.inputs import add_input_options, column, read_input, user_errors
 from rkhs.cli.outputs import PICTURES, Outputs
 from rkhs.cli.targets import read_with_values
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_fit_options(parser, components=False)
     add_input_options(parser)
+    parser.set_defaults(n_components="2", quiet=False, **WITHOUT_ENGINE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,11 +54,10 @@ def run(args: argparse.Namespace) -> int:
     if args.color is None:
         data = read_input(args, args.input, gram=args.gram)
     else:
-        data, values = read_with_values(args, args.color, "--color", gaps=True)
+        data, values = read_with_values(args, args.color, "--color", empty="")
     colours = _colours(values, args)
-    none = dict.fromkeys(("engine", "scheduler", "jobs", "checkpoint"))
     with user_errors():
-        model = build_estimator(argparse.Namespace(**vars(args), **none, n_components="2", quiet=False), data)
+        model = build_estimator(args, data)
         model.fit(data.items)
     from matplotlib.figure import Figure
 
@@ -66,11 +66,8 @@ def run(args: argparse.Namespace) -> int:
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
     CodeMapDisplay(model.codes_, **colours).plot(figure.add_subplot())
     save_figure(figure, args.output)
-    print(
-        "\n".join(
-            [*column_sentences(model, data), f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]
-        )
-    )
+    lines = column_sentences(model, data)
+    print("\n".join([*lines, f"{type(model).__name__}: map of {data.n_samples} rows: {args.output}"]))
     return 0
 
 

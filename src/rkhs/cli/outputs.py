@@ -6,18 +6,19 @@ import argparse
 import copy
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import input_notes
+from rkhs.cli.parser import refuse_flags
 
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "write_model"]
+__all__ = ["PICTURES", "TABLES", "Outputs", "after_writing", "plan_predictor", "write_model"]
 
 TABLES = (".csv", ".parquet", ".npy")  # what codes and errors are written to
 PICTURES = (".png", ".svg", ".pdf")
@@ -183,6 +184,18 @@ def after_writing(*said: str) -> Iterator[None]:
         yield
     except (RkhsError, OSError) as error:
         raise InputError("; ".join([str(error), *said])) from error
+
+
+def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
+    """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
+    from rkhs._core.errors import InputError
+
+    refuse_flags(args, flags, f"does not go with --predict{what}; leave one out")
+    if args.output is None:
+        raise InputError("--predict writes a model; name it with -o MODEL; got no name")
+    outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))
+    outputs.add_model("-o", args.output)
+    return outputs
 
 
 def write_model(path: str, estimator: KernelEstimator, data: Dataset, args: argparse.Namespace, **notes: Any) -> None:

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["CommandParser", "all_flags", "nearest", "refuse_flags"]
+__all__ = ["CommandParser", "all_flags", "changed", "nearest", "refuse_flags"]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -20,6 +20,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def all_flags(parser: argparse.ArgumentParser) -> list[str]:
     """The flags of a parser."""
     return [flag for action in parser._actions for flag in action.option_strings]
+
+
+def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:
+    """The arguments with others in their place."""
+    return argparse.Namespace(**{**vars(args), **others})
 
 
 def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:

@@ -9,7 +9,8 @@ from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.summaries import add_json_option, print_json
+from rkhs.cli.rows import csv_lines, write_lines, write_numbers
+from rkhs.cli.summaries import add_json_option, print_json, tell
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
 __all__ = ["add_arguments", "run"]
+
+# Names of what is predicted, titles and rows of the table, and facts.
+_Predicted = tuple[list[str], tuple[list[str], list[list[Any]]], dict[str, Any]]
 
 _EPILOG = """\
 examples:
@@ -51,85 +55,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, predict, write or print."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
-    from rkhs.data import write_codes
-
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
-    classes = classifier_of(file.estimator, file.notes)
-    if classes is not None:
-        return _classes(args, file, classes)
-    _check_regressor(file.estimator, args.model)
+    head = classifier_of(file.estimator, file.notes)
+    _check(args, file.estimator, head)
     data = read_for_model(args, args.input, file.estimator, file.notes)
     outputs.need("-o", 8 * data.n_samples)
     with user_errors():
-        values: np.ndarray = file.estimator.predict(data.items).reshape(data.n_samples, -1)
-    names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
+        names, table, found = _numbers(file, data) if head is None else _classes(file, data, head)
+    facts = {"model": args.model, "input": args.input, "rows": data.n_samples, "predicts": names}
     if args.output is not None:
-        plain = args.output.lower().endswith(".npy")
-        titles: dict[str, Any] = (
-            {} if plain else {"row_names": data.row_names, "column_names": names, "row_title": data.row_title}
-        )
-        write_codes(args.output, values, **titles)
-    facts: dict[str, Any] = {"model": args.model, "input": args.input, "rows": len(values), "predicts": names}
-    if args.json:
-        here = {"row names": data.row_names, "predictions": values}
-        print_json(facts | (here if args.output is None else {"output": args.output}))
-    elif args.output is None:
-        _print_csv(values, names, data)
+        if head is None:
+            write_numbers(args.output, found["predictions"], data, names)
+        else:
+            write_lines(args.output, csv_lines(*table, data))
+        tell(args, facts | {"output": args.output}, [f"{data.n_samples} predictions of {few(names)}: {args.output}"])
+    elif args.json:
+        print_json(facts | {"row names": data.row_names} | found)
     else:
-        print(f"{len(values)} predictions of {few(names)}: {args.output}")
+        print("".join(csv_lines(*table, data)), end="")
     return 0
 
 
-def _classes(args: argparse.Namespace, file: ModelFile, head: SmoothClassifier) -> int:
-    """Classes of the rows and their probabilities."""
-    from rkhs._core.errors import InputError
-    from rkhs._core.files import atomic_path
-    from rkhs.data.text import csv_line
-
-    if args.output is not None and not args.output.lower().endswith(".csv"):
-        raise InputError(f"classes are written as .csv; got -o {args.output}; change the file name")
-    data = read_for_model(args, args.input, file.estimator, file.notes)
-    with user_errors():
-        codes = file.estimator.transform(data.items)
-        found, shares = head.predict(codes), head.predict_proba(codes)
-    name = file.notes["predict"]["columns"][0]
-    facts: dict[str, Any] = {"model": args.model, "input": args.input, "rows": len(found), "predicts": [name]}
-    if args.json and args.output is None:
-        probabilities = dict(zip(head.classes_.tolist(), shares.T, strict=True))
-        print_json(facts | {"row names": data.row_names, "predictions": found, "probabilities": probabilities})
-        return 0
-    titles = [name, *(f"p({label})" for label in head.classes_)]
-    lines = [csv_line(titles if data.row_names is None else [data.row_title or "", *titles])]
-    for i, label in enumerate(found.tolist()):
-        cells = [label, *shares[i].tolist()]
-        lines.append(csv_line(cells if data.row_names is None else [data.row_names[i], *cells]))
-    if args.output is None:
-        print("".join(lines), end="")
-        return 0
-    with atomic_path(args.output) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
-        handle.writelines(lines)
-    if args.json:
-        print_json(facts | {"output": args.output})
-    else:
-        print(f"{len(found)} predictions of {name}: {args.output}")
-    return 0
-
-
-def _check_regressor(model: KernelEstimator, path: str) -> None:
+def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
     from rkhs._core.errors import InputError
     from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
 
-    if not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
+    if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):
         raise InputError(
-            f"{path}: a {type(model).__name__} predicts nothing; fit one that does: rkhs fit FILE --predict COLUMN"
+            f"{args.model}: a {type(model).__name__} predicts nothing; fit one that does: rkhs fit FILE --predict "
+            "COLUMN"
         )
+    if head is not None and args.output is not None and not args.output.lower().endswith(".csv"):
+        raise InputError(f"classes are written as .csv; got -o {args.output}; change the file name")
 
 
-def _print_csv(values: np.ndarray, names: list[str], data: Dataset) -> None:
-    from rkhs.data.text import csv_line
+def _numbers(file: ModelFile, data: Dataset) -> _Predicted:
+    values: np.ndarray = file.estimator.predict(data.items).reshape(data.n_samples, -1)
+    names = file.notes.get("predict", {}).get("columns") or [f"y{i}" for i in range(values.shape[1])]
+    return names, (names, values.tolist()), {"predictions": values}
 
-    rows = data.row_names
-    print(csv_line(names if rows is None else [data.row_title or "", *names]), end="")
-    for i, numbers in enumerate(values.tolist()):
-        print(csv_line(numbers if rows is None else [rows[i], *numbers]), end="")
+
+def _classes(file: ModelFile, data: Dataset, head: SmoothClassifier) -> _Predicted:
+    """Classes of the rows and their probabilities."""
+    codes = file.estimator.transform(data.items)
+    found, shares = head.predict(codes), head.predict_proba(codes)
+    name, labels = file.notes["predict"]["columns"][0], head.classes_.tolist()
+    rows = [[label, *row] for label, row in zip(found.tolist(), shares.tolist(), strict=True)]
+    probabilities = dict(zip(labels, shares.T, strict=True))
+    titles = [name, *(f"p({label})" for label in labels)]
+    return [name], (titles, rows), {"predictions": found, "probabilities": probabilities}

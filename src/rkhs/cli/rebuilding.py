@@ -9,7 +9,7 @@ from rkhs.cli.inputs import diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_limits, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.robust import apart_sentence
-from rkhs.cli.rows import beside
+from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import print_json, print_table
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def compare_models(args: argparse.Namespace) -> int:
     import numpy as np
 
     outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.models))
-    from rkhs.data import write_codes
     from rkhs.evaluation import reconstruction
 
     outputs.add("--errors", args.errors, TABLES)
@@ -66,8 +65,8 @@ def compare_models(args: argparse.Namespace) -> int:
             name = f"{path}: " if len(args.models) > 1 else ""
             said.append(name + apart_sentence(measured.errors, file.notes["robust"], data))
     if args.errors is not None:
-        columns = None if args.errors.lower().endswith(".npy") else [f"error{i}" for i in range(len(errors))]
-        write_codes(args.errors, np.stack(errors, axis=1), column_names=columns, **beside(data, args.errors))
+        titles = [f"error{i}" for i in range(len(errors))]
+        write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
     if args.json:
         facts = {"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors}
         print_json(facts | ({"stand apart": said} if said else {}))

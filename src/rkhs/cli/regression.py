@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
-from rkhs.cli.outputs import Outputs, write_model
+from rkhs.cli.outputs import Outputs, plan_predictor, write_model
 from rkhs.cli.robust import fit_regressor_robustly
-from rkhs.cli.rows import named_rows, row_labels
-from rkhs.cli.summaries import print_json
+from rkhs.cli.rows import APART, named_rows, row_labels
+from rkhs.cli.summaries import tell
 from rkhs.cli.targets import places_left_out, read_with_numbers
 from rkhs.cli.wording import few
 
@@ -29,6 +30,10 @@ LOSSES = ("squared", "huber", "epsilon_insensitive", "squared_epsilon_insensitiv
 _FOLDS = 5
 _FAR = 5.0  # times the median: of residuals of a normal law one in a thousand is larger
 _MOST_NAMED = 10
+_FITS_CODES = (
+    *("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs", "choose_kernel"),
+    *("stream", "scores"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ def fit_predictor(args: argparse.Namespace) -> int:
 
 def _fit_regressor(args: argparse.Namespace) -> int:
     """Choose the settings by cross-validation, fit on all rows, write the model and say what was found."""
-    outputs = _plan(args)
+    flags = [*_FITS_CODES, *(["leave_out"] if args.leave_out == APART else [])]
+    outputs = plan_predictor(args, flags, ", which fits an OperatorKernelRegressorCV")
     data, Y, names, unknown = read_with_numbers(args)
     outputs.need("-o", data.X.nbytes if data.kind == "vectors" else 0)
     y = Y[:, 0] if len(names) == 1 else Y
@@ -63,33 +69,12 @@ def _fit_regressor(args: argparse.Namespace) -> int:
             found = _suspicious(model, data, Y)
     seconds = time.perf_counter() - started
     facts = _facts(args, model, data, Y, names, found) | {"seconds": seconds, "rows without a value": unknown}
+    of_columns = facts["columns"]["said"]
     known = {"columns": names, "places left out": places_left_out(args, data)}
     known |= {name: facts[name] for name in ("held-out error", "error of the mean", "measure")}
     write_model(args.output, model.estimator_, data, args, predict=known)
-    if args.json:
-        print_json(facts)
-    elif not args.quiet:
-        print("\n".join([_summary(facts, named_rows(data)), *column_sentences(model, data), f"model: {args.output}"]))
+    tell(args, facts, [*_summary(facts, named_rows(data)), *of_columns, f"model: {args.output}"])
     return 0
-
-
-def _plan(args: argparse.Namespace) -> Outputs:
-    from rkhs._core.errors import InputError
-
-    names = ("estimator", "n_components", "codes", "checkpoint", "engine", "scheduler", "jobs")
-    given = [name.replace("_", "-") for name in names if getattr(args, name) is not None]
-    given += ["choose-kernel"] * args.choose_kernel
-    given += [name for name in ("stream", "scores") if getattr(args, name)]
-    given += ["leave-out apart"] * (args.leave_out == "apart")
-    if given:
-        raise InputError(
-            f"--{given[0]} does not go with --predict, which fits an OperatorKernelRegressorCV; leave one out"
-        )
-    if args.output is None:
-        raise InputError("--predict writes a model; name it with -o MODEL; got no name")
-    outputs = Outputs(("INPUT", args.input), ("--targets", args.targets))
-    outputs.add_model("-o", args.output)
-    return outputs
 
 
 def _choose(args: argparse.Namespace, data: Dataset, y: np.ndarray) -> OperatorKernelRegressorCV:
@@ -194,11 +179,10 @@ def _facts(
     }
 
 
-def _summary(facts: dict[str, Any], counted: str) -> str:
+def _summary(facts: dict[str, Any], counted: str) -> list[str]:
     from rkhs._core.errors import brief
 
-    rows, linear = facts["suspicious rows"], facts["rows where the loss is linear"]
-    robust = "quartile" in facts["limit"]
+    linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""
     lines = [
@@ -214,15 +198,23 @@ def _summary(facts: dict[str, Any], counted: str) -> str:
             f"held-out error of one column, root mean square: {one:.4g}; of the mean of the column: {mean:.4g} (the "
             f"norm takes all {len(facts['predicts'])} together)"
         )
-    if rows:
-        listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
-        more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
-        lines.append(f"suspicious rows, held-out residual above {facts['limit']}: {listed}{more}{counted}")
-        left_out = f"the fit left out all {facts['rows left out']} of them" if facts["rows left out"] else ""
-        lines += [left_out or "--robust: no row was left out; the others are predicted as well with them"] * robust
-    else:
-        lines.append(f"suspicious rows: none has a held-out residual above {facts['limit']}")
+    lines += _suspicious_rows(facts, counted)
     if linear:
         named = f": {', '.join(linear)}{counted}" if len(linear) <= _MOST_NAMED else ""
         lines.append(f"{len(linear)} of {facts['input']['items']} rows are in the linear part of the loss{named}")
-    return "\n".join(lines)
+    return lines
+
+
+def _suspicious_rows(facts: dict[str, Any], counted: str) -> Iterator[str]:
+    """Rows far from what the others predict, and whether a robust fit left them out."""
+    rows, limit = facts["suspicious rows"], facts["limit"]
+    if not rows:
+        yield f"suspicious rows: none has a held-out residual above {limit}"
+        return
+    listed = ", ".join(f"{row['row']} ({row['residual']:.3g})" for row in rows[:_MOST_NAMED])
+    more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
+    yield f"suspicious rows, held-out residual above {limit}: {listed}{more}{counted}"
+    if facts["rows left out"]:
+        yield f"the fit left out all {facts['rows left out']} of them"
+    elif "quartile" in limit:
+        yield "--robust: no row was left out; the others are predicted as well with them"

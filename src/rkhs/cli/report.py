@@ -9,14 +9,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.build import build_estimator
-from rkhs.cli.fit import add_fit_options, say_kernel
+from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options, say_kernel
 from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
-from rkhs.cli.robust import add_robust_options, fit_robustly, plan_robust, robust_facts, robust_sentences
+from rkhs.cli.parser import changed, refuse_flags
+from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
 from rkhs.cli.rows import add_leave_out_option
 from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.target_column import read_target, target_values
+from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,8 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robust_options(parser, scores=False)
     add_leave_out_option(parser)
     add_input_options(parser)
-    # What only rkhs fit offers.
-    parser.set_defaults(quiet=True, checkpoint=None, engine=None, scheduler=None, jobs=None)
+    parser.set_defaults(quiet=True, **WITHOUT_ENGINE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -130,46 +130,42 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")
     if args.sha256 is not None or args.max_bytes is not None:
         raise InputError("--sha256 and --max-bytes are for a model file; got a data file alone; leave them out")
-    texts, reading = (None, args) if args.target is None else read_target(args, args.model)
-    data = read_input(reading, args.model, gram=args.gram)
-    target = None if texts is None else target_values(texts, data.skipped)
+    target = None
+    if args.target is None:
+        reading, data = args, read_input(args, args.model, gram=args.gram)
+    else:
+        reading = without_column(args, args.target)
+        data, target = read_with_values(changed(args, input=args.model), args.target, "--target", empty="")
     estimator = build_estimator(args, data)
     if not args.json:
         say_kernel(args, estimator, data)
     _say(f"fit of {data.n_samples} items")
-    notes: dict[str, Any] = {}
     with user_errors():
-        if args.robust:
-            estimator, _, found = fit_robustly(args, estimator, data)
-            notes["robust"] = robust_facts(found, data)
-            for sentence in [] if args.json else robust_sentences(found, data):
-                print(sentence)
-        else:
-            estimator.fit(data.items)
+        fitted = fit_items(args, estimator, data)
+    for sentence in [] if args.json else fitted.sentences(data):
+        print(sentence)
     if args.save_model is not None:
-        write_model(args.save_model, estimator, data, reading, **notes)
-    return estimator, data, target
+        robust = {"robust": fitted.facts(data)} if args.robust else {}
+        write_model(args.save_model, fitted.model, data, reading, **robust)
+    return fitted.model, data, target
 
 
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """The model of a file, and items read as its training file was."""
+    import numpy as np
+
     from rkhs._core.errors import InputError
 
-    defaults = {"set": [], "gram": False, "mixed": False, "robust": False}
-    given = [name for name in _OF_FITS if getattr(args, name) != defaults.get(name)]
-    if given:
-        flag = f"--{given[0].replace('_', '-')}"
-        raise InputError(f"{flag} is for a fit; got it with a model that is fitted, {args.model}; leave it out")
+    refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
     file = read_model_file(args)
     if not hasattr(file.estimator, "transform"):
         name = type(file.estimator).__name__
         raise InputError(f"{args.model}: a report is about codes; got a {name}, which has none; see rkhs predict")
-    gram = file.estimator.kernel_.domain == "gram"
-    texts = None
-    if args.target is not None:
-        texts, reading = read_target(argparse.Namespace(**{**vars(args), "gram": gram}), args.input)
-        known = file.notes.get("input", {})
-        if known.get("kind") in ("vectors", None) and known.get("column_names") is None:
-            args = reading
-    data = read_for_model(args, args.input, file.estimator, file.notes)
-    return file.estimator, data, None if texts is None else target_values(texts, data.skipped)
+    if args.target is None:
+        return file.estimator, read_for_model(args, args.input, file.estimator, file.notes), None
+    values = read_column_of(changed(args, gram=file.estimator.kernel_.domain == "gram"), args.target, "--target")
+    known = file.notes.get("input", {})
+    by_position = known.get("kind") in ("vectors", None) and known.get("column_names") is None
+    reading = without_column(args, args.target) if by_position else args
+    data = read_for_model(reading, args.input, file.estimator, file.notes)
+    return file.estimator, data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rkhs.cli.inputs import real
 from rkhs.cli.outputs import TABLES, Outputs
-from rkhs.cli.rows import APART, beside, named_rows, row_labels
+from rkhs.cli.parser import refuse_flags
+from rkhs.cli.rows import APART, named_rows, row_labels, write_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,14 +19,13 @@ if TYPE_CHECKING:
     from rkhs.estimators.robust_fit import RobustFit
 
 __all__ = [
+    "Fitted",
     "add_robust_options",
     "apart_sentence",
+    "fit_items",
     "fit_regressor_robustly",
-    "fit_robustly",
     "plan_robust",
     "plan_scores",
-    "robust_facts",
-    "robust_sentences",
     "write_scores",
 ]
 
@@ -51,12 +51,12 @@ def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) 
 
 def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
     """Look at the file of scores and at flags that contradict."""
-    from rkhs._core.errors import InputError
-
     if args.robust:
-        given = [name for name in ("stream", "engine", "checkpoint") if getattr(args, name)]
-        if given:
-            raise InputError(f"--{given[0]} does not go with --robust, which fits rows in memory; leave one out")
+        refuse_flags(
+            args,
+            ("stream", "engine", "checkpoint"),
+            "does not go with --robust, which fits rows in memory; leave one out",
+        )
     outputs.add("--scores", args.scores, TABLES)
 
 
@@ -64,33 +64,45 @@ def plan_robust(args: argparse.Namespace) -> None:
     """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
     from rkhs._core.errors import InputError
 
-    alone = [name for name in ("scores", "trim") if getattr(args, name, None) is not None and not args.robust]
-    if alone:
-        raise InputError(f"--{alone[0]} goes with --robust; got it without; add --robust, or leave it out")
+    if not args.robust:
+        refuse_flags(args, ("scores", "trim"), "goes with --robust; got it without; add --robust, or leave it out")
     if args.leave_out is None:
         return
     if args.leave_out == APART and not args.robust:
         raise InputError(f"--leave-out {APART} needs --robust, which finds these rows; got it without; add --robust")
-    given = [name for name in ("stream", "engine") if getattr(args, name, None)]
-    if given:
-        raise InputError(f"--{given[0]} does not go with --leave-out, which reads rows into memory; leave one out")
+    why = "does not go with --leave-out, which reads rows into memory; leave one out"
+    refuse_flags(args, ("stream", "engine"), why)
 
 
-def fit_robustly(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset) -> tuple[Any, Any, RobustFit]:
-    """Fit in rounds; every row gets codes, also those that the fit left out."""
+class Fitted(NamedTuple):
+    """A model, the codes of all rows, and what a fit in rounds found."""
+
+    model: Any
+    codes: Any
+    found: RobustFit | None = None
+
+    def sentences(self, data: Dataset) -> list[str]:
+        """What is said of rows that look wrong."""
+        return [] if self.found is None else _sentences(self.found, data)
+
+    def facts(self, data: Dataset) -> dict[str, Any]:
+        """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
+        return {} if self.found is None else _facts(self.found, data)
+
+
+def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, rows: Any = None) -> Fitted:
+    """Fit the rows, or in rounds with ``--robust``; then rows that the fit left out get codes too."""
     from rkhs import KernelAutoencoder, fit_robust
     from rkhs._core.errors import InputError
 
+    if not args.robust:
+        return Fitted(estimator, estimator.fit(data.items if rows is None else rows).codes_)
     if not isinstance(estimator, KernelAutoencoder):
         raise InputError(f"--robust fits a KernelAutoencoder; got {type(estimator).__name__}; leave --robust out")
-    found = fit_robust(
-        estimator,
-        data.items,
-        trim=_trim(args),
-        leave_out="apart" if args.leave_out == APART else "wrong",
-    )
+    which: Any = "apart" if args.leave_out == APART else "wrong"
+    found = fit_robust(estimator, data.items, trim=_trim(args), leave_out=which)
     codes = found.model.codes_ if found.inliers.all() else found.model.transform(data.items)
-    return found.model, codes, found
+    return Fitted(found.model, codes, found)
 
 
 def fit_regressor_robustly(
@@ -113,33 +125,58 @@ def _trim(args: argparse.Namespace) -> float:
     return 4.0 if args.trim is None else check_number(args.trim, "--trim", above=1.0)
 
 
-def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
+def _sentences(found: RobustFit, data: Dataset) -> list[str]:
     """Which rows look wrong and which stand apart, the farthest first, and from where on a new row does."""
     import numpy as np
 
     score, names, counted = found.outlier_score, row_labels(data), named_rows(data)
     wrong, out = np.flatnonzero(score > 1.0), np.flatnonzero(~found.inliers)
-    if len(wrong):
-        many = f"{len(wrong)} of {len(score)} rows"
-        if found.too_many:
-            said = [f"robust: no row was left out: {many} look wrong, too many to be mistakes"]
-        elif found.inliers[wrong].any():
-            said = [f"robust: no row was left out: {many} have a score above 1, and the fit is the same with them"]
-        else:
-            listed = _listed(-score, wrong, names)
-            said = [f"robust: {many} look wrong and were left out of the fit: {listed}{counted}"]
-    else:
-        near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
-        largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
-        said = [f"robust: no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"]
+    said = [_wrong_rows(found, wrong, names, counted)]
     rest = np.setdiff1d(out, wrong)
     if len(rest):
         more = "more " if len(wrong) else ""
+        said.append(f"{len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}")
+    if found.too_many:
+        said.append("--scores writes the scores; --leave-out ROW,... leaves rows out")
+    else:
+        apart = _rows_apart(found, names)
+        others = "other rows" if len(out) else "rows"
+        hint = "" if len(rest) else "; --leave-out apart fits without them"
         said.append(
-            f"robust: {len(rest)} {more}rows stood apart and were left out: {_listed(-score, rest, names)}{counted}"
+            f"{apart[0]} {others} stand apart and are in the fit; look at them: {apart[1]}{counted}; the loss above "
+            f"counts them{hint}"
+            if apart[0]
+            else f"no {others} stand apart"
         )
-    low, high = found.limits
-    apart = np.where(found.inliers & (not found.too_many), found.stands_apart, 0)
+        smallest, greatest = _error_limits(found)
+        under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
+        said.append(f"a new row stands apart if its error by rkhs compare --errors is above {greatest:.6g}{under}")
+    return [f"robust: {sentence}" for sentence in said]
+
+
+def _wrong_rows(found: RobustFit, wrong: np.ndarray, names: list[str], counted: str) -> str:
+    """Which rows have a score above 1, and whether they were left out."""
+    import numpy as np
+
+    score = found.outlier_score
+    many = f"{len(wrong)} of {len(score)} rows"
+    if not len(wrong):
+        near = np.argsort(-score, kind="stable")[:_LARGEST].tolist()
+        largest = ", ".join(f"{names[i]} ({score[i]:.2f})" for i in near)
+        return f"no row looks wrong, which a score above 1 would say; the largest scores: {largest}{counted}"
+    if found.too_many:
+        return f"no row was left out: {many} look wrong, too many to be mistakes"
+    if found.inliers[wrong].any():
+        return f"no row was left out: {many} have a score above 1, and the fit is the same with them"
+    return f"{many} look wrong and were left out of the fit: {_listed(-score, wrong, names)}{counted}"
+
+
+def _rows_apart(found: RobustFit, names: list[str]) -> tuple[int, str]:
+    """How many rows of the fit stand apart, and which, above and below the others."""
+    import numpy as np
+
+    score, (low, high) = found.outlier_score, found.limits
+    apart = np.where(found.inliers, found.stands_apart, 0)
     above, below = np.flatnonzero(apart > 0), np.flatnonzero(apart < 0)
     parts = []
     if len(above):
@@ -147,20 +184,7 @@ def robust_sentences(found: RobustFit, data: Dataset) -> list[str]:
     if len(below):
         why = f"score below {low:.2g}: weak, flat or copied rows are rebuilt so well"
         parts.append(f"{len(below)} below ({why}): {_listed(score, below, names)}")
-    others = "other rows" if len(out) else "rows"
-    if found.too_many:
-        return [*said, "robust: --scores writes the scores; --leave-out ROW,... leaves rows out"]
-    if parts:
-        stand = f"{len(above) + len(below)} {others} stand apart and are in the fit; look at them"
-        counts = "; the loss above counts them"
-        counts += "" if len(rest) else "; --leave-out apart fits without them"
-        said.append(f"robust: {stand}: {'; '.join(parts)}{counted}{counts}")
-    else:
-        said.append(f"robust: no {others} stand apart")
-    smallest, greatest = _error_limits(found)
-    under = f" or below {smallest:.6g}" if smallest > 0.0 else ""
-    last = f"robust: a new row stands apart if its error by rkhs compare --errors is above {greatest:.6g}{under}"
-    return [*said, last]
+    return len(above) + len(below), "; ".join(parts)
 
 
 def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
@@ -170,8 +194,7 @@ def _listed(order: np.ndarray, rows: np.ndarray, names: list[str]) -> str:
     return ", ".join(names[i] for i in first.tolist()) + more
 
 
-def robust_facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
-    """What was found as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
+def _facts(found: RobustFit, data: Dataset) -> dict[str, Any]:
     names, sides, (least, largest) = row_labels(data), found.stands_apart, _error_limits(found)
     apart = {side: [names[i] for i in range(len(names)) if sides[i] == sign] for side, sign in _SIDES}
     return apart | {"least error of a good row": least, "largest error of a good row": largest}
@@ -201,7 +224,4 @@ def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> 
 
 def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
     """One score a row, in the order of the file."""
-    from rkhs.data import write_codes
-
-    titles = None if path.lower().endswith(".npy") else ["outlier_score"]
-    write_codes(path, found.outlier_score[:, None], column_names=titles, **beside(data, path))
+    write_numbers(path, found.outlier_score[:, None], data, ["outlier_score"], numbered=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
 __all__ = [
     "APART",
     "add_leave_out_option",
-    "beside",
+    "csv_lines",
     "keep_rows",
     "named_rows",
     "row_labels",
     "without_rows",
+    "write_lines",
+    "write_numbers",
 ]
 
 APART = "apart"  # in place of rows: those that fit_robust says stand apart
@@ -38,15 +41,35 @@ def named_rows(data: Dataset) -> str:
     return "" if data.row_names or data.smiles else f" ({_COUNTED})"
 
 
-def beside(data: Dataset, path: str, *, numbered: bool = True) -> dict[str, Any]:
-    """The column of names or numbers of rows in a file of scores or errors; a .npy file has none."""
-    if path.lower().endswith(".npy"):
-        return {}
-    if data.row_names is not None:
-        return {"row_names": data.row_names, "row_title": data.row_title}
-    if not numbered:
-        return {}
-    return {"row_names": [str(number) for number in data.row_numbers], "row_title": _TITLE}
+def write_numbers(
+    path: str, X: np.ndarray, data: Dataset, titles: Sequence[str] | None = None, *, numbered: bool = False
+) -> None:
+    """Write numbers beside the names of the rows, or their numbers from 1; a .npy file holds numbers alone."""
+    from rkhs.data import write_codes
+
+    names, row_title = data.row_names, data.row_title
+    if names is None and numbered:
+        names, row_title = tuple(map(str, data.row_numbers)), _TITLE
+    beside: dict[str, Any] = {"row_names": names, "row_title": row_title, "column_names": titles}
+    write_codes(path, X, **({} if path.lower().endswith(".npy") else beside))
+
+
+def csv_lines(titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Dataset) -> Iterator[str]:
+    """Lines of a csv file, with the names of the rows in front where they have some."""
+    from rkhs.data.text import csv_line
+
+    names = data.row_names
+    yield csv_line(titles if names is None else [data.row_title or "", *titles])
+    for i, row in enumerate(rows):
+        yield csv_line(row if names is None else [names[i], *row])
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Write a text file: complete, or not at all."""
+    from rkhs._core.files import atomic_path
+
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
+        handle.writelines(lines)
 
 
 def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
@@ -68,17 +91,16 @@ def without_rows(data: Dataset, text: str) -> Dataset:
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}
     wanted = [part.strip() for part in text.split(",")]
-    unknown = [part for part in wanted if part not in places]
-    if unknown:
-        known = "names of rows" if data.row_names else f"numbers of rows, from 1 to {numbers[-1]}"
-        more = f", or {APART} with --robust" if unknown == [APART] else ""
-        raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {shown(unknown[0])}")
-    out = {places[part] for part in wanted}
-    kept = np.array([i not in out for i in range(data.n_samples)])
+    for part in wanted:
+        if part not in places:
+            known = "names of rows" if data.row_names else f"numbers of rows, from 1 to {numbers[-1]}"
+            more = f", or {APART} with --robust" if part == APART else ""
+            raise InputError(f"--leave-out must be {known}, with commas between them{more}; got {shown(part)}")
+    kept = np.ones(data.n_samples, dtype=bool)
+    kept[[places[part] for part in wanted]] = False
     if kept.sum() < 2:
-        raise InputError(
-            f"--leave-out must leave two rows at least; got {len(out)} of {data.n_samples} rows; name fewer"
-        )
+        out = data.n_samples - kept.sum()
+        raise InputError(f"--leave-out must leave two rows at least; got {out} of {data.n_samples} rows; name fewer")
     return keep_rows(data, kept)
 
 

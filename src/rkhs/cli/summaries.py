@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["add_json_option", "print_json", "print_table"]
+__all__ = ["add_json_option", "print_json", "print_table", "tell"]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +16,14 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object, for programs, and nothing else on standard output"
     )
+
+
+def tell(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> None:
+    """Print facts for programs with ``--json``, else lines for people, unless ``--quiet``."""
+    if args.json:
+        print_json(facts)
+    elif not getattr(args, "quiet", False):
+        print("\n".join(lines))
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

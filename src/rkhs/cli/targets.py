@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rkhs.cli.inputs import named_columns, read_input, reading_options
+from rkhs.cli.parser import changed
 from rkhs.cli.rows import keep_rows
-from rkhs.cli.target_column import read_target
 
 if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
 
-__all__ = ["as_values", "places_left_out", "read_with_numbers", "read_with_values"]
+__all__ = [
+    "places_left_out",
+    "read_column_of",
+    "read_with_numbers",
+    "read_with_values",
+    "with_gaps",
+    "without_column",
+]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 
@@ -37,7 +43,7 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
     tabular = args.targets is None and (args.drop_columns is not None or (gaps and whole))
     dropped = [*named_columns(args.drop_columns), *wanted] if tabular else args.drop_columns
-    data = read_input(argparse.Namespace(**{**vars(args), "drop_columns": dropped}), args.input, gram=args.gram)
+    data = read_input(changed(args, drop_columns=dropped), args.input, gram=args.gram)
     if data.skipped:
         Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
@@ -125,9 +131,9 @@ def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
 
 
 def read_with_values(
-    args: argparse.Namespace, name: str | int, flag: str, *, gaps: bool = False, empty: str | None = "(empty)"
+    args: argparse.Namespace, name: str | int, flag: str, *, empty: str | None = None
 ) -> tuple[Dataset, np.ndarray]:
-    """Read the items and one column of classes or numbers, which is no part of the items."""
+    """Read the items, and one column of classes or numbers that is no part of them; ``empty`` is a gap of texts."""
     import numpy as np
 
     from rkhs._core.errors import InputError
@@ -136,32 +142,42 @@ def read_with_values(
         raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
     if name in named_columns(args.columns):
         raise InputError(f"--columns must not hold the column of {flag}; got {name} in both; remove it from one")
-    values, reading = read_target(args, args.input, flag)
-    data = read_input(reading, args.input)
+    values = read_column_of(args, name, flag)
+    data = read_input(without_column(args, name), args.input)
     if len(values) != data.n_samples + len(data.skipped):
         raise InputError(f"{args.input}: this kind of file has no columns for {flag}; use a table")
-    kept = np.delete(values, [bad.row - 1 for bad in data.skipped])
-    return data, as_values(kept, f"{flag} {name}", gaps=gaps, empty=empty)
+    return data, with_gaps(np.delete(values, [bad.row - 1 for bad in data.skipped]), empty)
 
 
-def as_values(
-    cells: Sequence[str] | np.ndarray, what: str, *, gaps: bool = False, empty: str | None = "(empty)"
-) -> np.ndarray:
-    """Numbers where all cells are numbers, else texts."""
+def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
+    """A column of the input: numbers with NaN for gaps, or texts with None for them."""
+    from rkhs._core.errors import InputError
+    from rkhs.data.readers import read_column
+
+    if args.gram or not args.input.lower().endswith((".csv", ".tsv", ".parquet")):
+        what = "a Gram matrix" if args.gram else repr(args.input)
+        raise InputError(f"{flag} names a column of a .csv, .tsv or .parquet table; got {what}; leave it out")
+    options = reading_options(args)
+    if getattr(args, "mixed", False):
+        options.setdefault("header", True)
+    try:
+        return read_column(args.input, name, argument="target", index_column=args.index_column, **options)
+    except InputError as error:
+        raise InputError(str(error).replace("`target`", flag)) from error
+
+
+def without_column(args: argparse.Namespace, name: str | int) -> argparse.Namespace:
+    """The arguments that read the other columns of a table."""
+    if args.columns is not None or args.smiles is not None or args.kind not in (None, "vectors"):
+        return args
+    return changed(args, drop_columns=[*named_columns(getattr(args, "drop_columns", None)), name])
+
+
+def with_gaps(values: np.ndarray, empty: str | None) -> np.ndarray:
+    """Numbers as they are, and texts with ``empty`` where there is none."""
     import numpy as np
 
-    from rkhs._core.errors import InputError
-    from rkhs.data.columns import is_gap
-    from rkhs.data.tables import typed
-
-    values = cells if isinstance(cells, np.ndarray) else typed([cell.strip() for cell in cells])
-    missing = [i for i, cell in enumerate(values.tolist()) if is_gap(cell)]
-    if missing and not gaps:
-        raise InputError(
-            f"{what} must have a value in every row; row {missing[0] + 1} has none ({len(missing)} such rows). Drop "
-            "them"
-        )
     if values.dtype != object:
         return values
     texts = [empty if cell is None else cell for cell in values.tolist()]
-    return np.array(texts, dtype=object if empty is None and missing else str)
+    return np.array(texts, dtype=object if None in texts else str)

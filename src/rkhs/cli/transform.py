@@ -12,6 +12,7 @@ from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.rows import write_numbers
 
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
@@ -46,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
     """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
     from rkhs._core.errors import InputError
-    from rkhs.data import write_codes
     from rkhs.estimators import encode_to_parquet
 
     folder = args.output.endswith(("/", os.sep))
@@ -76,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     with user_errors():
         codes = model.transform(data.items) if args.layer is None else model.transform(data.items, layer=args.layer)
-    names = None if args.output.lower().endswith(".npy") else data.row_names
-    write_codes(args.output, codes, row_names=names, row_title=data.row_title)
+    write_numbers(args.output, codes, data)
     print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
     return 0
 

@@ -1,4 +1,4 @@
-"""How good codes are: on items that were not trained on, on tasks with few labels, and the demonstration."""
+"""How good codes are: on items that were not trained on, and under learners of classes and numbers."""
 
 from rkhs.evaluation.comparison import CodeComparison, HeadScore, Sizes, compare_codes
 from rkhs.evaluation.decoding import DecodingQuality, decoding_quality

@@ -10,7 +10,7 @@ import pytest
 import rkhs
 from rkhs.cli.main import main as command
 from rkhs.data import load_molecules, read_table
-from rkhs.evaluation import demo
+from studies import demo
 
 
 @pytest.mark.slow

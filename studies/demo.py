@@ -1,6 +1,6 @@
 """The main job from end to end on real molecules: codes, a model file, a map, and molecules back from codes.
 
-Run as ``python -m rkhs.evaluation.demo``; nothing but the library and its bundled molecules is needed, a map takes the
+Run as ``python -m studies.demo``; nothing but the library and its bundled molecules is needed, a map takes the
 extra ``plots`` and a parquet file the extra ``tables``.
 """
 
@@ -47,7 +47,7 @@ class Split:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demonstration from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m rkhs.evaluation.demo", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m studies.demo", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--output", default="demo-output", metavar="FOLDER", help="default: %(default)s")
     parser.add_argument("--splits", type=int, default=3, metavar="N", help="random splits (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the splits (default: %(default)s)")
