@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_setting
 from rkhs.cli.engines import checkpoint_of, engine_settings
 from rkhs.cli.kinds import OBJECTS, default_kernel, find_estimator, refuse_unknown
@@ -24,41 +25,43 @@ def build_estimator(
 
     cls = find_estimator(args.estimator or "KernelAutoencoder") if cls is None else cls
     known = cls().get_params(deep=False)
-    given = {**(defaults or {}), **_kernels(args, data, known, defaults or {})}
+    given = {**(defaults or {}), **_kernels(args, data, known, defaults or {}), **_running(args, known)}
     if args.n_components is not None:
         given["n_components"] = parse_value(args.n_components, "--n-components")
+    settings = dict(parse_setting(text) for text in args.set)
+    if "columns" in known:
+        given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
+    elif data.kind == "table":
+        given.setdefault("kernel", "mixed_table")
+    given.update(settings)
+    refuse_unknown(cls, given, known)
+    return cls(**given)
+
+
+def _running(args: argparse.Namespace, known: dict[str, Any]) -> dict[str, Any]:
+    """How the fit runs: progress, seed, engine, checkpoint."""
+    given = engine_settings(args)
     if sys.stderr.isatty() and not args.quiet and "verbose" in known:
         given["verbose"] = 1
     if args.seed is not None and "random_state" in known:
         given["random_state"] = args.seed
-    given.update(engine_settings(args))
     if args.checkpoint is not None:
         given["checkpoint"] = checkpoint_of(args)  # deleted once the model is written, not before
-    settings = dict(parse_setting(text) for text in args.set)
-    if data.kind == "table" and "columns" not in known:
-        given.setdefault("kernel", "mixed_table")
-    if "columns" in known:
-        given.update(column_setting(args, data, (given | settings).get("kernel", known["kernel"])))
-    given.update(settings)
-    refuse_unknown(cls, given, known)
-    return cls(**given)
+    return given
 
 
 def _kernels(
     args: argparse.Namespace, data: Dataset, known: dict[str, Any], defaults: dict[str, Any]
 ) -> dict[str, Any]:
     """The kernels that are given, or that fit the kind of the data."""
-    from rkhs._core.errors import InputError
     from rkhs.cli.expressions import parse_kernel
 
-    given: dict[str, Any] = {}
-    kernel = default_kernel(data)
-    if kernel is not None and "kernel" not in defaults:
-        given["kernel"] = kernel
+    if args.kernel is not None and data.kind == "gram":
+        raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
+    kernel = None if "kernel" in defaults else default_kernel(data)
+    if args.kernel is not None:
+        kernel = parse_kernel(args.kernel)
+    given = {} if kernel is None else {"kernel": kernel}
     if data.kind in ("molecules", *OBJECTS) and "output_kernel" in known:
         given["output_kernel"] = "same"  # rebuild phi(x): reals between bits mean nothing
-    if args.kernel is not None:
-        if data.kind == "gram":
-            raise InputError("--kernel cannot be given with --gram: a Gram matrix holds the values of its kernel")
-        given["kernel"] = parse_kernel(args.kernel)
     return given

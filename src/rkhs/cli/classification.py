@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
 from rkhs.cli.outputs import after_writing, plan_predictor, write_model
@@ -100,7 +101,6 @@ def classifier_of(model: KernelEstimator, notes: dict[str, Any]) -> SmoothClassi
 
 def _counted(classes: list[str], name: str | int) -> Counter[str]:
     """Rows of each class, the most common first."""
-    from rkhs._core.errors import InputError
     from rkhs.data.columns import listed
 
     counts = Counter(dict(Counter(classes).most_common()))

@@ -7,12 +7,14 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.wording import few
 
 if TYPE_CHECKING:
     import numpy as np
 
     from rkhs.data import Dataset
+    from rkhs.data.columns import Remark
     from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["add_scale_option", "column_notes", "column_sentences", "column_setting"]
@@ -34,8 +36,6 @@ def add_scale_option(parser: argparse.ArgumentParser) -> None:
 
 def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict[str, str]:
     """The parameter ``columns`` that the arguments and the data ask for."""
-    from rkhs._core.errors import InputError
-
     asked = getattr(args, "scale_columns", "auto")
     if data.kind == "curves" and asked == "auto":
         return {"columns": "integral"} if _unequal(data.times) and _sees_units(kernel) else {}
@@ -46,24 +46,26 @@ def column_setting(args: argparse.Namespace, data: Dataset, kernel: Any) -> dict
                 "leave it out"
             )
         return {"columns": "filled"} if _reads_vectors(kernel) else {}
+    return {"columns": "scaled"} if _scaled(args, data, kernel, asked) else {}
+
+
+def _scaled(args: argparse.Namespace, data: Dataset, kernel: Any, asked: str) -> bool:
+    """Whether columns of numbers are standardised: on demand, or in a table whose columns have several units."""
+    from rkhs.data.columns import wants_scaling
+
     in_memory = _in_memory(data) and getattr(args, "engine", None) is None
-    if asked == "yes" and not in_memory:
-        blocks = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
-        raise InputError(f"--scale-columns yes is for rows of numbers in memory; {blocks}; leave it out")
-    scaled = asked == "yes" or (asked == "auto" and in_memory and _wants_scaling(data, kernel))
-    return {"columns": "scaled"} if scaled else {}
+    if asked == "yes":
+        if not in_memory:
+            block = "--engine and --stream read a file block by block" if data.kind == "vectors" else f"got {data.kind}"
+            raise InputError(f"--scale-columns yes is for rows of numbers in memory; {block}; leave it out")
+        return True
+    table = asked == "auto" and in_memory and data.source.lower().endswith(_TABLES)
+    return table and _sees_units(kernel) and wants_scaling(data.X)
 
 
 def _in_memory(data: Dataset) -> bool:
     """Whether rows of numbers are in memory."""
     return data.kind == "vectors" and hasattr(data.X, "std")
-
-
-def _wants_scaling(data: Dataset, kernel: Any) -> bool:
-    """Whether a table has columns in several units, and the kernel sees them."""
-    from rkhs.data.columns import wants_scaling
-
-    return data.source.lower().endswith(_TABLES) and _sees_units(kernel) and wants_scaling(data.X)
 
 
 def _names(data: Dataset) -> Sequence[str]:
@@ -151,7 +153,7 @@ def column_notes(data: Dataset) -> list[str]:
 
 def _notes_of_columns(data: Dataset) -> list[str]:
     """What is said of columns that may do harm, and the flag that leaves them out; nothing of pixels and curves."""
-    from rkhs.data.columns import column_remarks, curve_remarks, row_copies, share_a_unit
+    from rkhs.data.columns import column_remarks, curve_remarks, share_a_unit
 
     if data.kind == "molecules" and data.smiles is not None:
         return _molecule_notes(data)
@@ -160,12 +162,18 @@ def _notes_of_columns(data: Dataset) -> list[str]:
     if not (_in_memory(data) or data.kind == "table") or not data.source.lower().endswith(_TABLES):
         return []
     curves = data.kind == "vectors" and share_a_unit(data.X)
-    remarks = (curve_remarks if curves else column_remarks)(data.X, _names(data))
-    harmful = list(dict.fromkeys(name for remark in remarks for name in remark.leave_out))
+    return _remarks(data, (curve_remarks if curves else column_remarks)(data.X, _names(data)))
+
+
+def _remarks(data: Dataset, remarks: list[Remark]) -> list[str]:
+    """Sentences of a table, and the flag that leaves its harmful columns out."""
+    from rkhs.data.columns import row_copies
+
     said = [f"note: {text}" for text in (row_copies(data.X), *(remark.text for remark in remarks)) if text]
-    if harmful:
-        written = ",".join(name if data.column_names else name.removeprefix("column ") for name in harmful)
-        said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(harmful) == 1 else 'them'} out")
+    names = dict.fromkeys(name for remark in remarks for name in remark.leave_out)
+    if names:
+        written = ",".join(name if data.column_names else name.removeprefix("column ") for name in names)
+        said.append(f"note: --drop-columns {shlex.quote(written)} leaves {'it' if len(names) == 1 else 'them'} out")
     return said
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_notes
 from rkhs.cli.inputs import add_drop_option, add_input_options, column, read_input, user_errors
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.rebuilding import OF_MODELS, add_rebuilding_options, compare_models
-from rkhs.cli.summaries import add_json_option, print_json
-from rkhs.cli.targets import read_with_values, with_gaps
+from rkhs.cli.summaries import add_json_option, tell
+from rkhs.cli.targets import read_values_file, read_with_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,11 +105,12 @@ def run(args: argparse.Namespace) -> int:
     kernel = "auto" if args.kernel is None else parse_kernel(args.kernel)
     X, kind = _numbers(data, kernel)
     notes = column_notes(data)
-    if len(X) > args.at_most and not args.json:
-        print(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
+    said = []
+    if len(X) > args.at_most:
+        said.append(f"{args.input}: {len(X)} rows, of which {args.at_most} are used (--at-most)")
     components = args.n_components if kind == "gram" else min(args.n_components, X.shape[1])
-    if components < args.n_components and not args.json:
-        print(f"{components} components in place of {args.n_components}: the input has no more columns")
+    if components < args.n_components:
+        said.append(f"{components} components in place of {args.n_components}: the input has no more columns")
     with user_errors():
         found = compare_codes(
             X,
@@ -125,11 +126,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    if args.json:
-        print_json(_facts(args, found, len(X), components) | {"notes": notes})
-    else:
-        print("\n".join(notes + ([] if found.sizes is None else [_sizes(args, found.sizes)])))
-        _print_scores(found, args.splits)
+    facts = _facts(args, found, len(X), components) | {"notes": notes}
+    tell(args, facts, [*said, *notes, *_sizes(args, found.sizes), *_scores(found, args.splits)])
     return 0
 
 
@@ -147,24 +145,28 @@ def _facts(args: argparse.Namespace, found: CodeComparison, n: int, components: 
     }
 
 
-def _sizes(args: argparse.Namespace, sizes: Sizes) -> str:
+def _sizes(args: argparse.Namespace, sizes: Sizes | None) -> list[str]:
+    if sizes is None:
+        return []
     known = "All" if sizes.known == sizes.used else f"{sizes.known} of the {sizes.used}"
     what = "the target" if args.target is None else args.target
-    return (
+    return [
         f"{known} rows have a value of {what}. In each split codes are learned from {sizes.codes} rows without it, "
         f"learners from {sizes.learners} rows, and {sizes.test} rows are predicted ({sizes.tested} in all splits)"
-    )
+    ]
 
 
-def _print_scores(found: CodeComparison, n_splits: int) -> None:
+def _scores(found: CodeComparison, n_splits: int) -> list[str]:
     heads = list(dict.fromkeys(row.head for row in found.rows))
-    print(f"{found.measure}, mean of {n_splits} splits and its standard error; seconds to make the codes")
-    print("".join([f"{'':16}", *(f"{head:>18}" for head in heads), f"{'seconds':>10}"]))
+    lines = [
+        f"{found.measure}, mean of {n_splits} splits and its standard error; seconds to make the codes",
+        "".join([f"{'':16}", *(f"{head:>18}" for head in heads), f"{'seconds':>10}"]),
+    ]
     for name in dict.fromkeys(row.method for row in found.rows):
         rows = [row for row in found.rows if row.method == name]
         cells = "".join(f"{f'{row.mean:.3f} +- {row.error:.3f}':>18}" for row in rows)
-        print(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
-    print(found.verdict)
+        lines.append(f"{name:<16}{cells}{rows[0].seconds:>10.2f}")
+    return [*lines, found.verdict]
 
 
 def _show(said: str) -> None:
@@ -174,12 +176,10 @@ def _show(said: str) -> None:
 
 def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
     """The items and what is to be predicted, in the same order."""
-    from rkhs._core.errors import InputError
-
     if args.target is None:
         data = read_input(args, args.input, gram=args.gram)
         with user_errors():
-            y = _targets(args.targets, len(data.X))
+            y = read_values_file(args.targets, len(data.X))
         if len(y) != len(data.X):
             raise InputError(
                 f"{args.targets}: --targets must have one row a row of the input, {len(data.X)}; got {len(y)}"
@@ -190,32 +190,10 @@ def _read(args: argparse.Namespace) -> tuple[Dataset, np.ndarray]:
     return read_with_values(args, args.target, "--target")
 
 
-def _targets(path: str, n: int) -> np.ndarray:
-    """One class or number a line of a text file, a header above ``n`` of them or not; or a .npy file of one column."""
-    import csv
-
-    from rkhs._core.errors import InputError
-    from rkhs._core.files import check_readable
-    from rkhs.data.arrays import load_npy
-    from rkhs.data.tables import typed
-
-    check_readable(path)
-    if path.lower().endswith(".npy"):
-        return load_npy(Path(path)).reshape(-1)
-    with open(path, encoding="utf-8-sig", newline="") as handle:
-        rows = [row for row in csv.reader(handle) if row]
-    if not rows or any(len(row) != 1 for row in rows):
-        raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
-    cells = [row[0] for row in rows]
-    cells = cells[1:] if len(cells) == n + 1 else cells
-    return with_gaps(typed([cell.strip() for cell in cells]), None)
-
-
 def _numbers(data: Dataset, kernel: Any) -> tuple[np.ndarray, str]:
     """Rows of numbers and their kind; items without columns become the Gram matrix of their kernel."""
     import numpy as np
 
-    from rkhs._core.errors import InputError
     from rkhs.cli.kinds import default_kernel
     from rkhs.kernels.registry import as_kernel
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from rkhs._core.errors import InputError
+from rkhs._core.files import check_readable
 from rkhs.cli.parser import nearest
 
 __all__ = ["add_config_options", "as_toml", "config_words"]
@@ -32,8 +34,6 @@ def config_words(
     path = asks.parse_known_args(list(words))[0].config
     if path is None:
         return []
-    from rkhs._core.errors import InputError
-
     known = _actions(parser)
     found: list[str] = []
     for key, value in _settings(path, command, commands, known).items():
@@ -53,9 +53,6 @@ def _settings(path: str, command: str, commands: Collection[str], known: Collect
     """Keys of the file for one command: those of no section, then those of its section."""
     import tomllib
 
-    from rkhs._core.errors import InputError
-    from rkhs._core.files import check_readable
-
     try:
         check_readable(path)
         with open(path, "rb") as handle:
@@ -74,21 +71,17 @@ def _settings(path: str, command: str, commands: Collection[str], known: Collect
 
 def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[str]:
     """One setting as words of the command line."""
-    from rkhs._core.errors import InputError
-
-    flag = f"--{key}"
     if action.nargs == 0:
         if not isinstance(value, bool):
             raise InputError(f"{path}: {key} must be true or false; got {value!r}")
-        return [flag] if value else []
-    several = isinstance(action, argparse._AppendAction)
-    if key == "set" and isinstance(value, dict):
-        value = [f"{name}={part}" for name, part in value.items()]
+        return [f"--{key}"] if value else []
+    if key == "set":
+        value = [f"{name}={part}" for name, part in value.items()] if isinstance(value, dict) else value
     parts = value if isinstance(value, list) else [value]
-    if any(isinstance(part, bool) or not isinstance(part, (str, int, float)) for part in parts) and key != "set":
+    if key != "set" and not all(type(part) in (str, int, float) for part in parts):
         raise InputError(f"{path}: {key} must be a text, a number or a list of such; got {value!r}")
     texts = [str(part) for part in parts]
-    return [f"{flag}={text}" for text in (texts if several else [",".join(texts)])]
+    return [f"--{key}={text}" for text in (texts if isinstance(action, argparse._AppendAction) else [",".join(texts)])]
 
 
 def as_toml(parser: argparse.ArgumentParser, command: str, args: argparse.Namespace) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rkhs._core.errors import InputError
 from rkhs.cli.inputs import add_input_options, chunks_for_model, diag_options, reading_options, real, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
@@ -62,8 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, decode, write."""
     outputs = Outputs(("MODEL", args.model), ("CODES", args.codes), ("--candidates", args.candidates))
-    from rkhs._core.errors import InputError
-
     outputs.add("-o", args.output, TABLES)
     file = read_model_file(args)
     model, known = file.estimator, file.notes.get("input", {})
@@ -88,8 +87,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_vectors(args: argparse.Namespace, model: KernelEstimator, known: dict[str, Any]) -> None:
     """Rows of numbers, or of numbers and texts, as they were before they were encoded."""
-    from rkhs._core.errors import InputError
-
     codes = _read_codes(args.codes, model)
     with user_errors():
         vectors = model.inverse_transform(codes.X)

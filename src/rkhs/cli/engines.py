@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
+
 if TYPE_CHECKING:
     from rkhs.data import Dataset
     from rkhs.engines import Checkpoint
@@ -23,7 +25,6 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 def engine_settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of an estimator that the options mean."""
-    from rkhs._core.errors import InputError
     from rkhs.engines import Dask, Threads, count_threads
 
     if args.scheduler is not None and args.engine != "dask":
@@ -53,7 +54,6 @@ def find_rows(args: argparse.Namespace, path: str, data: Dataset) -> Any:
 
 def open_stream(args: argparse.Namespace) -> Dataset:
     """Rows that are read block by block; nothing of them is in memory."""
-    from rkhs._core.errors import InputError
     from rkhs.data import Dataset
     from rkhs.engines import as_rows
 

@@ -9,6 +9,7 @@ import ast
 import difflib
 import importlib
 import inspect
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -53,15 +54,13 @@ def _key(name: str) -> str:
     return _SPELLINGS.get(plain, plain)
 
 
-def _parse(text: str, what: str) -> ast.expr:
+def _parse(text: str, what: str) -> ast.expr | None:
+    """The syntax tree of a text; None if it has none."""
     if len(text) > _MAX_LENGTH:
         raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
-    try:
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"{what} must read like 'gaussian(gamma=0.5) + 0.1*linear'; got {text!r}, which does not parse"
-        ) from error
+    return None
 
 
 def parse_kernel(text: str) -> Any:
@@ -70,7 +69,12 @@ def parse_kernel(text: str) -> Any:
 
     if text.strip() in ("auto", "precomputed"):
         return text.strip()
-    value = _build(_parse(text, "--kernel"), "--kernel")
+    tree = _parse(text, "--kernel")
+    if tree is None:
+        raise InputError(
+            f"--kernel must read like 'gaussian(gamma=0.5) + 0.1*linear'; got {text!r}, which does not parse"
+        )
+    value = _build(tree, "--kernel")
     if not isinstance(value, Kernel):
         raise InputError(f"--kernel must describe a kernel; got {text!r}; for example 'gaussian(gamma=0.5)'")
     return value
@@ -86,44 +90,49 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def parse_value(text: str, what: str) -> Any:
     """Return a Python literal, an object such as ``matern(nu=1.5)`` or ``huber(0.1)``, or else the text itself."""
-    if len(text) > _MAX_LENGTH:
-        raise InputError(f"{what} must have at most {_MAX_LENGTH} characters; got {len(text)}; write a script instead")
-    try:
-        return ast.literal_eval(text.strip())
-    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        pass
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parse(text, what)
+    built = isinstance(tree, (ast.Call, ast.BinOp, ast.Tuple, ast.List))
+    if tree is None or not (built or _is_literal(tree)):
         return text
-    return _build(tree, what) if isinstance(tree, (ast.Call, ast.BinOp, ast.Tuple, ast.List)) else text
+    return _build(tree, what)
+
+
+def _is_literal(tree: ast.expr) -> bool:
+    """Whether a tree is a number, a text or a container of such."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        ast.literal_eval(tree)
+        return True
+    return False
 
 
 def _build(node: ast.expr, what: str) -> Any:
     """Objects from a syntax tree: numbers, texts, names and calls of known classes, +, * and sequences."""
-    from rkhs.kernels import kernel_from_name
-
-    try:
+    with suppress(ValueError, TypeError, SyntaxError, RecursionError):
         return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        pass
-    if isinstance(node, ast.Name) and _key(node.id) in _OF_TWO_CLASSES:
-        return kernel_from_name(_OF_TWO_CLASSES[_key(node.id)])
-    if isinstance(node, ast.Name):
-        return _find(node.id, what)()
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return _call(node, _find(node.func.id, what), what)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
-        return _combined(node, what)
-    if isinstance(node, ast.Dict) and all(isinstance(key, (ast.Name, ast.Constant)) for key in node.keys):
-        names = [key.id if isinstance(key, ast.Name) else key.value for key in node.keys]  # type: ignore[union-attr]
-        return dict(zip(names, (_argument(value, what) for value in node.values), strict=True))
-    if isinstance(node, (ast.Tuple, ast.List)):
-        items = [_build(item, what) for item in node.elts]
-        return tuple(items) if isinstance(node, ast.Tuple) else items
+    match node:
+        case ast.Name(id=name):
+            known = _OF_TWO_CLASSES.get(_key(name))
+            return _find(name, what)() if known is None else _kernel(known)
+        case ast.Call(func=ast.Name(id=name)):
+            return _call(node, _find(name, what), what)
+        case ast.BinOp(op=ast.Add() | ast.Mult()):
+            return _combined(node, what)
+        case ast.Dict(keys=keys) if all(isinstance(key, (ast.Name, ast.Constant)) for key in keys):
+            names = [getattr(key, "id", getattr(key, "value", None)) for key in keys]
+            return dict(zip(names, (_argument(value, what) for value in node.values), strict=True))
+        case ast.Tuple(elts=items):
+            return tuple(_build(item, what) for item in items)
+        case ast.List(elts=items):
+            return [_build(item, what) for item in items]
     raise InputError(
         f"{what}: {_spelled(node)} is not understood; expected names, numbers, texts, +, * and name(parameter=value)"
     )
+
+
+def _kernel(name: str) -> Any:
+    from rkhs.kernels import kernel_from_name
+
+    return kernel_from_name(name)
 
 
 def _combined(node: ast.BinOp, what: str) -> Any:

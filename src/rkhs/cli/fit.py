@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import add_scale_option, column_sentences
 from rkhs.cli.engines import add_engine_options, checkpoint_of, find_rows, open_stream
@@ -15,7 +16,7 @@ from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.regression import LOSSES, fit_predictor
 from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust, plan_scores, write_scores
-from rkhs.cli.rows import add_leave_out_option, write_numbers
+from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import add_json_option, tell
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_predict_options(parser)
     add_robust_options(parser)
-    add_leave_out_option(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
     add_json_option(parser)
     add_engine_options(parser)
@@ -202,8 +202,6 @@ def _comparison(choice: KernelChoice) -> str:
 
 def _plan(args: argparse.Namespace) -> Outputs:
     """Look at everything that will be written."""
-    from rkhs._core.errors import InputError
-
     refuse_flags(
         args, ("targets", "loss"), "goes with --predict COLUMN; got it without; name a column, or leave it out"
     )

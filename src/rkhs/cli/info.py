@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import ModelFileError, brief, shortened
 from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.wording import few
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
 _ENDS = ("$numbers", "$texts", "$arrays", "$table", "$rows", "$strings", "$random_state")
 
 
@@ -33,41 +34,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what is known of a model."""
     from rkhs._core.containers import FORMAT, LARGEST, check_limits, file_sha256, read_container
-    from rkhs._core.errors import ModelFileError
 
     check_limits(args.max_bytes, args.sha256)
     digest = None if args.sha256 is None else args.sha256.lower()
     container = read_container(args.model, FORMAT, LARGEST if args.max_bytes is None else args.max_bytes, digest)
+    pipeline = container.content["class"] == "sklearn.pipeline.Pipeline"
     try:
-        facts = _steps(args) if container.content["class"] == "sklearn.pipeline.Pipeline" else _facts(container)
+        facts = _steps(args) if pipeline else _facts(container)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{args.model}: the description of the model is damaged ({type(error).__name__}: {error}); write the file "
             "again from the original"
         ) from error
-    if args.diagnosis and "steps" in facts:
-        facts["diagnosis"] = (
-            f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({args.model!r})[-1])"
-        )
-    elif args.diagnosis:
-        facts |= _diagnosis(read_model_file(args).estimator)
+    if args.diagnosis:
+        facts |= _of_last_step(args.model) if pipeline else _diagnosis(read_model_file(args).estimator)
     facts["written by"] = f"rkhs {container.content['library']}, format {container.version[0]}.{container.version[1]}"
     facts["checksum"], facts["sha256"] = container.checksum, file_sha256(args.model)
     if args.json:
         print_json(facts)
-        return 0
-    width = max(len(key) for key in facts)
-    for key, value in facts.items():
-        lines = [f"{k} = {v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
-        print(f"{key.ljust(width)}  {lines[0] if lines else '(defaults)'}")
-        for line in lines[1:]:
-            print(f"{' ' * width}  {line}")
+    else:
+        _print(facts)
     return 0
 
 
-def _facts(container: Container) -> dict[str, Any]:
-    from rkhs._core.errors import shortened
+def _print(facts: dict[str, Any]) -> None:
+    width = max(len(key) for key in facts)
+    for key, value in facts.items():
+        lines = [f"{k} = {v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
+        for i, line in enumerate(lines or ["(defaults)"]):
+            print(f"{'' if i else key:{width}}  {line}")
 
+
+def _of_last_step(path: str) -> dict[str, Any]:
+    return {"diagnosis": f"none of a pipeline; in Python, of its last step: rkhs.diagnose(rkhs.load({path!r})[-1])"}
+
+
+def _facts(container: Container) -> dict[str, Any]:
     content = container.content
     params, state = content["params"], dict(content["state"])
     model = state.get("model_", {}).get("fields", {})
@@ -76,48 +78,49 @@ def _facts(container: Container) -> dict[str, Any]:
         "parameters": {name: shortened(_described(params[name])) for name in sorted(params)},
     }
     notes = _plain(content["notes"])
-    known = notes.get("input", {})
-    if known:
-        facts["input"] = f"{known.get('source')} ({known.get('kind')})"
-        if known.get("fingerprint"):
-            facts["fingerprint"] = known["fingerprint"]
+    facts |= _of_input(notes.get("input", {}))
     if "codes" in model:
         n, p = _shape(model["codes"], container)
         facts["data"] = f"{n} x {state['n_features_in_']}" if "n_features_in_" in state else f"{n} objects"
         facts["codes"] = f"{n} x {p}"
-    target = notes.get("predict", {})
-    if target:
-        facts["predicts"] = few(target["columns"])
-        if "labels" in target:
-            facts["accuracy"] = f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"
-        else:
-            facts["held-out error"] = f"{target['held-out error']:.4g} ({target['measure']})"
+    facts |= _of_target(notes.get("predict", {}))
     of_targets = model.get("rebuilt", {}).get("fields", {}).get("kernel", state.get("output_kernel_"))
-    for name, value in (
-        ("kernel", model.get("kernel")),
-        ("output_kernel", of_targets),
-        ("storage", state.get("storage_")),
-    ):
-        if value is not None:
-            facts[name] = shortened(_described(value))
-    state["held_out_error_"] = model.get("compared", {}).get("fields", {}).get("held_out")
+    objects = {"kernel": model.get("kernel"), "output_kernel": of_targets, "storage": state.get("storage_")}
+    facts |= {name: shortened(_described(value)) for name, value in objects.items() if value is not None}
+    compared = model.get("compared", {}).get("fields", {})
+    state["held_out_error_"] = compared.get("held_out")
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
             facts[name.replace("held_out", "held-out").replace("_error", " error")] = _plain(state[f"{name}_"])
-    kinds = model.get("compared", {}).get("fields", {}).get("kinds")
-    if kinds is not None:
-        facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in _plain(kinds).items()}
+    if compared.get("kinds") is not None:
+        kinds = _plain(compared["kinds"])
+        facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in kinds.items()}
     if "shares" in model:
         shares = container.arrays[model["shares"]["$array"]]
         facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
     return facts
 
 
+def _of_input(known: dict[str, Any]) -> dict[str, Any]:
+    """What the notes say of the training file."""
+    facts = {"input": f"{known.get('source')} ({known.get('kind')})"} if known else {}
+    return facts | ({"fingerprint": known["fingerprint"]} if known.get("fingerprint") else {})
+
+
+def _of_target(target: dict[str, Any]) -> dict[str, str]:
+    """What the notes say of the columns that the model predicts."""
+    if not target:
+        return {}
+    facts = {"predicts": few(target["columns"])}
+    if "labels" in target:
+        return facts | {"accuracy": f"{target['accuracy']:.3f} +- {target['standard error']:.3f} (cross-validated)"}
+    return facts | {"held-out error": f"{target['held-out error']:.4g} ({target['measure']})"}
+
+
 def _steps(args: argparse.Namespace) -> dict[str, Any]:
     """Of a pipeline, which must be built for it: skops knows the parameters of its steps."""
     import sklearn
 
-    from rkhs._core.errors import brief
     from rkhs.persistence import load
 
     pipeline = load(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
@@ -152,31 +155,47 @@ def _described(value: Any) -> str:
         return f"[{', '.join(map(_described, value))}]"
     if not isinstance(value, dict):
         return repr(value)
-    if "$object" in value:
-        inside = ", ".join(f"{name}={_described(part)}" for name, part in value["params"].items())
-        return f"{value['$object'].rpartition('.')[2]}({inside})"
-    if "$tuple" in value:
-        if value["$tuple"] and all(isinstance(part, dict) and "$dict" in part for part in value["$tuple"]):
-            return f"({len(value['$tuple'])} columns)"  # with all values that they had in training
-        parts = [_described(part) for part in value["$tuple"]]
-        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
-    if "$dict" in value:
-        return f"{{{', '.join(f'{key!r}: {_described(part)}' for key, part in value['$dict'])}}}"
-    if "$float" in value:
-        return str(value["$float"])
-    if "$scalar" in value:
-        return _described(value["$scalar"])
+    for key, write in _FORMS.items():
+        if key in value:
+            return write(value)
     return "a list" if value.keys() & set(_ENDS) else "an array"
+
+
+def _object(value: dict[str, Any]) -> str:
+    inside = ", ".join(f"{name}={_described(part)}" for name, part in value["params"].items())
+    return f"{value['$object'].rpartition('.')[2]}({inside})"
+
+
+def _tuple(value: dict[str, Any]) -> str:
+    parts = value["$tuple"]
+    if parts and all(isinstance(part, dict) and "$dict" in part for part in parts):
+        return f"({len(parts)} columns)"  # with all values that they had in training
+    written = ", ".join(map(_described, parts))
+    return f"({written},)" if len(parts) == 1 else f"({written})"
+
+
+def _dict(value: dict[str, Any]) -> str:
+    return f"{{{', '.join(f'{key!r}: {_described(part)}' for key, part in value['$dict'])}}}"
+
+
+_FORMS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "$object": _object,
+    "$tuple": _tuple,
+    "$dict": _dict,
+    "$float": lambda value: str(value["$float"]),
+    "$scalar": lambda value: _described(value["$scalar"]),
+}
 
 
 def _diagnosis(model: KernelEstimator) -> dict[str, Any]:
     """What the model says of itself; numbers that it does not have are left out."""
     from rkhs.estimators import diagnose
+    from rkhs.reports.findings import MOST_DIAGNOSED
 
     if not hasattr(model, "codes_"):
         return {"diagnosis": f"none: a {type(model).__name__} has no codes"}
     n = max(len(model.codes_), model.map_.width)
-    if n > _MOST_DIAGNOSED:
+    if n > MOST_DIAGNOSED:
         return {"diagnosis": f"left out: {n} items would take minutes; rkhs.diagnose(model) makes it"}
     found = diagnose(model)
     names = [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from rkhs._core.errors import InputError, RkhsError, shown
 from rkhs.cli.kinds import OBJECTS, add_kind_options, kind_notes, kind_options, print_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import APART, without_rows
@@ -108,8 +109,6 @@ def _given_options(args: argparse.Namespace) -> dict[str, Any]:
 def _text_encoding(name: str) -> str:
     import codecs
 
-    from rkhs._core.errors import InputError, shown
-
     try:
         codecs.lookup(name)
     except (LookupError, ValueError) as error:
@@ -131,8 +130,6 @@ def real(text: str) -> float:
 
 def diag_options(args: argparse.Namespace, model: KernelEstimator) -> dict[str, float]:
     """What ``--diag`` says to a model of a Gram matrix; another model knows ``k(x, x)`` itself, and refuses it."""
-    from rkhs._core.errors import InputError
-
     if args.diag is None:
         return {}
     if model.kernel_.domain != "gram":
@@ -148,7 +145,6 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
 
 
 def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"]) -> Dataset:
-    from rkhs._core.errors import InputError
     from rkhs.data import read_items, read_table
 
     options = _given_options(args)
@@ -209,7 +205,6 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 
     import numpy as np
 
-    from rkhs._core.errors import InputError
     from rkhs.data import read_table
 
     try:
@@ -231,7 +226,6 @@ def _gram_views(path: str, gram: bool | Literal["cross"], options: dict[str, Any
 
 def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, kinds: list[str] | None) -> Dataset:
     """A table of numbers and texts; new files have the columns of the training file."""
-    from rkhs._core.errors import InputError
     from rkhs.data import read_mixed
 
     options = _given_options(args)
@@ -245,8 +239,6 @@ def _read_mixed(args: argparse.Namespace, path: str, names: list[str] | None, ki
 
 
 def _report_skipped(data: Dataset) -> Dataset:
-    from rkhs._core.errors import shown
-
     if data.filled:
         sys.stderr.write(
             f"rkhs: warning: {data.source}: {data.filled} empty cells of curves are filled by straight lines between "
@@ -273,8 +265,6 @@ def input_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 def read_for_model(args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any]) -> Dataset:
     """Read a file the way the training file of a model was read."""
-    from rkhs._core.errors import InputError
-
     known = notes.get("input", {})
     args = _as_known(args, path, known)
     if model.kernel_.domain == "gram":
@@ -318,7 +308,6 @@ def _in_training_order(path: str, data: Dataset, names: list[str] | None) -> Dat
     """Kernel values with their columns in the order of the training items, where both files name these."""
     from dataclasses import replace
 
-    from rkhs._core.errors import InputError, shown
     from rkhs.data.dataset import listed
 
     found = data.column_names
@@ -347,8 +336,6 @@ def _check_times(path: str, data: Dataset, times: list[float] | None) -> None:
     """Refuse curves at other times than those of the fit, where both files say them."""
     import numpy as np
 
-    from rkhs._core.errors import InputError
-
     if times is None or data.times is None or len(times) != len(data.times):
         return  # another number of times is refused as another number of columns
     if not np.allclose(times, data.times, rtol=1e-9, atol=1e-12 * np.ptp(data.times)):
@@ -374,7 +361,6 @@ def chunks_for_model(
     args: argparse.Namespace, path: str, model: KernelEstimator, notes: dict[str, Any], rows: int
 ) -> Iterator[Dataset]:
     """Read a file as :func:`read_for_model` does, some rows at a time."""
-    from rkhs._core.errors import InputError
     from rkhs.data import read_chunks
 
     known = notes.get("input", {})
@@ -398,8 +384,6 @@ def chunks_for_model(
 
 def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:
     """The columns of these names; a file without names is taken by position."""
-    from rkhs._core.errors import InputError
-
     try:
         return read({"columns": names})
     except InputError as error:
@@ -414,8 +398,6 @@ def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Da
 
 def _as_known(args: argparse.Namespace, path: str, known: dict[str, Any]) -> argparse.Namespace:
     """The arguments with what the notes say of the training file; those given that contradict it are refused."""
-    from rkhs._core.errors import InputError
-
     kind, given = known.get("kind"), kind_options(args, path, known)
     given["missing"] = known.get("missing") if args.missing is None else args.missing
     given["index_column"] = _index_column(args, path, known.get("index_column"))
@@ -455,8 +437,6 @@ def _index_column(args: argparse.Namespace, path: str, title: str | None) -> str
 @contextmanager
 def user_errors() -> Iterator[None]:
     """Scikit-learn refuses data by plain ValueErrors: make them the user's, not unexpected ones."""
-    from rkhs._core.errors import InputError, RkhsError
-
     try:
         yield
     except RkhsError:

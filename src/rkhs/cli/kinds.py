@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.parser import nearest
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def default_kernel(data: Dataset) -> Kernel | str | None:
 
 def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
     """Compare the kernels of the kind by the classes that the file holds."""
-    from rkhs._core.errors import InputError
     from rkhs.kernels import kernels_for
     from rkhs.selection import choose_kernel
 
@@ -92,7 +92,6 @@ def choose_by_classes(args: argparse.Namespace, data: Dataset) -> KernelChoice:
 def find_estimator(name: str) -> type:
     """Find the estimator of a name, however its words are joined: KernelPCA, kernel-pca, kernel_pca."""
     from rkhs import estimators
-    from rkhs._core.errors import InputError
 
     classes = [getattr(estimators, each) for each in estimators.__all__]
     fits = [c for c in classes if isinstance(c, type) and hasattr(c, "fit") and hasattr(c, "transform")]
@@ -107,8 +106,6 @@ def find_estimator(name: str) -> type:
 
 def refuse_unknown(cls: type, given: Iterable[str], known: Iterable[str]) -> None:
     """Look for parameters that an estimator does not have."""
-    from rkhs._core.errors import InputError
-
     names = sorted(known)
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -141,8 +138,6 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
 
 def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:
     """What the notes of a kind say of how other files are read."""
-    from rkhs._core.errors import InputError
-
     kind, whole = known.get("kind"), args.columns is None
     tabular = whole and path.lower().endswith((".csv", ".tsv", ".parquet"))
     if kind == "molecules":
@@ -161,8 +156,6 @@ def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> 
 
 def _recipe_options(args: argparse.Namespace, recipe: Any, path: str) -> dict[str, Any]:
     """The fingerprint options of the training file; others are refused."""
-    from rkhs._core.errors import InputError
-
     known = ("morgan", "path", "maccs", "counts")
     if not isinstance(recipe, dict) or set(recipe) != {"name", "radius", "n_bits"} or recipe["name"] not in known:
         raise InputError(f"the model was fitted on fingerprints that this version does not make; got {recipe!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options
@@ -74,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
 def _colours(values: np.ndarray | None, args: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
-    from rkhs._core.errors import InputError
     from rkhs.reports.audit import class_name, is_class
 
     if values is None:

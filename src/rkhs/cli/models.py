@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from rkhs._core.errors import InputError
+
 if TYPE_CHECKING:
     from rkhs.persistence import ModelFile
 
@@ -29,20 +31,15 @@ def add_model_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_model_file(args: argparse.Namespace, path: str | None = None) -> ModelFile:
+def read_model_file(args: argparse.Namespace) -> ModelFile:
     """Read the model that the arguments name."""
-    from rkhs._core.errors import InputError
     from rkhs.persistence import read_model
 
-    if path is None:
-        file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
-    else:
-        file = read_model(path, max_bytes=args.max_bytes)
+    file = read_model(args.model, max_bytes=args.max_bytes, expected_sha256=args.sha256)
     if hasattr(file.estimator, "steps"):
-        source = path or args.model
         raise InputError(
-            f"{source}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use it in "
-            f"Python, as in rkhs.load({source!r}).transform(X)"
+            f"{args.model}: a pipeline of scikit-learn, made in Python: of the commands only rkhs info reads it; use "
+            f"it in Python, as in rkhs.load({args.model!r}).transform(X)"
         )
     _note_columns(file)
     for reader in (file.estimator, getattr(file.estimator, "filling_", None)):

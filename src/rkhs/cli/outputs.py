@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError, RkhsError, missing_extra
+from rkhs._core.files import check_writable
 from rkhs.cli.inputs import input_notes
 from rkhs.cli.parser import refuse_flags
 
@@ -33,8 +35,6 @@ class Outputs:
         self._inputs = [(name, path) for name, path in inputs if path is not None]
         for name, path in self._inputs:
             if not os.path.lexists(path):
-                from rkhs._core.errors import InputError
-
                 raise InputError(
                     f"{name} must name a file or folder that exists; got {path!r}, which does not; check folder and "
                     "spelling"
@@ -45,8 +45,6 @@ class Outputs:
     def add(self, flag: str, path: str | None, extensions: tuple[str, ...] = ()) -> None:
         """Plan a file; None is no file."""
         from rkhs._core.checks import naming
-        from rkhs._core.errors import InputError
-        from rkhs._core.files import check_writable
 
         if path is None:
             return
@@ -61,8 +59,6 @@ class Outputs:
 
     def add_model(self, flag: str, path: str | None) -> None:
         """Plan a model file: it takes the place of another model file or of an empty one, and of nothing else."""
-        from rkhs._core.errors import InputError
-
         if path is not None and path.lower().endswith(_DATA):
             raise InputError(
                 f"{flag} names a model file, such as model.rkhs; got {path!r}, the name of other data; codes go to "
@@ -85,8 +81,6 @@ class Outputs:
     def add_folder(self, flag: str, path: str) -> None:
         """Plan a folder of parquet files, made if it is not there."""
         from rkhs._core.checks import naming
-        from rkhs._core.errors import InputError
-        from rkhs._core.files import check_writable
 
         _import_writer("codes.parquet")
         place = Path(os.path.realpath(path))
@@ -100,7 +94,6 @@ class Outputs:
 
     def need(self, flag: str, n_bytes: int) -> None:
         """Say how large a file will be at least; what does not fit on its disk, with the others there, is refused."""
-        from rkhs._core.errors import InputError
         from rkhs._core.memory import readable
 
         if flag not in self._planned:
@@ -117,8 +110,6 @@ class Outputs:
             )
 
     def _refuse_clashes(self, flag: str, path: str) -> None:
-        from rkhs._core.errors import InputError
-
         for name, other in self._inputs:
             if _is_read(path, other):
                 raise InputError(f"{flag} {path} would overwrite {name} or a part of it; choose another name")
@@ -147,8 +138,6 @@ def _are_one(path: str, other: str) -> bool:
 
 
 def _may_be_replaced(path: str) -> bool:
-    from rkhs._core.errors import InputError
-
     try:
         with open(path, "rb") as file:
             start = file.read(64)
@@ -163,8 +152,6 @@ def _import_writer(path: str) -> None:
 
         import_onnx()
     elif path.lower().endswith(PICTURES):
-        from rkhs._core.errors import missing_extra
-
         try:
             import matplotlib.figure  # noqa: F401
         except ImportError as error:
@@ -178,8 +165,6 @@ def _import_writer(path: str) -> None:
 @contextmanager
 def after_writing(*said: str) -> Iterator[None]:
     """Say what is there already, should a later output fail."""
-    from rkhs._core.errors import InputError, RkhsError
-
     try:
         yield
     except (RkhsError, OSError) as error:
@@ -188,8 +173,6 @@ def after_writing(*said: str) -> Iterator[None]:
 
 def plan_predictor(args: argparse.Namespace, flags: Sequence[str], what: str) -> Outputs:
     """The model that ``--predict`` writes, and nothing else; flags that do not go with it are refused."""
-    from rkhs._core.errors import InputError
-
     refuse_flags(args, flags, f"does not go with --predict{what}; leave one out")
     if args.output is None:
         raise InputError("--predict writes a model; name it with -o MODEL; got no name")

@@ -7,6 +7,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rkhs._core.errors import InputError
+
 __all__ = ["CommandParser", "all_flags", "changed", "nearest", "refuse_flags"]
 
 
@@ -29,8 +31,6 @@ def changed(args: argparse.Namespace, **others: Any) -> argparse.Namespace:
 
 def refuse_flags(args: argparse.Namespace, names: Iterable[str], why: str) -> None:
     """Refuse the first of the flags that was given; ``why`` follows its name in the error."""
-    from rkhs._core.errors import InputError
-
     for name in names:
         if getattr(args, name, None) not in (None, False, [], "auto"):
             raise InputError(f"--{name.replace('_', '-')} {why}")

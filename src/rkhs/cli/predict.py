@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.classification import classifier_of
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
@@ -78,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, model: KernelEstimator, head: SmoothClassifier | None) -> None:
-    from rkhs._core.errors import InputError
     from rkhs.estimators import FunctionalKernelRegressor, OperatorKernelRegressor
 
     if head is None and not isinstance(model, (OperatorKernelRegressor, FunctionalKernelRegressor)):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rkhs._core.errors import InputError, shown
 from rkhs.cli.inputs import diag_options, read_for_model, real, user_errors
 from rkhs.cli.models import add_model_limits, read_model_file
 from rkhs.cli.outputs import TABLES, Outputs
+from rkhs.cli.parser import changed
 from rkhs.cli.robust import apart_sentence
 from rkhs.cli.rows import write_numbers
-from rkhs.cli.summaries import print_json, print_table
+from rkhs.cli.summaries import table_lines, tell
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from rkhs.data import Dataset
     from rkhs.estimators.base import KernelEstimator
 
 __all__ = ["OF_MODELS", "add_rebuilding_options", "compare_models"]
@@ -46,48 +51,57 @@ def compare_models(args: argparse.Namespace) -> int:
     import numpy as np
 
     outputs = Outputs(("INPUT", args.input), *(("--model", path) for path in args.models))
-    from rkhs.evaluation import reconstruction
-
     outputs.add("--errors", args.errors, TABLES)
-    args.model = args.models[0]  # whose --sha256 is given
-    rows, errors, said = [], [], []
-    for i, path in enumerate(args.models):
-        file = read_model_file(args, path if i else None)
-        data = read_for_model(args, args.input, file.estimator, file.notes)
-        # Reals between the bits of a fingerprint mean nothing.
-        space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
-        with user_errors():
-            measured = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
-            top = _top(args, file.estimator, data.items)
-        errors.append(measured.errors)
-        rows.append(_row(path, file.estimator, measured) | top)
-        if "robust" in file.notes:
-            name = f"{path}: " if len(args.models) > 1 else ""
-            said.append(name + apart_sentence(measured.errors, file.notes["robust"], data))
+    measured = [_measured(args, path) for path in args.models]
+    data, errors = measured[-1].data, [one.errors for one in measured]
     if args.errors is not None:
         titles = [f"error{i}" for i in range(len(errors))]
         write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
-    if args.json:
-        facts = {"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors}
-        print_json(facts | ({"stand apart": said} if said else {}))
-        return 0
-    print(f"{args.input}: {len(errors[0])} rows")
-    print_table([{name: _text(name, value) for name, value in row.items()} for row in rows])
+    rows = [one.row for one in measured]
+    names = [f"{path}: " if len(args.models) > 1 else "" for path in args.models]
+    said = [name + one.apart for name, one in zip(names, measured, strict=True) if one.apart]
+    facts = {"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors}
+    facts |= {"stand apart": said} if said else {}
+    lines = [f"{args.input}: {len(errors[0])} rows", *table_lines([_texts(row) for row in rows])]
     if len({row["space"] for row in rows}) > 1:
-        print("note: the models are measured in different spaces; --space feature or input makes them comparable")
-    print("".join(f"{sentence}\n" for sentence in said), end="")
+        lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
+    tell(args, facts, [*lines, *said])
     return 0
 
 
-def _text(name: str, value: Any) -> str:
-    if name.startswith(("variance rebuilt", "top ")):
-        return f"{value:.1%}"
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+class _Measured(NamedTuple):
+    """The file as a model reads it, the errors of its rows, a row of the table, and which rows stand apart."""
+
+    data: Dataset
+    errors: np.ndarray
+    row: dict[str, Any]
+    apart: str
+
+
+def _measured(args: argparse.Namespace, path: str) -> _Measured:
+    from rkhs.evaluation import reconstruction
+
+    first = path == args.models[0]  # whose --sha256 is given
+    file = read_model_file(changed(args, model=path, sha256=args.sha256 if first else None))
+    data = read_for_model(args, args.input, file.estimator, file.notes)
+    # Reals between the bits of a fingerprint mean nothing.
+    space = "feature" if args.space == "auto" and data.kind == "molecules" else args.space
+    with user_errors():
+        found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
+        row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
+    apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
+    return _Measured(data, found.errors, row, apart)
+
+
+def _texts(row: dict[str, Any]) -> dict[str, str]:
+    """Numbers as they are printed."""
+    shares = ("variance rebuilt", "top ")
+    forms = {name: "{:.1%}" if name.startswith(shares) else "{:.5g}" for name in row}
+    return {name: forms[name].format(value) if isinstance(value, float) else str(value) for name, value in row.items()}
 
 
 def _top(args: argparse.Namespace, model: KernelEstimator, X: Any) -> dict[str, float]:
     """Shares of rows among the best k, a column each."""
-    from rkhs._core.errors import InputError, shown
     from rkhs.evaluation import decoding_quality
 
     if args.top_k is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import brief
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import user_errors
 from rkhs.cli.outputs import Outputs, plan_predictor, write_model
@@ -180,8 +181,6 @@ def _facts(
 
 
 def _summary(facts: dict[str, Any], counted: str) -> list[str]:
-    from rkhs._core.errors import brief
-
     linear = facts["rows where the loss is linear"]
     kernel, unknown = brief(facts["kernel"]), facts["rows without a value"]
     gaps = f"; {unknown} row{'' if unknown == 1 else 's'} without a value: left out" if unknown else ""

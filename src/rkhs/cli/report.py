@@ -8,6 +8,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rkhs._core.errors import InputError
 from rkhs.cli.build import build_estimator
 from rkhs.cli.fit import WITHOUT_ENGINE, add_fit_options, say_kernel
 from rkhs.cli.inputs import add_input_options, column, read_for_model, read_input, user_errors
@@ -15,7 +16,6 @@ from rkhs.cli.models import add_model_options, read_model_file
 from rkhs.cli.outputs import Outputs, after_writing, write_model
 from rkhs.cli.parser import changed, refuse_flags
 from rkhs.cli.robust import add_robust_options, fit_items, plan_robust
-from rkhs.cli.rows import add_leave_out_option
 from rkhs.cli.summaries import add_json_option, print_json
 from rkhs.cli.targets import read_column_of, read_with_values, with_gaps, without_column
 
@@ -76,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
     add_fit_options(parser)
     add_robust_options(parser, scores=False)
-    add_leave_out_option(parser)
     add_input_options(parser)
     parser.set_defaults(quiet=True, **WITHOUT_ENGINE)
 
@@ -123,8 +122,6 @@ def _say(what: str) -> None:
 
 def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """A model that is fitted to the file now."""
-    from rkhs._core.errors import InputError
-
     if args.model.lower().endswith(".rkhs"):
         said = f"rkhs report {shlex.quote(args.model)} DATA"
         raise InputError(f"a report on a model needs items too: {said}; got the model alone")
@@ -153,8 +150,6 @@ def _fitted(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
 def _loaded(args: argparse.Namespace) -> tuple[Any, Dataset, np.ndarray | None]:
     """The model of a file, and items read as its training file was."""
     import numpy as np
-
-    from rkhs._core.errors import InputError
 
     refuse_flags(args, _OF_FITS, f"is for a fit; got it with a model that is fitted, {args.model}; leave it out")
     file = read_model_file(args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rkhs._core.errors import InputError
 from rkhs.cli.inputs import real
 from rkhs.cli.outputs import TABLES, Outputs
 from rkhs.cli.parser import refuse_flags
@@ -47,6 +48,12 @@ def add_robust_options(parser: argparse.ArgumentParser, *, scores: bool = True) 
         type=real,
         help="with --robust: a score of 1 is T times the upper quartile of the errors (default 4)",
     )
+    group.add_argument(
+        "--leave-out",
+        metavar="ROW,...",
+        help="rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart, for "
+        "the rows that stand apart",
+    )
 
 
 def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
@@ -62,8 +69,6 @@ def plan_scores(args: argparse.Namespace, outputs: Outputs) -> None:
 
 def plan_robust(args: argparse.Namespace) -> None:
     """Look at flags that go with ``--robust`` or ``--leave-out`` alone, or contradict them."""
-    from rkhs._core.errors import InputError
-
     if not args.robust:
         refuse_flags(args, ("scores", "trim"), "goes with --robust; got it without; add --robust, or leave it out")
     if args.leave_out is None:
@@ -93,7 +98,6 @@ class Fitted(NamedTuple):
 def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, rows: Any = None) -> Fitted:
     """Fit the rows, or in rounds with ``--robust``; then rows that the fit left out get codes too."""
     from rkhs import KernelAutoencoder, fit_robust
-    from rkhs._core.errors import InputError
 
     if not args.robust:
         return Fitted(estimator, estimator.fit(data.items if rows is None else rows).codes_)
@@ -110,7 +114,6 @@ def fit_regressor_robustly(
 ) -> RobustFit[OperatorKernelRegressorCV]:
     """Fit a regressor in rounds."""
     from rkhs import fit_robust
-    from rkhs._core.errors import InputError
 
     if args.loss == "auto":
         raise InputError("--loss auto compares losses on all rows; with --robust name one, or leave --loss out")

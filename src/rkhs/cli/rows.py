@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from rkhs._core.errors import InputError, shown
+from rkhs._core.files import atomic_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
-    "add_leave_out_option",
     "csv_lines",
     "keep_rows",
     "named_rows",
@@ -66,27 +67,13 @@ def csv_lines(titles: Sequence[str], rows: Iterable[Sequence[Any]], data: Datase
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
     """Write a text file: complete, or not at all."""
-    from rkhs._core.files import atomic_path
-
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as handle:
         handle.writelines(lines)
-
-
-def add_leave_out_option(parser: argparse.ArgumentParser) -> None:
-    """Declare the option that leaves rows out of a fit."""
-    parser.add_argument(
-        "--leave-out",
-        metavar="ROW,...",
-        help="rows to leave out of the fit and of the codes, by name or by number from 1; with --robust: apart, for "
-        "the rows that stand apart",
-    )
 
 
 def without_rows(data: Dataset, text: str) -> Dataset:
     """A file without some of its rows, which are skipped as rows that cannot be read are."""
     import numpy as np
-
-    from rkhs._core.errors import InputError, shown
 
     numbers = data.row_numbers
     places = {name: i for i, name in reversed(list(enumerate(data.row_names or map(str, numbers))))}

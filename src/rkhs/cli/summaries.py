@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["add_json_option", "print_json", "print_table", "tell"]
+__all__ = ["add_json_option", "print_json", "table_lines", "tell"]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +43,8 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else " ".join(repr(value).split())
 
 
-def print_table(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows of texts with aligned columns under their names."""
+def table_lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Rows of texts with aligned columns under their names."""
     widths = {key: max(len(key), *(len(row[key]) for row in rows)) for key in rows[0]}
-    print("  ".join(key.ljust(width) for key, width in widths.items()).rstrip())
-    for row in rows:
-        print("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())
+    lines = [dict(zip(widths, widths, strict=True)), *rows]
+    return ["  ".join(line[key].ljust(width) for key, width in widths.items()).rstrip() for line in lines]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rkhs._core.errors import InputError
+from rkhs._core.files import check_readable
 from rkhs.cli.inputs import named_columns, read_input, reading_options
 from rkhs.cli.parser import changed
 from rkhs.cli.rows import keep_rows
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "places_left_out",
     "read_column_of",
+    "read_values_file",
     "read_with_numbers",
     "read_with_values",
     "with_gaps",
@@ -31,26 +35,22 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
     """Read the items and the columns of ``--predict``, which are taken out of a table of numbers."""
     import numpy as np
 
-    from rkhs._core.errors import InputError
-
     wanted = named_columns(args.predict)
     known = _read_columns(args, wanted)
     Y = np.asarray(known.X, dtype=float)
     names = [f"column{name}" if isinstance(name, int) else name for name in wanted]
     if known.column_names is not None:
         names = list(known.column_names)
-    gaps = bool(np.isnan(Y).any())
-    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
-    tabular = args.targets is None and (args.drop_columns is not None or (gaps and whole))
-    dropped = [*named_columns(args.drop_columns), *wanted] if tabular else args.drop_columns
-    data = read_input(changed(args, drop_columns=dropped), args.input, gram=args.gram)
+    data = read_input(_beside(args, wanted), args.input, gram=args.gram)
+    if args.targets is None and args.columns is not None:
+        held = set(names) & set(data.column_names or ()) or set(wanted) & set(named_columns(args.columns))
+        if held:
+            raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
     if data.skipped:
         Y = np.delete(Y, [bad.row - 1 for bad in data.skipped], axis=0)
     if len(Y) != data.n_samples:
         raise InputError(f"--targets must have one row a row of the input, {data.n_samples}; got {len(Y)}")
     _refuse_other_order(args, data, known)
-    if args.targets is None and not tabular and data.kind in ("vectors", "table"):
-        data = _without(args, data, wanted, names)
     unknown = np.isnan(Y).all(1)
     if unknown.any():
         data, Y = keep_rows(data, ~unknown), Y[~unknown]
@@ -58,7 +58,6 @@ def read_with_numbers(args: argparse.Namespace) -> tuple[Dataset, np.ndarray, li
 
 
 def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
-    from rkhs._core.errors import InputError
     from rkhs.data.readers import read_number_columns
     from rkhs.data.text import MIXED
 
@@ -85,8 +84,6 @@ def _read_columns(args: argparse.Namespace, wanted: list[str | int]) -> Dataset:
 
 def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset) -> None:
     """Rows of a file of targets that have names must have those of the input."""
-    from rkhs._core.errors import InputError
-
     if args.targets is None or data.row_names is None or known.row_names is None or data.skipped:
         return
     for i, (name, other) in enumerate(zip(data.row_names, known.row_names, strict=True)):
@@ -97,28 +94,12 @@ def _refuse_other_order(args: argparse.Namespace, data: Dataset, known: Dataset)
             )
 
 
-def _without(args: argparse.Namespace, data: Dataset, wanted: list[str | int], names: list[str]) -> Dataset:
-    """The table without the columns to predict."""
-    import numpy as np
-
-    from rkhs._core.errors import InputError
-
-    given = None if args.columns is None else named_columns(args.columns)
-    if data.column_names is not None:
-        places = [data.column_names.index(name) for name in names if name in data.column_names]
-    elif given is not None:
-        places = [i for i, each in enumerate(given) if each in wanted]
-    else:
-        index = 0 if args.index_column is None else args.index_column
-        places = [int(p) - (data.row_names is not None and index < int(p)) for p in wanted]
-    if given is not None and places:
-        raise InputError(f"--columns must not hold what --predict names; got {args.predict} in both; remove it")
-    if len(places) == data.X.shape[1]:
-        raise InputError(f"{args.input}: expected columns beside those of --predict; got none; name fewer")
-    kept: Any = None
-    if data.column_names is not None:
-        kept = tuple(name for i, name in enumerate(data.column_names) if i not in places)
-    return replace(data, X=np.delete(data.X, places, axis=1), column_names=kept)
+def _beside(args: argparse.Namespace, wanted: list[str | int]) -> argparse.Namespace:
+    """The arguments that read a table without the columns to predict."""
+    whole = args.columns is None and args.smiles is None and args.kind in (None, "vectors")
+    if args.targets is None and (whole or args.drop_columns is not None):
+        return changed(args, drop_columns=[*named_columns(args.drop_columns), *wanted])
+    return args
 
 
 def places_left_out(args: argparse.Namespace, data: Dataset) -> list[int]:
@@ -136,8 +117,6 @@ def read_with_values(
     """Read the items, and one column of classes or numbers that is no part of them; ``empty`` is a gap of texts."""
     import numpy as np
 
-    from rkhs._core.errors import InputError
-
     if args.gram:
         raise InputError(f"a Gram matrix has no column for {flag}; leave out {flag}, or --gram")
     if name in named_columns(args.columns):
@@ -151,7 +130,6 @@ def read_with_values(
 
 def read_column_of(args: argparse.Namespace, name: str | int, flag: str) -> np.ndarray:
     """A column of the input: numbers with NaN for gaps, or texts with None for them."""
-    from rkhs._core.errors import InputError
     from rkhs.data.readers import read_column
 
     if args.gram or not args.input.lower().endswith((".csv", ".tsv", ".parquet")):
@@ -181,3 +159,20 @@ def with_gaps(values: np.ndarray, empty: str | None) -> np.ndarray:
         return values
     texts = [empty if cell is None else cell for cell in values.tolist()]
     return np.array(texts, dtype=object if None in texts else str)
+
+
+def read_values_file(path: str, n: int) -> np.ndarray:
+    """One class or number a line of a text file, a header above ``n`` of them or not; or a .npy file of one column."""
+    from rkhs.data.arrays import load_npy
+    from rkhs.data.tables import typed
+
+    check_readable(path)
+    if path.lower().endswith(".npy"):
+        return load_npy(Path(path)).reshape(-1)
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        rows = [row for row in csv.reader(handle) if row]
+    if not rows or any(len(row) != 1 for row in rows):
+        raise InputError(f"{path}: --targets must be a file with one value a row; name one with a single column")
+    cells = [row[0] for row in rows]
+    cells = cells[1:] if len(cells) == n + 1 else cells
+    return with_gaps(typed([cell.strip() for cell in cells]), None)

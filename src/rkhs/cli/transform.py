@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from rkhs._core.errors import InputError
 from rkhs.cli.engines import add_engine_options, engine_settings, find_rows
 from rkhs.cli.inputs import add_input_options, read_for_model, user_errors
 from rkhs.cli.models import add_model_options, read_model_file
@@ -46,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, encode, write."""
     outputs = Outputs(("MODEL", args.model), ("INPUT", args.input))
-    from rkhs._core.errors import InputError
     from rkhs.estimators import encode_to_parquet
 
     folder = args.output.endswith(("/", os.sep))

@@ -66,6 +66,7 @@ _PHRASES = {
     "`path`": "the path",
 }
 _LONGEST = 1200
+_WITHOUT_QUOTES = str.maketrans("", "", "'\"")
 
 _QUOTED = r"""(?<![\w=])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # what the user wrote: repeated as it is
 _CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"  # Gaussian(gamma=1.0) reads the same on the command line
@@ -91,14 +92,13 @@ def _reword(match: re.Match[str]) -> str:
     name = match["name"] or match["ticked"] or match["bare"]
     if match["name"] is None:
         return FLAGS[name][0] if name in FLAGS else whole
-    value = (match["value"] or "").strip("[]").replace(" ", "")
-    plain = value.replace("'", "").replace('"', "")
+    value = (match["value"] or "").strip("[]").replace(" ", "").translate(_WITHOUT_QUOTES)
     if name in FLAGS:
         flag, placeholder = FLAGS[name]
-        return f"{flag} {plain if plain.strip('.') else placeholder}".strip()
-    if name in _parameters():
-        return f"--set '{name}={plain or '...'}'" if "(" in plain or not plain else f"--set {name}={plain}"
-    return whole
+        return f"{flag} {value if value.strip('.') else placeholder}".strip()
+    if name not in _parameters():
+        return whole
+    return f"--set {name}={value}" if value and "(" not in value else f"--set '{name}={value or '...'}'"
 
 
 @cache

@@ -396,27 +396,31 @@ def _outcomes(rows: Sequence[HeadScore], rival: str) -> tuple[dict[str, list[str
 
 def _verdict(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
     """Use the codes, or do not, and why."""
-    against, limit = _outcomes(rows, RAW)
-    better, level, worse = against.values()
-    best = {name: max(row.mean for row in rows if row.method == name) for name in (OURS, RAW)}
-    figures = f"best {measure} {best[OURS]:.3f} with {p} numbers a row, {best[RAW]:.3f} with the raw {columns}"
-    if worse and not better and (not level or best[OURS] < best[RAW]):
-        said = f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
-    elif worse:
-        others = [row.head for row in rows if row.method == RAW and row.head not in worse]
-        said = f"Use the codes with {_listed(others)}, not with {_listed(worse)} ({figures})"
-    elif better:
-        said = f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
-    else:
-        said = (
-            f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
-            "not show)"
-        )
     tried = {row.method for row in rows}
+    said = _against_raw(rows, measure, p, columns)
     for simpler in ("PCA", "kernel PCA"):
         if simpler in tried and not _outcomes(rows, simpler)[0]["better"]:
             return f"{said}. {simpler} is as good here and simpler."
     return f"{said}."
+
+
+def _against_raw(rows: Sequence[HeadScore], measure: str, p: int, columns: int) -> str:
+    """Whether learners do better with codes or with the raw input."""
+    against, limit = _outcomes(rows, RAW)
+    better, level, worse = against.values()
+    ours, raw = (max(row.mean for row in rows if row.method == name) for name in (OURS, RAW))
+    figures = f"best {measure} {ours:.3f} with {p} numbers a row, {raw:.3f} with the raw {columns}"
+    if worse and not better and (not level or ours < raw):
+        return f"Do not use the codes to predict this: the raw input is better with {_listed(worse)} ({figures})"
+    if worse:
+        others = [row.head for row in rows if row.method == RAW and row.head not in worse]
+        return f"Use the codes with {_listed(others)}, not with {_listed(worse)} ({figures})"
+    if better:
+        return f"Use the codes: they are better than the raw input with {_listed(better)} ({figures})"
+    return (
+        f"The codes are as good as the raw input within the error ({figures}; a difference below {limit:.2g} would "
+        "not show)"
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -97,22 +97,25 @@ def _lengths(items: Items) -> Iterator[str]:
 
 
 def _duplicates(items: Items) -> Iterator[str]:
-    keys: list[Any] | None = None
+    keys: list[Any]
     if items.kind == "table":
         keys = [tuple(row) for row in np.asarray(items.X, dtype=object)]
     elif items.numbers is not None:
         keys = [row.tobytes() for row in np.ascontiguousarray(items.numbers + 0.0)]
     elif items.kind in ("sequences", "texts"):
         keys = list(items.X)
-    if keys is None:
-        return
-    extra = len(keys) - len(set(keys))
-    what = "the fingerprint of an earlier one" if items.kind == "molecules" else "a copy of an earlier one"
-    verb = ("molecule has", "molecules have") if items.kind == "molecules" else ("item is", "items are")
-    if extra:
-        yield f"{many(extra, *verb)} {what}: copies on both sides of a split make errors look too small."
     else:
-        yield "No item is a copy of another." if items.kind != "molecules" else "No two fingerprints are equal."
+        return
+    one, more, none = "item is a copy", "items are copies", "No item is a copy of another."
+    if items.kind == "molecules":
+        one, more, none = (
+            "molecule has the fingerprint",
+            "molecules have fingerprints",
+            "No two fingerprints are equal.",
+        )
+    extra = len(keys) - len(set(keys))
+    copies = f"{many(extra, one, more)} of an earlier one: copies on both sides of a split make errors look too small."
+    yield copies if extra else none
 
 
 def _gaps(items: Items) -> Iterator[str]:

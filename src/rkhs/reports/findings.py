@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -19,10 +20,22 @@ from rkhs.reports.items import Items
 if TYPE_CHECKING:
     from rkhs.estimators.base import KernelEstimator
 
-__all__ = ["Rebuilt", "apart", "diagnosis", "percent", "rebuild", "selection", "settings", "spectrum", "versions"]
+__all__ = [
+    "MOST_DIAGNOSED",
+    "Rebuilt",
+    "apart",
+    "diagnosis",
+    "percent",
+    "rebuild",
+    "selection",
+    "settings",
+    "spectrum",
+    "versions",
+]
 
 _MUCH = 0.3  # share of the variance; a loss beyond it is explained
-_MOST_DIAGNOSED = 5_000  # items: 2 n^3 is a quarter of a minute
+MOST_DIAGNOSED = 5_000
+"""Items of a diagnosis: 2 n^3 is a quarter of a minute."""
 _TRIM = 4.0  # as in fit_robust
 _LEFT_OUT = 500  # items, the refined codes of which cost most of a diagnosis
 
@@ -35,6 +48,11 @@ class Rebuilt:
     share: float  # share of the variance that is rebuilt
     space: str  # "input" or "feature"
     vectors: np.ndarray | None  # (n, d)
+
+    @property
+    def apart(self) -> np.ndarray:
+        """Items to look at, the largest error first."""
+        return apart(self.errors)
 
 
 def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt | str:
@@ -52,13 +70,12 @@ def rebuild(model: KernelEstimator, items: Items, codes: np.ndarray) -> Rebuilt 
     return Rebuilt(np.asarray(found.errors, dtype=np.float64), found.share, found.space, vectors)
 
 
-def apart(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Items whose errors stand apart from the others', by the rule of :class:`~rkhs.estimators.RobustFit`."""
+def apart(errors: np.ndarray) -> np.ndarray:
+    """Items whose errors are far above the others', largest first, by the rule of :class:`RobustFit`."""
     roots = np.sqrt(errors.clip(0.0))
     score = roots / max(_TRIM * float(np.quantile(roots, 0.75)), 1e-300)
-    low, high = spread_limits(score)
-    order = np.argsort(score, kind="stable")
-    return order[::-1][score[order[::-1]] > high], order[score[order] < low]
+    order = np.argsort(score, kind="stable")[::-1]
+    return order[score[order] > spread_limits(score)[1]]
 
 
 def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndarray | None:
@@ -74,17 +91,12 @@ def _vectors(model: KernelEstimator, items: Items, codes: np.ndarray) -> np.ndar
 
 
 def _measured(model: KernelEstimator, items: Items, codes: np.ndarray) -> Reconstruction:
-    diag = None
-    X = items.numbers
+    diag, X = None, items.numbers
     if items.kind == "gram" and X is not None and X.shape[0] == X.shape[1] and np.allclose(X, X.T):
         diag = X.diagonal().copy()
-    if items.kind == "molecules":
-        try:
-            return reconstruction(
-                model, items.X, space="feature", diag=diag, codes=codes
-            )  # reals between bits mean nothing
-        except InputError:
-            return reconstruction(model, items.X, codes=codes)
+    if items.kind == "molecules":  # reals between bits mean nothing
+        with suppress(InputError):
+            return reconstruction(model, items.X, space="feature", diag=diag, codes=codes)
     return reconstruction(model, items.X, diag=diag, codes=codes)
 
 
@@ -108,18 +120,15 @@ def selection(model: KernelEstimator) -> SelectionDisplay | None:
 def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
     """What is wrong with the model, what new items lose, and its numbers in words."""
     n = len(model.codes_) if hasattr(model, "codes_") else 0
-    if n == 0 or n > _MOST_DIAGNOSED:
-        return (
-            [],
-            "",
-            ["No diagnosis was made: it takes minutes beyond 5000 training items. Call rkhs.diagnose(model)."],
-        )
+    if n == 0 or n > MOST_DIAGNOSED:
+        said = f"it takes minutes beyond {MOST_DIAGNOSED} training items. Call rkhs.diagnose(model)"
+        return [], "", [f"No diagnosis was made: {said}."]
     try:
         found = diagnose(model, at_most=_LEFT_OUT)
     except (AttributeError, RkhsError) as error:
         return [], "", [f"No diagnosis was made ({error})."]
     drawn = f" of {_LEFT_OUT} of the {n} items, evenly spaced" if n > _LEFT_OUT else ""
-    said = [
+    numbers = [
         (found.training_error, "Training items lose {} of the variance when they are rebuilt."),
         (found.leave_one_out_error, f"An item that is left out of the fit loses {{}} (leave-one-out estimate{drawn})."),
         (found.held_out_error, "Held-out items lost {} when the regulariser was chosen."),
@@ -129,7 +138,7 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
         (found.saturated, "The loss is linear on {} of the training items."),
         (found.near_duplicates, "{} of the training items have a twin."),
     ]
-    facts = [text.format(percent(value) if "{}" in text else value) for value, text in said if value is not None]
+    facts = [text.format(percent(value) if "{}" in text else value) for value, text in numbers if value is not None]
     if found.converged is not None:
         facts.append("The solver converged." if found.converged else "The solver did not converge.")
     expected = _expected([found.leave_one_out_error, found.held_out_error], model.codes_.shape[1])

@@ -66,27 +66,30 @@ def read_items(
     n = _count(items)
     if getattr(items, "ndim", 0) == 3 and not hasattr(items, "data_matrix"):
         raise InputError("X must be one matrix; got several Gram matrices. Report their sum, or one of them")
-    given = _texts(names, n, "names"), _texts(columns), _texts(smiles, n, "smiles")
-    known = _known_texts(items, data)
-    labels, heads, structures = (other if one is None else one for one, other in zip(given, known, strict=True))
+    index, titles = (items.index, items.columns) if hasattr(items, "iloc") else (None, None)
+    if index is not None and index.dtype.kind in "iu":
+        index = None  # numbers of rows, not names
+    labels = _texts(_first(names, getattr(data, "row_names", None), index), n, "names")
+    structures = _texts(_first(smiles, getattr(data, "smiles", None)), n, "smiles")
     kind = _kind(items, domain, structures) if data is None else data.kind
     numbers = _numbers(items, kind)
-    if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
-        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(heads)}")
-    if heads is None and numbers is not None and kind in ("vectors", "table"):
-        heads = tuple(f"column {j}" for j in range(numbers.shape[1]))
+    heads = _texts(_first(columns, getattr(data, "column_names", None), titles))
     return Items(
         X=items,
         kind=kind,
         numbers=numbers,
-        names=tuple(map(str, range(1, n + 1) if data is None else data.row_numbers)) if labels is None else labels,
+        names=tuple(map(str, getattr(data, "row_numbers", range(1, n + 1)))) if labels is None else labels,
         named=labels is not None,
-        columns=heads,
+        columns=_heads(heads, numbers, kind),
         smiles=structures,
-        skipped=() if data is None else data.skipped,
+        skipped=getattr(data, "skipped", ()),
         image_shape=_image_shape(numbers, kind, image_shape),
-        source=None if data is None else data.source,
+        source=getattr(data, "source", None),
     )
+
+
+def _first(*given: Any) -> Any:
+    return next((one for one in given if one is not None), None)
 
 
 def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") -> tuple[str, ...] | None:
@@ -96,18 +99,13 @@ def _texts(given: Sequence[Any] | None, n: int | None = None, what: str = "") ->
     return None if given is None else tuple(map(str, given))
 
 
-def _known_texts(items: Any, data: Dataset | None) -> tuple[tuple[str, ...] | None, ...]:
-    """Names of items, names of columns and SMILES that come with the items."""
-    frame = hasattr(items, "iloc")
-    index = items.index if frame and items.index.dtype.kind not in "iu" else None
-    heads = items.columns if frame else None
-    if data is None:
-        return _texts(index), _texts(heads), None
-    return (
-        _texts(index if data.row_names is None else data.row_names),
-        _texts(heads if data.column_names is None else data.column_names),
-        _texts(data.smiles),
-    )
+def _heads(heads: tuple[str, ...] | None, numbers: np.ndarray | None, kind: str) -> tuple[str, ...] | None:
+    """Names of columns, or positions of those that have none."""
+    if numbers is not None and heads is not None and len(heads) != numbers.shape[1]:
+        raise InputError(f"column_names must be {numbers.shape[1]}, one a column; got {len(heads)}")
+    if heads is None and numbers is not None and kind in ("vectors", "table"):
+        return tuple(f"column {j}" for j in range(numbers.shape[1]))
+    return heads
 
 
 def _count(items: Any) -> int:
@@ -159,10 +157,13 @@ def _image_shape(numbers: np.ndarray | None, kind: str, wanted: Any) -> tuple[in
     if wanted != "auto":
         raise InputError(f"image_shape must be (height, width), 'auto' or None; got {shown(wanted)}")
     side = round(d**0.5)
-    if kind != "vectors" or side * side != d or d < _SMALLEST_IMAGE:
-        return None
+    square = kind == "vectors" and side * side == d >= _SMALLEST_IMAGE
+    return (side, side) if square and _are_images(numbers, side) else None
+
+
+def _are_images(numbers: np.ndarray, side: int) -> bool:
+    """Whether pixels below each other are more alike than any two."""
     sample = numbers[:: max(1, len(numbers) // 200)]
     below = np.abs(sample[:, side:] - sample[:, :-side]).mean()
-    shuffled = sample[:, np.random.default_rng(0).permutation(d)]
-    anywhere = np.abs(sample - shuffled).mean()
-    return (side, side) if below < _ALIKE * anywhere else None
+    shuffled = sample[:, np.random.default_rng(0).permutation(sample.shape[1])]
+    return bool(below < _ALIKE * np.abs(sample - shuffled).mean())

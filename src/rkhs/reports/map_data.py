@@ -94,7 +94,11 @@ def colours(target: tuple[str, np.ndarray] | None, n: int) -> tuple[list[str], l
         return [f"c{place % 10}" if place >= 0 else "none" for place in found["of"]], legend
     if "texts" in found:
         return ["c0"] * n, []
-    values = target[1]
+    return _steps(target[1])
+
+
+def _steps(values: np.ndarray) -> tuple[list[str], list[tuple[str, str]]]:
+    """Style classes and legend of numbers."""
     known = np.isfinite(values)
     low, high, beyond = colour_ends(values)
     share = np.where(known, (values - low) / max(high - low, 1e-300), 0.0).clip(0.0, 1.0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rkhs._core.files import shell_word
-from rkhs.reports.findings import Rebuilt, apart, percent, selection, settings, spectrum, versions
+from rkhs.reports.findings import Rebuilt, percent, selection, settings, spectrum, versions
 from rkhs.reports.items import Items
 from rkhs.reports.map_data import colours, data_block
 from rkhs.reports.pictures import bars, curve, grey, png, sparkline, static_map, structure_svg
@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["Content", "page", "summary"]
 
 _ROWS = 6  # best, and worst
-_NAMED = 30  # items to look at, on each side
+_NAMED = 30  # items to look at
 _CHANGES = 3  # columns named in a row
+_HEADS = {
+    "structure": ("structure", "SMILES"),
+    "name": (),
+    "image": ("original", "rebuilt"),
+    "curve": ("original (grey) and rebuilt (colour)",),
+    "changes": ("largest differences: original → rebuilt",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +55,20 @@ def page(content: Content) -> str:
     """The whole page."""
     style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     warnings, _, facts = content.diagnosis
+    first, *others = summary(content)
     parts = [
-        ("short", "In short", _listed(summary(content))),
-        ("input", "The input", _listed(content.audit)),
         ("map", "Map", _map(content)),
+        ("short", "In short", _listed(others)),
+        ("input", "The input", _listed(content.audit)),
         ("rebuilt", "Reconstructions", _rebuilt(content)),
         ("spectrum", "Components", _spectrum(content)),
         ("selection", "Choice of the regulariser", _selection(content)),
-        ("diagnosis", "Diagnosis", _diagnosis(warnings, [*_apart(content), *facts])),
+        ("diagnosis", "Diagnosis", _diagnosis(warnings, facts)),
         ("settings", "Settings", _settings(content)),
         ("load", "Use the model", _load(content)),
     ]
     parts = [part for part in parts if part[2]]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts[1:])
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in parts)
     sections = "".join(f'<section id="{name}"><h2>{title}</h2>{body}</section>' for name, title, body in parts)
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
     return (
@@ -69,7 +77,7 @@ def page(content: Content) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
         f"<title>{escape(content.title)}</title><style>{style}</style></head><body>"
-        f'<header><h1>{escape(content.title)}</h1><nav aria-label="Sections">{links}</nav></header>'
+        f'<header><h1>{escape(content.title)}</h1>{_paragraph(first)}<nav aria-label="Sections">{links}</nav></header>'
         f"<main>{sections}</main><footer>{escape(versions())}</footer>"
         f'<script type="application/json" id="data">{data_block(content.items, content.codes, _fields(content))}'
         f"</script><script>{script}</script></body></html>\n"
@@ -104,11 +112,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(content: Content) -> list[str]:
-    """The first lines of the page: what was fitted, what it rebuilds, what new items lose."""
+    """The first lines of the page: what new items lose, what was fitted and what it rebuilds, and what to look at."""
     warnings, expected, _ = content.diagnosis
     name, (n, p) = type(content.model).__name__, content.codes.shape
     numbers = "one number" if p == 1 else f"{p} numbers"
-    said = [f"{name} turns each of {content.total} items into {numbers}, its code."]
+    said = [expected] if expected else []
+    said.append(f"{name} turns each of {content.total} items into {numbers}, its code.")
     if n < content.total:
         said.append(f"The page shows {n} of them, evenly spaced. The audit of the input read all.")
     if isinstance(content.rebuilt, Rebuilt):
@@ -117,25 +126,12 @@ def summary(content: Content) -> list[str]:
             f"From the codes {percent(content.rebuilt.share)} of the variance{where} of these items is rebuilt. "
             "100 % is perfect. 0 % is as bad as the mean item. New items are rebuilt less well than those of the fit."
         )
-    if expected:
-        said.append(expected)
-    said += _apart(content)
+        if many := len(content.rebuilt.apart):
+            items = f"{many} items whose errors are" if many > 1 else "one item whose error is"
+            said.append(f"Look at {items} far above the others: wrong or rare. The reconstructions name them.")
     if warnings:
         said.append(f"{len(warnings)} {'warning' if len(warnings) == 1 else 'warnings'}: see the diagnosis.")
     return said
-
-
-def _apart(content: Content) -> list[str]:
-    """How many items have errors far from the others'; nothing if none has."""
-    above, below = apart(content.rebuilt.errors) if isinstance(content.rebuilt, Rebuilt) else ((), ())
-    if not len(above) + len(below):
-        return []
-    sides = " and ".join(f"{len(rows)} {side}" for rows, side in ((above, "above"), (below, "below")) if len(rows))
-    many = f"{len(above) + len(below)} items" if len(above) + len(below) > 1 else "one item"
-    return [
-        f"Look at {many} whose errors are far from those of the others: {sides}. The reconstructions name them. "
-        "Above are wrong items, or rare ones. Below are weak or flat items, and copies."
-    ]
 
 
 def _map(content: Content) -> str:
@@ -162,89 +158,69 @@ def _rebuilt(content: Content) -> str:
     found, items = content.rebuilt, content.items
     if isinstance(found, str):
         return _paragraph(found)
-    order = np.argsort(found.errors, kind="stable")
-    count = min(_ROWS, len(order) // 2)
     space = "vectors" if found.space == "input" else "features"
-    said = (
+    said = _paragraph(
         f"The error of an item is the squared distance from what its code is decoded to, between {space}. "
         f"The median is {np.median(found.errors):.4g}, the largest {found.errors.max():.4g}."
     )
-    head = ["item", "error", *_extra_head(items, found)]
-    above, below = apart(found.errors)
-    groups = [
-        ("Items to look at: errors far above the others", above, count),
-        ("Items to look at: errors far below the others", below, count),
-        ("Worst", order[::-1], count),
-        ("Best", order, count),
-    ]
-    groups = [(name, chosen, most) for name, chosen, most in groups if len(chosen)]
-    scale = None
-    if found.vectors is not None and items.numbers is not None:
-        drawn = np.concatenate([chosen[:most] for _, chosen, most in groups])
-        values = np.concatenate([items.numbers[drawn], found.vectors[drawn]])
+    order = np.argsort(found.errors, kind="stable")
+    count, above = min(_ROWS, len(order) // 2), found.apart
+    worst = order[::-1][len(above) :]
+    groups = [("Worst of the others" if len(above) else "Worst", worst[:count]), ("Best", order[:count])]
+    if len(above):
+        groups.insert(0, ("Items to look at: errors far above the others", above[:count]))
+    look, scale = _look(items, found), None
+    if look == "curve":
+        drawn = np.concatenate([chosen for _, chosen in groups])
+        values = np.concatenate([np.asarray(rows)[drawn] for rows in (items.numbers, found.vectors)])
         scale = float(values.min()), float(values.max())
-    tables = [
-        f"<h3>{name}</h3>{_names(items, chosen) if 'look' in name else ''}"
-        + _table(head, [_row(content, found, int(i), scale) for i in chosen[:most]])
-        for name, chosen, most in groups
-    ]
-    one = ""
-    if scale is not None and _are_curves(items):
-        one = _paragraph(f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}.")
-    return _paragraph(said) + one + "".join(tables)
+        said += _paragraph(f"All curves are drawn on one scale, from {scale[0]:.4g} to {scale[1]:.4g}.")
+    for name, chosen in groups:
+        said += f"<h3>{name}</h3>{_names(items, above) if 'look' in name else ''}"
+        said += _table(["item", "error", *_HEADS[look]], [_row(items, found, i, look, scale) for i in chosen.tolist()])
+    return said
 
 
 def _names(items: Items, chosen: np.ndarray) -> str:
-    """All items that stand apart on one side, and what that may mean."""
+    """All items that stand apart."""
     named = ", ".join(items.names[i] for i in chosen[:_NAMED].tolist())
     more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
     counted = "" if items.named else " (counted from 1)"
     return _paragraph(f"{len(chosen)}: {named}{more}{counted}.")
 
 
-def _are_curves(items: Items) -> bool:
-    if items.numbers is None or items.smiles is not None or items.image_shape is not None:
-        return False
-    return items.kind == "curves" or items.numbers.shape[1] >= 100
-
-
-def _extra_head(items: Items, found: Rebuilt) -> list[str]:
+def _look(items: Items, found: Rebuilt) -> str:
+    """How an item is shown beside its error."""
     if items.smiles is not None:
-        return ["structure", "SMILES"]
-    if found.vectors is None:
-        return []
+        return "structure"
+    if found.vectors is None or items.numbers is None:
+        return "name"
     if items.image_shape is not None:
-        return ["original", "rebuilt"]
-    if _are_curves(items):
-        return ["original (grey) and rebuilt (colour)"]
-    return ["largest differences: original → rebuilt"]
+        return "image"
+    return "curve" if items.kind == "curves" or items.numbers.shape[1] >= 100 else "changes"
 
 
-def _row(content: Content, found: Rebuilt, i: int, scale: tuple[float, float] | None) -> list[str]:
-    items = content.items
+def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, float] | None) -> list[str]:
     name = f'<button type="button" class="pick" data-item="{i}">{escape(items.names[i])}</button>'
     cells = [name, f"{found.errors[i]:.4g}"]
     if items.smiles is not None:
         address = structure_svg(items.smiles[i])
         picture = f'<img class="structure" alt="structure" src="{address}">' if address else "(not drawn)"
         return [*cells, picture, f"<code>{escape(items.smiles[i])}</code>"]
-    if found.vectors is None:
+    if found.vectors is None or items.numbers is None:
         return cells
-    assert items.numbers is not None
     old, new = items.numbers[i], found.vectors[i]
     if items.image_shape is not None:
         low, high = float(items.numbers.min()), float(items.numbers.max())
         pictures = [png(grey(row, low, high).reshape(items.image_shape)) for row in (old, new)]
-        texts = ("original", "rebuilt")
         return cells + [
-            f'<img class="thumb" alt="{text}" src="{one}">' for text, one in zip(texts, pictures, strict=True)
+            f'<img class="thumb" alt="{text}" src="{one}">' for text, one in zip(_HEADS[look], pictures, strict=True)
         ]
-    if scale is not None and _are_curves(items):
+    if scale is not None:
         return [*cells, sparkline(old, new, *scale)]
     worst = np.argsort(-np.abs(old - new), kind="stable")[:_CHANGES]
     names = items.columns or [f"column {j}" for j in range(len(old))]
-    changes = "; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst)
-    return [*cells, escape(changes)]
+    return [*cells, escape("; ".join(f"{names[j]} {old[j]:.4g} → {new[j]:.4g}" for j in worst))]
 
 
 def _spectrum(content: Content) -> str:
