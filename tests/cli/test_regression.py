@@ -211,7 +211,7 @@ def test_a_mixed_table_keeps_its_other_columns(folder: Path) -> None:
     [
         (["--predict", "prize"], "--predict must name a column of the file; got 'prize', which is not there; did you"),
         (["--predict", "price", "--columns", "a,price"], "--columns must not hold what --predict names"),
-        (["--predict", "a,b,price,size"], "expected columns beside those of --predict"),
+        (["--predict", "a,b,price,size"], "expected a column besides the row names and those left out"),
         (["--predict", "price", "--codes", "z.csv"], "--codes does not go with --predict"),
         (["--predict", "price", "--n-components", "2"], "--n-components does not go with --predict"),
         (["--predict", "price", "--targets", "new.csv"], "--predict must name a column of the file; got 'price'"),

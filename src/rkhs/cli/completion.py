@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterable, Iterator
+
+from rkhs.cli.parser import all_flags
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,22 +54,23 @@ def run(args: argparse.Namespace) -> int:
     from rkhs.cli.main import command_parsers
 
     parsers = command_parsers()
-    values, flags = [], []
-    for name, parser in parsers.items():
-        options = [action for action in parser._actions if action.option_strings]
-        flags.append(
-            f"{' ' * 28}{name}) known={shlex.quote(' '.join(f for o in options for f in o.option_strings))} ;;"
-        )
-        for action in parser._actions:
-            if action.choices is not None:
-                # A positional argument stands where the word before is the command.
-                places = [f'"{name} {flag}"' for flag in action.option_strings] or [f'"{name} {name}"']
-                known = shlex.quote(" ".join(map(str, action.choices)))
-                values.append(f"{' ' * 12}{'|'.join(places)}) known={known} ;;")
+    flags = (f"{' ' * 28}{name}) known={_words(all_flags(parser))} ;;" for name, parser in parsers.items())
+    values = (line for name, parser in parsers.items() for line in _values(name, parser))
     script = _SCRIPT.format(
-        commands=shlex.quote(" ".join([*parsers, "--help", "--version"])),
-        values="\n".join(values),
-        flags="\n".join(flags),
+        commands=_words([*parsers, "--help", "--version"]), values="\n".join(values), flags="\n".join(flags)
     )
     print((_ZSH if args.shell == "zsh" else "") + script, end="")
     return 0
+
+
+def _words(words: Iterable[object]) -> str:
+    return shlex.quote(" ".join(map(str, words)))
+
+
+def _values(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    """What may stand behind the flags of a command that take one of several words."""
+    for action in parser._actions:
+        if action.choices is not None:
+            # A positional argument stands where the word before is the command.
+            places = [f'"{name} {flag}"' for flag in action.option_strings or [name]]
+            yield f"{' ' * 12}{'|'.join(places)}) known={_words(action.choices)} ;;"

@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from rkhs._core.errors import InputError
-from rkhs._core.files import check_readable
 from rkhs.cli.parser import nearest
 
 __all__ = ["add_config_options", "as_toml", "config_words"]
@@ -53,6 +52,8 @@ def _settings(path: str, command: str, commands: Collection[str], known: Collect
     """Keys of the file for one command: those of no section, then those of its section."""
     import tomllib
 
+    from rkhs._core.files import check_readable  # which takes 10 ms, also of rkhs --help
+
     try:
         check_readable(path)
         with open(path, "rb") as handle:
@@ -66,7 +67,7 @@ def _settings(path: str, command: str, commands: Collection[str], known: Collect
         if key not in commands:
             raise InputError(f"{path}: the section [{key}] is no command of rkhs{nearest(key, [*commands, 'set'])}")
     flat = {key: value for key, value in table.items() if key not in sections}
-    return {key.replace("_", "-"): value for part in (flat, sections.get(command, {})) for key, value in part.items()}
+    return {key.replace("_", "-"): value for key, value in [*flat.items(), *sections.get(command, {}).items()]}
 
 
 def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[str]:

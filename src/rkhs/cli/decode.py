@@ -201,9 +201,9 @@ def _cells(
     if layout.names is None:
         return [], {}
     wanted, rows = set(numbers), (cells for _, cells in layout.rows() if not layout.is_blank(cells))
-    found = {i: cells for i, cells in enumerate(rows) if i in wanted}
     own = {*_OWN, "smiles"} if known.get("kind") == "molecules" else _OWN
-    return [f"row.{name}" if name in own else name for name in layout.names], found
+    titles = [f"row.{name}" if name in own else name for name in layout.names]
+    return titles, {i: cells for i, cells in enumerate(rows) if i in wanted}
 
 
 def _lines(

@@ -32,6 +32,7 @@ __all__ = [
     "user_errors",
 ]
 
+_FIRST_ROWS = 100  # that show whether columns have names
 _LAYOUT = {"header", "delimiter", "encoding", "decimal", "comment", "skip_rows", "missing"}
 _OF_MIXED = {"columns", "drop_columns", "index_column"} | _LAYOUT
 
@@ -368,18 +369,28 @@ def chunks_for_model(
     if whole or not path.lower().endswith((".csv", ".tsv", ".smi", ".npy")):
         yield read_for_model(args, path, model, notes)
         return
-    args, names, gram = _as_known(args, path, known), known.get("column_names"), model.kernel_.domain == "gram"
+    args, gram, names = _as_known(args, path, known), model.kernel_.domain == "gram", known.get("column_names")
     options = _given_options(args) | ({"gram": "cross"} if gram else {})
-    named = names is not None and args.columns is None and path.lower().endswith((".csv", ".tsv"))
-    if named and not gram and known.get("kind") != "molecules":
-        first = _by_names(lambda some: next(read_chunks(path, rows=rows, **(options | some))), names)
-        options |= {} if first.column_names is None else {"columns": names}
+    if not gram and known.get("kind") != "molecules":
+        options |= _columns_of(args, path, names, options)
     for part in read_chunks(path, rows=rows, **options):
         data = _in_training_order(path, part, names) if gram else part
         expected = getattr(model, "n_features_in_", data.X.shape[-1])
         if data.X.shape[-1] != expected:
             raise InputError(f"{path}: the model needs {expected} columns; got {data.X.shape[-1]}; see --columns")
         yield _report_skipped(data)
+
+
+def _columns_of(
+    args: argparse.Namespace, path: str, names: list[str] | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The columns of the fit by their names, if a file that is read in chunks has names."""
+    from rkhs.data import read_chunks
+
+    if names is None or args.columns is not None or not path.lower().endswith((".csv", ".tsv")):
+        return {}
+    first = _by_names(lambda some: next(read_chunks(path, rows=_FIRST_ROWS, **(options | some))), names)
+    return {} if first.column_names is None else {"columns": names}
 
 
 def _by_names(read: Callable[[dict[str, Any]], Dataset], names: list[str]) -> Dataset:

@@ -123,10 +123,7 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         texts = [any(isinstance(cell, str) for cell in column) for column in data.X.T]
         notes["column_kinds"] = ["text" if text else "number" for text in texts]
     if data.kind == "molecules":
-        radius = 2 if args.radius is None else args.radius
-        notes["fingerprint"] = {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])}
-        notes["smiles"] = None if data.smiles is None else list(data.smiles)
-        notes["smiles_column"] = args.smiles
+        notes = _notes_of_molecules(data, args)
     if data.kind in ("sequences", "texts"):
         notes["texts"] = data.X.tolist()
         notes["text_column"] = args.columns
@@ -134,6 +131,15 @@ def kind_notes(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
         notes["key"] = args.key
         notes["times"] = None if data.times is None else data.times.tolist()
     return notes
+
+
+def _notes_of_molecules(data: Dataset, args: argparse.Namespace) -> dict[str, Any]:
+    radius = 2 if args.radius is None else args.radius
+    return {
+        "fingerprint": {"name": args.fingerprint or "morgan", "radius": radius, "n_bits": int(data.X.shape[1])},
+        "smiles": None if data.smiles is None else list(data.smiles),
+        "smiles_column": args.smiles,
+    }
 
 
 def kind_options(args: argparse.Namespace, path: str, known: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rkhs import __version__
+from rkhs._core.errors import RkhsError
 from rkhs.cli.config import add_config_options, as_toml, config_words
 from rkhs.cli.parser import CommandParser
 from rkhs.cli.streams import Stream, Terminated, ended_by_signals, forgiving_streams
@@ -129,9 +130,7 @@ def _failed(error: Exception, args: argparse.Namespace) -> int:
         import traceback
 
         traceback.print_exc()
-    # Already imported if the error is one of ours: a plain import would cost a second for nothing.
-    errors = sys.modules.get("rkhs._core.errors")
-    if isinstance(error, OSError) or (errors is not None and isinstance(error, errors.RkhsError)):
+    if isinstance(error, (OSError, RkhsError)):
         _say(f"error: {in_flags(str(error))}")
         return _USER_ERROR
     if isinstance(error, MemoryError):

@@ -58,14 +58,12 @@ def compare_models(args: argparse.Namespace) -> int:
         titles = [f"error{i}" for i in range(len(errors))]
         write_numbers(args.errors, np.stack(errors, axis=1), data, titles, numbered=True)
     rows = [one.row for one in measured]
-    names = [f"{path}: " if len(args.models) > 1 else "" for path in args.models]
-    said = [name + one.apart for name, one in zip(names, measured, strict=True) if one.apart]
-    facts = {"input": args.input, "rows": len(errors[0]), "models": rows, "errors": args.errors}
-    facts |= {"stand apart": said} if said else {}
-    lines = [f"{args.input}: {len(errors[0])} rows", *table_lines([_texts(row) for row in rows])]
+    said = [one.apart for one in measured if one.apart]
+    facts = {"input": args.input, "rows": len(data.row_numbers), "models": rows, "errors": args.errors}
+    lines = [f"{args.input}: {len(data.row_numbers)} rows", *table_lines([_texts(row) for row in rows])]
     if len({row["space"] for row in rows}) > 1:
         lines.append("note: the models are measured in several spaces; --space feature or input makes them comparable")
-    tell(args, facts, [*lines, *said])
+    tell(args, facts | ({"stand apart": said} if said else {}), [*lines, *said])
     return 0
 
 
@@ -90,7 +88,8 @@ def _measured(args: argparse.Namespace, path: str) -> _Measured:
         found = reconstruction(file.estimator, data.items, space=space, **diag_options(args, file.estimator))
         row = _row(path, file.estimator, found) | _top(args, file.estimator, data.items)
     apart = apart_sentence(found.errors, file.notes["robust"], data) if "robust" in file.notes else ""
-    return _Measured(data, found.errors, row, apart)
+    named = f"{path}: " if apart and len(args.models) > 1 else ""
+    return _Measured(data, found.errors, row, named + apart)
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:

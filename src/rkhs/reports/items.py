@@ -150,15 +150,19 @@ def _image_shape(numbers: np.ndarray | None, kind: str, wanted: Any) -> tuple[in
         return None
     d = numbers.shape[1]
     if not isinstance(wanted, str):
-        shape = tuple(int(side) for side in wanted)
-        if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != d:
-            raise InputError(f"image_shape must be (height, width) with a product of {d}, the columns; got {wanted!r}")
-        return shape
+        return _given_shape(wanted, d)
     if wanted != "auto":
         raise InputError(f"image_shape must be (height, width), 'auto' or None; got {shown(wanted)}")
     side = round(d**0.5)
     square = kind == "vectors" and side * side == d >= _SMALLEST_IMAGE
     return (side, side) if square and _are_images(numbers, side) else None
+
+
+def _given_shape(wanted: Any, d: int) -> tuple[int, ...]:
+    shape = tuple(int(side) for side in wanted)
+    if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != d:
+        raise InputError(f"image_shape must be (height, width) with a product of {d}, the columns; got {wanted!r}")
+    return shape
 
 
 def _are_images(numbers: np.ndarray, side: int) -> bool:

@@ -211,10 +211,10 @@ def _row(items: Items, found: Rebuilt, i: int, look: str, scale: tuple[float, fl
         return cells
     old, new = items.numbers[i], found.vectors[i]
     if items.image_shape is not None:
-        low, high = float(items.numbers.min()), float(items.numbers.max())
-        pictures = [png(grey(row, low, high).reshape(items.image_shape)) for row in (old, new)]
+        ends = float(items.numbers.min()), float(items.numbers.max())
         return cells + [
-            f'<img class="thumb" alt="{text}" src="{one}">' for text, one in zip(_HEADS[look], pictures, strict=True)
+            f'<img class="thumb" alt="{text}" src="{png(grey(row, *ends).reshape(items.image_shape))}">'
+            for text, row in zip(_HEADS[look], (old, new), strict=True)
         ]
     if scale is not None:
         return [*cells, sparkline(old, new, *scale)]

@@ -144,10 +144,9 @@ def make_report(
     domain = getattr(getattr(model, "kernel_", None), "domain", "vectors")
     everything = read_items(X, domain, names=names, columns=column_names, smiles=smiles, image_shape=image_shape)
     values = None if target is None else _target(target, len(everything))
-    said = audit(everything)
+    said = audit(everything) + ([] if values is None else [target_sentence(target_name, values)])
     if getattr(model, "columns", "raw") == "scaled":
         said.append("The model standardises the columns; its errors count standard deviations.")
-    said += [] if values is None else [target_sentence(target_name, values)]
     kept = _kept(len(everything), check_count(at_most, "at_most", at_least=2))
     items = everything if len(kept) == len(everything) else everything.rows(kept)
     say = progress or (lambda _: None)
