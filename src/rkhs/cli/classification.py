@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rkhs._core.errors import InputError
 from rkhs.cli.columns import column_sentences
 from rkhs.cli.inputs import named_columns, user_errors
-from rkhs.cli.outputs import after_writing, plan_predictor, write_model
+from rkhs.cli.outputs import plan_predictor, write_model
 from rkhs.cli.summaries import tell
 from rkhs.cli.targets import read_column_of, read_with_values
 
@@ -79,8 +79,7 @@ def fit_classifier(args: argparse.Namespace) -> int:
     }
     kept = {known: facts[known] for known in ("accuracy", "standard error")}
     kept |= {"columns": [str(name)], "labels": y.tolist(), "gamma": head.gamma_, "reg": head.reg_}
-    with after_writing():
-        write_model(args.output, estimator, data, args, predict=kept)
+    write_model(args.output, estimator, data, args, predict=kept)
     tell(args, facts, [*_summary(facts), *facts["columns"]["said"], f"model: {args.output}"])
     return 0
 

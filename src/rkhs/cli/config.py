@@ -35,7 +35,7 @@ def config_words(
         return []
     known = _actions(parser)
     found: list[str] = []
-    for key, value in _settings(path, command, commands, known).items():
+    for key, value in _settings(path, command, commands).items():
         if key not in known:
             raise InputError(f"{path}: {key!r} is no flag of rkhs {command}{nearest(key, known)}; see --help")
         found += _as_words(key, value, known[key], path)
@@ -48,8 +48,19 @@ def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return {key: action for key, action in found.items() if key not in _NOT_KEYS}
 
 
-def _settings(path: str, command: str, commands: Collection[str], known: Collection[str]) -> dict[str, Any]:
+def _settings(path: str, command: str, commands: Collection[str]) -> dict[str, Any]:
     """Keys of the file for one command: those of no section, then those of its section."""
+    table = _table(path)
+    sections = {key: value for key, value in table.items() if isinstance(value, dict) and key != "set"}
+    for key in sections:
+        if key not in commands:
+            raise InputError(f"{path}: the section [{key}] is no command of rkhs{nearest(key, [*commands, 'set'])}")
+    flat = {key: value for key, value in table.items() if key not in sections}
+    return {key.replace("_", "-"): value for key, value in [*flat.items(), *sections.get(command, {}).items()]}
+
+
+def _table(path: str) -> dict[str, Any]:
+    """The content of a TOML file."""
     import tomllib
 
     from rkhs._core.files import check_readable  # which takes 10 ms, also of rkhs --help
@@ -57,17 +68,11 @@ def _settings(path: str, command: str, commands: Collection[str], known: Collect
     try:
         check_readable(path)
         with open(path, "rb") as handle:
-            table = tomllib.load(handle)
+            return tomllib.load(handle)
     except OSError as error:
         raise InputError(f"--config must name a file that can be read; got {path!r} ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--config {path} must be a TOML file; got one that does not parse ({error})") from error
-    sections = {key: value for key, value in table.items() if isinstance(value, dict) and key != "set"}
-    for key in sections:
-        if key not in commands:
-            raise InputError(f"{path}: the section [{key}] is no command of rkhs{nearest(key, [*commands, 'set'])}")
-    flat = {key: value for key, value in table.items() if key not in sections}
-    return {key.replace("_", "-"): value for key, value in [*flat.items(), *sections.get(command, {}).items()]}
 
 
 def _as_words(key: str, value: Any, action: argparse.Action, path: str) -> list[str]:

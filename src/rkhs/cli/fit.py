@@ -15,7 +15,7 @@ from rkhs.cli.kinds import choose_by_classes
 from rkhs.cli.outputs import TABLES, Outputs, after_writing, write_model
 from rkhs.cli.parser import refuse_flags
 from rkhs.cli.regression import LOSSES, fit_predictor
-from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust, plan_scores, write_scores
+from rkhs.cli.robust import Fitted, add_robust_options, fit_items, plan_robust, plan_scores
 from rkhs.cli.rows import write_numbers
 from rkhs.cli.summaries import add_json_option, tell
 
@@ -163,6 +163,9 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     robust = fitted.facts(data)
     _write(args, fitted, data, robust)
+    if args.scores is not None:
+        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
+            fitted.write_scores(args.scores, data)
     said, of_columns = fitted.sentences(data), column_sentences(fitted.model, data)
     facts = _facts(args, fitted.model, data, of_columns) | {"seconds": seconds, "model": args.output}
     facts |= {"codes": args.codes} | ({"robust": said[0]} | robust if said else {})
@@ -227,7 +230,7 @@ def _check_room(outputs: Outputs, args: argparse.Namespace, estimator: KernelEst
 
 
 def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict[str, Any]) -> None:
-    """The model, the codes and the scores; the checkpoint is deleted when the first two are there."""
+    """The model first, then the codes; the checkpoint is deleted when both are there."""
     checkpoint, codes = checkpoint_of(args), fitted.codes
     again = () if checkpoint is None or not checkpoint.exists() else (f"go on from {args.checkpoint}: same command",)
     if args.output is not None:
@@ -239,9 +242,6 @@ def _write(args: argparse.Namespace, fitted: Fitted, data: Dataset, robust: dict
             write_numbers(args.codes, codes, data, numbered=len(codes) < data.row_numbers[-1])
     if checkpoint is not None:
         checkpoint.remove()
-    if fitted.found is not None and args.scores is not None:
-        with after_writing(f"written: {', '.join(path for path in (args.output, args.codes) if path is not None)}"):
-            write_scores(args.scores, fitted.found, data)
 
 
 def _facts(

@@ -87,7 +87,16 @@ def _facts(container: Container) -> dict[str, Any]:
     of_targets = model.get("rebuilt", {}).get("fields", {}).get("kernel", state.get("output_kernel_"))
     objects = {"kernel": model.get("kernel"), "output_kernel": of_targets, "storage": state.get("storage_")}
     facts |= {name: shortened(_described(value)) for name, value in objects.items() if value is not None}
-    compared = model.get("compared", {}).get("fields", {})
+    facts |= _of_fit(state, model.get("compared", {}).get("fields", {}))
+    if "shares" in model:
+        shares = container.arrays[model["shares"]["$array"]]
+        facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
+    return facts
+
+
+def _of_fit(state: dict[str, Any], compared: dict[str, Any]) -> dict[str, Any]:
+    """What the solver reached, and what the choice of the settings found."""
+    facts: dict[str, Any] = {}
     state["held_out_error_"] = compared.get("held_out")
     for name in ("objective", "converged", "n_iter", "reason", "held_out_error"):
         if state.get(f"{name}_") is not None:
@@ -95,9 +104,6 @@ def _facts(container: Container) -> dict[str, Any]:
     if compared.get("kinds") is not None:
         kinds = _plain(compared["kinds"])
         facts["kernel choice"] = {kind: f"{float(v):.1%} of the variance" for kind, v in kinds.items()}
-    if "shares" in model:
-        shares = container.arrays[model["shares"]["$array"]]
-        facts["explained variance"] = ", ".join(f"{value:.1%}" for value in shares[:10])
     return facts
 
 

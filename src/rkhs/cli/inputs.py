@@ -146,7 +146,7 @@ def read_input(args: argparse.Namespace, path: str, *, gram: bool | Literal["cro
 
 
 def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cross"]) -> Dataset:
-    from rkhs.data import read_items, read_table
+    from rkhs.data import read_table
 
     options = _given_options(args)
     if args.kind is not None and (gram or getattr(args, "mixed", False)):
@@ -154,18 +154,25 @@ def _read_all(args: argparse.Namespace, path: str, *, gram: bool | Literal["cros
     if getattr(args, "mixed", False):
         return _read_mixed(args, path, None, None)
     if not gram:
-        try:
-            return _report_skipped(read_items(path, kind=args.kind, **options))
-        except InputError as error:
-            found = _texts_and_gaps(args, path, options, error)
-            if found is None:
-                raise
-            return found
+        return _read_whole(args, path, options)
     if path.lower().endswith(".npz") and args.key is None:
         several = _gram_views(path, gram, options)
         if several is not None:
             return several
     return _report_skipped(read_table(path, gram=gram, **options))
+
+
+def _read_whole(args: argparse.Namespace, path: str, options: dict[str, Any]) -> Dataset:
+    """Items of any kind, or else a table of texts and gaps."""
+    from rkhs.data import read_items
+
+    try:
+        return _report_skipped(read_items(path, kind=args.kind, **options))
+    except InputError as error:
+        found = _texts_and_gaps(args, path, options, error)
+        if found is None:
+            raise
+        return found
 
 
 def _texts_and_gaps(args: argparse.Namespace, path: str, options: dict[str, Any], error: Exception) -> Dataset | None:

@@ -27,7 +27,6 @@ __all__ = [
     "fit_regressor_robustly",
     "plan_robust",
     "plan_scores",
-    "write_scores",
 ]
 
 _SHOWN, _LARGEST = 30, 5
@@ -93,6 +92,11 @@ class Fitted(NamedTuple):
     def facts(self, data: Dataset) -> dict[str, Any]:
         """The same as names and numbers: for ``--json``, and for the model file, where ``rkhs compare`` reads it."""
         return {} if self.found is None else _facts(self.found, data)
+
+    def write_scores(self, path: str, data: Dataset) -> None:
+        """One score a row, in the order of the file."""
+        assert self.found is not None  # --scores goes with --robust
+        write_numbers(path, self.found.outlier_score[:, None], data, ["outlier_score"], numbered=True)
 
 
 def fit_items(args: argparse.Namespace, estimator: KernelEstimator, data: Dataset, rows: Any = None) -> Fitted:
@@ -223,8 +227,3 @@ def apart_sentence(errors: np.ndarray, known: dict[str, Any], data: Dataset) -> 
     if not parts:
         return f"no row stands apart from those of the fit (error between {low:.6g} and {high:.6g})"
     return f"rows that stand apart from those of the fit: {'; '.join(parts)}{named_rows(data)}"
-
-
-def write_scores(path: str, found: RobustFit, data: Dataset) -> None:
-    """One score a row, in the order of the file."""
-    write_numbers(path, found.outlier_score[:, None], data, ["outlier_score"], numbered=True)

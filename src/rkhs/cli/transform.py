@@ -58,12 +58,7 @@ def run(args: argparse.Namespace) -> int:
         outputs.add("-o", args.output, (".npy",) if args.stream else TABLES)
     file = read_model_file(args)
     model = file.estimator
-    if not hasattr(model, "transform"):
-        raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
-    if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
-        raise InputError(
-            f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out"
-        )
+    _check(args, model)
     if args.stream:
         return _stream(args, model)
     data = read_for_model(args, args.input, model, file.notes)
@@ -79,6 +74,15 @@ def run(args: argparse.Namespace) -> int:
     write_numbers(args.output, codes, data)
     print(f"{len(codes)} codes of {codes.shape[1]} components: {args.output}")
     return 0
+
+
+def _check(args: argparse.Namespace, model: KernelEstimator) -> None:
+    if not hasattr(model, "transform"):
+        raise InputError(f"{args.model}: a {type(model).__name__} has no codes; fit one that has, such as KernelPCA")
+    if args.layer is not None and "layer" not in inspect.signature(model.transform).parameters:
+        raise InputError(
+            f"--layer is for deep autoencoders; got {args.layer} for a {type(model).__name__}; leave it out"
+        )
 
 
 def _stream(args: argparse.Namespace, model: KernelEstimator) -> int:

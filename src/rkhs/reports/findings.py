@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rkhs._core.errors import InputError, RkhsError, brief
-from rkhs.estimators import diagnose
+from rkhs.estimators import Diagnostics, diagnose
 from rkhs.estimators.robust_fit import spread_limits
 from rkhs.evaluation import Reconstruction, reconstruction
 from rkhs.plots import SelectionDisplay, SpectrumDisplay
@@ -127,6 +127,12 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
         found = diagnose(model, at_most=_LEFT_OUT)
     except (AttributeError, RkhsError) as error:
         return [], "", [f"No diagnosis was made ({error})."]
+    expected = _expected([found.leave_one_out_error, found.held_out_error], model.codes_.shape[1])
+    return [text[0].upper() + text[1:] + "." for text in found.warnings], expected, _numbers(found, n)
+
+
+def _numbers(found: Diagnostics, n: int) -> list[str]:
+    """The numbers of a diagnosis of n items in words."""
     drawn = f" of {_LEFT_OUT} of the {n} items, evenly spaced" if n > _LEFT_OUT else ""
     numbers = [
         (found.training_error, "Training items lose {} of the variance when they are rebuilt."),
@@ -141,8 +147,7 @@ def diagnosis(model: KernelEstimator) -> tuple[list[str], str, list[str]]:
     facts = [text.format(percent(value) if "{}" in text else value) for value, text in numbers if value is not None]
     if found.converged is not None:
         facts.append("The solver converged." if found.converged else "The solver did not converge.")
-    expected = _expected([found.leave_one_out_error, found.held_out_error], model.codes_.shape[1])
-    return [text[0].upper() + text[1:] + "." for text in found.warnings], expected, facts
+    return facts
 
 
 def _expected(estimates: list[float | None], width: int) -> str:

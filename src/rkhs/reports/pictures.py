@@ -145,23 +145,16 @@ def static_map(codes: np.ndarray, groups: Sequence[str]) -> str:
 
 def bars(shares: np.ndarray) -> str:
     """Shares by component as bars, and their sum as a line."""
-    p, total = len(shares), np.cumsum(shares)
+    total = np.cumsum(shares)
     top = max(1.0, float(total[-1]))
-    step = 560.0 / p
-    said = f"{shares[0]:.0%} for component 1; {total[-1]:.0%} together"
-    parts = [_frame(f"Share of the variance by component: {said}")]
-    for j in range(p):
-        height = 200.0 * float(shares[j]) / top
-        x = 60.0 + step * j
-        parts.append(
-            f'<rect class="bar" x="{x + 0.12 * step:.1f}" y="{220 - height:.1f}" width="{0.76 * step:.1f}" '
-            f'height="{height:.1f}"><title>component {j + 1}: {shares[j]:.1%}</title></rect>'
-        )
-        if p <= 16 or j % -(-p // 12) == 0:
-            parts.append(f'<text x="{x + step / 2:.1f}" y="238" text-anchor="middle">{j + 1}</text>')
-    line = " ".join(f"{60 + step * (j + 0.5):.1f},{220 - 200 * float(total[j]) / top:.1f}" for j in range(p))
-    parts += [f'<polyline class="line" points="{line}"/>', *_ticks(0.0, top, "{:.0%}")]
-    return "".join([*parts, '<text x="340" y="258" text-anchor="middle">component</text></svg>'])
+    x, wide = _across(len(shares)), 0.76 * 560.0 / len(shares)
+    rects = "".join(
+        f'<rect class="bar" x="{x[j] - wide / 2:.1f}" y="{220 - 200 * share / top:.1f}" width="{wide:.1f}" '
+        f'height="{200 * share / top:.1f}"><title>component {j + 1}: {share:.1%}</title></rect>'
+        for j, share in enumerate(shares.tolist())
+    )
+    said = f"Share of the variance by component: {shares[0]:.0%} for component 1; {total[-1]:.0%} together"
+    return _chart(said, rects + _line(x, 220.0 - 200.0 * total / top), len(shares), "component", (0.0, top, "{:.0%}"))
 
 
 def curve(values: np.ndarray, labels: Sequence[str], chosen: int | None) -> str:
@@ -169,35 +162,39 @@ def curve(values: np.ndarray, labels: Sequence[str], chosen: int | None) -> str:
     low, high = float(values.min()), float(values.max())
     room = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
     low, high = low - room, high + room
-    x = 60.0 + 560.0 * (np.arange(len(values)) + 0.5) / len(values)
-    y = 220.0 - 200.0 * (values - low) / (high - low)
+    x, y = _across(len(values)), 220.0 - 200.0 * (values - low) / (high - low)
+    marks = "".join(
+        f'<circle class="{"mark chosen" if i == chosen else "mark"}" cx="{x[i]:.1f}" cy="{y[i]:.1f}" '
+        f'r="{7 if i == chosen else 4}"><title>{escape(label)}: {values[i]:.4g}</title></circle>'
+        for i, label in enumerate(labels)
+    )
+    return _chart("Held-out error by setting", _line(x, y) + marks, len(values), "setting", (low, high, "{:.3g}"))
+
+
+def _across(n: int) -> np.ndarray:
+    """Places of n things on the axis."""
+    return 60.0 + 560.0 * (np.arange(n) + 0.5) / n
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> str:
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-    parts = [_frame("Held-out error by setting"), f'<polyline class="line" points="{points}"/>']
-    for i in range(len(values)):
-        mark = "mark chosen" if i == chosen else "mark"
-        parts.append(
-            f'<circle class="{mark}" cx="{x[i]:.1f}" cy="{y[i]:.1f}" r="{7 if i == chosen else 4}">'
-            f"<title>{escape(labels[i])}: {values[i]:.4g}</title></circle>"
-        )
-        if len(values) <= 16 or i % -(-len(values) // 12) == 0:
-            parts.append(f'<text x="{x[i]:.1f}" y="238" text-anchor="middle">{i + 1}</text>')
-    parts += _ticks(low, high, "{:.3g}")
-    return "".join([*parts, '<text x="340" y="258" text-anchor="middle">setting</text></svg>'])
+    return f'<polyline class="line" points="{points}"/>'
 
 
-def _frame(label: str) -> str:
+def _chart(label: str, drawn: str, n: int, what: str, ticks: tuple[float, float, str]) -> str:
+    """What is drawn, with axes: the numbers of n things below it, and five values beside it."""
+    low, high, form = ticks
+    x, step = _across(n), 1 if n <= 16 else -(-n // 12)
+    below = "".join(f'<text x="{x[j]:.1f}" y="238" text-anchor="middle">{j + 1}</text>' for j in range(0, n, step))
+    beside = "".join(
+        f'<text x="54" y="{224 - 200 * (value - low) / (high - low):.1f}" text-anchor="end">{form.format(value)}</text>'
+        for value in np.linspace(low, high, 5)
+    )
     return (
         f'<svg class="chart" viewBox="0 0 640 264" role="img" aria-label="{escape(label)}">'
-        '<path class="axis" d="M60 20V220H620"/>'
+        f'<path class="axis" d="M60 20V220H620"/>{drawn}{below}{beside}'
+        f'<text x="340" y="258" text-anchor="middle">{what}</text></svg>'
     )
-
-
-def _ticks(low: float, high: float, form: str) -> list[str]:
-    values = np.linspace(low, high, 5)
-    return [
-        f'<text x="54" y="{224 - 200 * (value - low) / (high - low):.1f}" text-anchor="end">{form.format(value)}</text>'
-        for value in values
-    ]
 
 
 def sparkline(original: np.ndarray, rebuilt: np.ndarray, low: float, high: float) -> str:
