@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +18,13 @@ from rkhs._core.errors import InputError
 from rkhs.augment import GaussianNoise
 from rkhs.estimators.autoencoder import choice as autoencoder_choice
 from rkhs.estimators.autoencoder import rows as autoencoder_rows
-from rkhs.estimators.autoencoder.choice import _within_noise, left_out_errors
+from rkhs.estimators.autoencoder.choice import _left_out_errors, _within_noise
+from rkhs.estimators.autoencoder.dense import OpenedItems
+from rkhs.estimators.autoencoder.fit import Choice, Fit
 from rkhs.features import Nystroem
 from rkhs.kernels import FromFunction, Gaussian
 from rkhs.losses import Huber
-from rkhs.selection.path import walk
+from rkhs.selection.path import Path, measured
 
 
 def table() -> np.ndarray:
@@ -31,6 +34,18 @@ def table() -> np.ndarray:
 
 def noise(n: int = 60) -> np.ndarray:
     return np.random.default_rng(0).normal(size=(n, 8))
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, see: Callable[[OpenedItems, Choice], None]) -> None:
+    """Show the fits that are compared."""
+    fit = OpenedItems.fit
+
+    def watched(opened: OpenedItems, choice: Choice, *rest: Any) -> Fit:
+        if choice.compared is None:
+            see(opened, choice)
+        return fit(opened, choice, *rest)
+
+    monkeypatch.setattr(OpenedItems, "fit", watched)
 
 
 def test_the_choice_is_the_strongest_about_as_good_as_the_best_and_the_fit_is_that_of_it() -> None:
@@ -105,7 +120,11 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
         errors = compared.errors
         assert (stage, error) == ((float(np.nanargmin(errors)),), np.nanmin(errors))
     else:
-        errors = walk(measure, np.full(2, 0.5), len(means), backwards=backwards)[:, 0]
+        path = Path(np.full(2, 0.5), len(means), backwards=backwards)
+        for k in path:
+            with measured():
+                path.errors[k] = measure(k)
+        errors = path.errors[:, 0]
     assert list(dict.fromkeys(asked)) == tried  # where it is near after two iterations, it is measured again
     assert np.flatnonzero(np.isnan(errors)).tolist() == unknown
 
@@ -124,11 +143,11 @@ def test_the_strongest_is_tried_where_a_path_ends_early(
 def test_few_different_rows_are_left_out_in_turn(case: str, left_out: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def counted(*arguments: Any) -> np.ndarray:
-        asked.append(left_out_errors(*arguments))
+    def counted(*arguments: Any, **more: Any) -> np.ndarray:
+        asked.append(_left_out_errors(*arguments, **more))
         return asked[-1]
 
-    monkeypatch.setattr(autoencoder_choice, "left_out_errors", counted)
+    monkeypatch.setattr(autoencoder_choice, "_left_out_errors", counted)
     X = noise(205) if case == "many" else table()[::4]
     X = np.r_[X, X[:3]] if case == "copies" else X
     more: dict[str, Any] = {}
@@ -229,9 +248,8 @@ def test_every_kind_of_input_can_choose() -> None:
 
 
 def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = []
-    fit = autoencoder_choice._fitted
-    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda o, *a: fitted.append(len(o.training)) or fit(o, *a))
+    fitted: list[int] = []
+    watch(monkeypatch, lambda opened, choice: fitted.append(len(opened.training)))
     monkeypatch.setattr(autoencoder_choice, "_MOST_FOR_FEATURES", 100)
     X = noise(210)
     KernelAutoencoder(1).fit(X)
@@ -243,9 +261,8 @@ def test_vectors_are_compared_on_most_rows_and_features_on_few(monkeypatch: pyte
 
 @pytest.mark.slow
 def test_many_rows_may_have_weaker_regularisers(monkeypatch: pytest.MonkeyPatch) -> None:
-    tolerances = []
-    fit = autoencoder_choice._fitted
-    monkeypatch.setattr(autoencoder_choice, "_fitted", lambda o, s, *a: tolerances.append(s.tol) or fit(o, s, *a))
+    tolerances: list[float] = []
+    watch(monkeypatch, lambda opened, choice: tolerances.append(choice.settings.tol))
     monkeypatch.setattr(autoencoder_choice, "_PLENTY", 100)
     monkeypatch.setattr(autoencoder_choice, "_MANY", 100)
     many = KernelAutoencoder(3).fit(noise(101))

@@ -14,10 +14,12 @@ from rkhs._core.checks import check_gram
 from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
-from rkhs.estimators.autoencoder.dense import fit_dense
-from rkhs.estimators.autoencoder.fit import FitFunction
-from rkhs.estimators.autoencoder.landmarks import fit_landmarks
+from rkhs.estimators.autoencoder.choice import choose_items
+from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
+from rkhs.estimators.autoencoder.fit import Choice, Opened
+from rkhs.estimators.autoencoder.landmarks import OpenedLandmarks
 from rkhs.estimators.autoencoder.row_sample import sample_of_parts
+from rkhs.estimators.autoencoder.rows import OpenedRows, choose_rows
 from rkhs.estimators.autoencoder.settings import (
     Settings,
     default_kernel,
@@ -25,7 +27,7 @@ from rkhs.estimators.autoencoder.settings import (
     resolve_linear_part,
     resolve_storage,
 )
-from rkhs.estimators.autoencoder.streams import fit_any_rows
+from rkhs.estimators.autoencoder.streams import open_any_rows
 from rkhs.estimators.given_matrices import on_rows_of, read_items
 from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.tiles import is_stream
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         Seed,
         StorageLike,
     )
+    from rkhs.estimators.run import Run
     from rkhs.spaces.features import Storage
 
 __all__ = ["KernelAutoencoder"]
@@ -379,7 +382,8 @@ class KernelAutoencoder(BaseAutoencoder):
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
-            found = _fit_function(settings)(settings, training, run, previous)
+            opened, choice = _choose(_open(settings, training, run), settings, run)
+            found = opened.fit(choice, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
             self.storage_ = settings.storage
             self._warn_of_rounding(found.largest, found.model.encoder.coefficients, found.codes)
@@ -502,8 +506,15 @@ class KernelAutoencoder(BaseAutoencoder):
         return read
 
 
-def _fit_function(settings: Settings) -> FitFunction:
-    """How a model is fitted."""
+def _open(settings: Settings, training: Training, run: Run) -> Opened:
+    """The items of a fit in its storage."""
     if isinstance(settings.storage, str):
-        return fit_dense
-    return fit_any_rows if settings.linear_part == "free" else fit_landmarks
+        return open_items(settings, training, run)
+    return open_any_rows(settings, training, run) if settings.linear_part == "free" else OpenedLandmarks(training)
+
+
+def _choose(opened: Opened, settings: Settings, run: Run) -> tuple[Opened, Choice]:
+    """What a fit is made with, and the items opened for it."""
+    if isinstance(opened, OpenedItems):
+        return choose_items(opened, settings, run)
+    return choose_rows(opened, settings, run) if isinstance(opened, OpenedRows) else (opened, Choice(settings))

@@ -17,7 +17,6 @@ from rkhs._core.checks import check_folds, check_list, naming
 from rkhs._core.errors import ColumnWarning, ComparisonWarning, InputError, warn
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import path_errors
-from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.choice_report import open_ends, warn_of_edges
 from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
 from rkhs.kernels import as_kernel
@@ -244,7 +243,7 @@ class KernelAutoencoderCV(MetaEstimatorMixin, BaseAutoencoder):
         with model._running(X, targets, sample_weight) as run:
             training = model._read(settings, X, targets, sample_weight, drop=False)
             folds = check_folds(self.cv, len(training))
-            found = [path_errors(open_items, settings, path, training, run, *fold) for fold in folds]
+            found = [path_errors(settings, path, training, run, *fold) for fold in folds]
         means = [weighted_sum(rows, training.weights_of(test)) for rows, (_, test) in zip(found, folds, strict=True)]
         errors = np.stack(means, 1)
         return len(training), path, np.where(np.isnan(errors), np.inf, errors), settings.output_kernel

@@ -10,13 +10,14 @@ goes the other way and to the end. Of the candidates about as good as the best t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from rkhs._core.errors import InputError
 
-__all__ = ["FEWEST", "FEW_COMPONENTS", "LEVEL", "good_enough", "walk", "weighted_sum"]
+__all__ = ["FEWEST", "FEW_COMPONENTS", "LEVEL", "Path", "good_enough", "measured", "weighted_sum"]
 
 FEWEST = 15
 """Rows below which parts are too small to tell settings apart."""
@@ -28,36 +29,44 @@ LEVEL = 1.01
 _WORSE = 2  # candidates in a row after which a path backwards ends
 
 
-def walk(
-    measure: Callable[[int], np.ndarray],
-    weights: np.ndarray,
-    count: int,
-    *,
-    backwards: bool,
-    promises: Callable[[float], bool] = lambda least: True,
-) -> np.ndarray:
-    """Errors of rows by candidates, the strongest first, a line each: infinite without a fit, NaN beyond the end.
+class Path:
+    """Errors of rows by candidates, the strongest first, while a loop over it walks the path and writes them down.
 
     ``promises`` says of the least mean so far whether the strongest is worth its fit beyond the end.
     """
-    errors = np.full((count, len(weights)), np.nan)
-    least, worse = np.inf, 0
-    for k in range(count)[:: -1 if backwards else 1]:
-        ended = worse == _WORSE
-        if ended and (k > 0 or not promises(least)):
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the final fit says what there is to say
-            try:
-                found = measure(k)
-            except InputError:  # a system that is singular at this regulariser
-                found = np.full(len(weights), np.inf)
-        mean = float(weighted_sum(found, weights))
-        if not ended or mean < least:
-            errors[k] = found
-        worse = 0 if mean < least or not backwards else worse + 1
-        least = min(least, mean)
-    return errors
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        count: int,
+        *,
+        backwards: bool,
+        promises: Callable[[float], bool] = lambda least: True,
+    ) -> None:
+        self.errors = np.full((count, len(weights)), np.nan)  # infinite without a fit, NaN beyond the end
+        self.weights, self.backwards, self.promises = weights, backwards, promises
+
+    def __iter__(self) -> Iterator[int]:
+        least, worse = np.inf, 0
+        for k in range(len(self.errors))[:: -1 if self.backwards else 1]:
+            ended = worse == _WORSE
+            if ended and (k > 0 or not self.promises(least)):
+                continue
+            self.errors[k] = np.inf
+            yield k
+            mean = float(weighted_sum(self.errors[k], self.weights))
+            if ended and not mean < least:
+                self.errors[k] = np.nan
+            worse = 0 if mean < least or not self.backwards else worse + 1
+            least = min(least, mean)
+
+
+@contextmanager
+def measured() -> Iterator[None]:
+    """Fit and measure a candidate: the final fit says what there is to say, and a singular system has no error."""
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def good_enough(errors: np.ndarray) -> np.ndarray:

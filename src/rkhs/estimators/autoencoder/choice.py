@@ -26,10 +26,9 @@ part is too small to tell. ``./dev bench heavy_tails`` prints what this gains.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import starmap
 
 import numpy as np
 import torch
@@ -37,7 +36,8 @@ from torch import Tensor
 
 from rkhs._core.arrays import Items
 from rkhs._core.errors import InputError
-from rkhs.estimators.autoencoder.fit import Opened, Opener
+from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
+from rkhs.estimators.autoencoder.fit import Choice
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, RADIAL, heavy_tailed, told_apart
 from rkhs.estimators.run import Run
@@ -45,9 +45,9 @@ from rkhs.estimators.training import Training, cut, equal_rows
 from rkhs.kernels import Precomputed
 from rkhs.models import ROUGH, AutoencoderModel, Compared, Goal, left_out_facts
 from rkhs.selection import held_out_parts
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, good_enough, walk, weighted_sum
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, Path, good_enough, measured, weighted_sum
 
-__all__ = ["Choice", "choose", "path_errors"]
+__all__ = ["choose_items", "path_errors"]
 
 _TOL, _ROUGH_TOL = 1e-3, 1e-2  # of the fits that are compared: up to a thousand rows 1e-3 chooses no better
 _MANY = 400  # rows beyond which copies are not looked for, and none is left out in turn
@@ -58,124 +58,123 @@ _PLENTY = 1000
 _MANY_FOR_FEW = 199  # the same with one or two components: beyond, one part chooses as well at the same cost
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen."""
+def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[OpenedItems, Choice]:
+    """Choose one regulariser a layer and the kind of kernel, where they are not known."""
+    asked = _compared(opened, settings, run)
+    opened = replace(opened, cut=None)  # n x n numbers that the solver does not need
+    if asked is None:
+        return opened, Choice(settings)
+    models: list[AutoencoderModel | None] = [None] * len(asked.candidates)
+    errors, weights = asked.left_out(opened, models) if asked.one_by_one else asked.held_out()
+    means = weighted_sum(errors, weights) / weights.sum()
+    if not np.isfinite(means).any():  # the fit to come says why
+        return opened, Choice(settings)
+    at = asked.taken(errors, means, weights)
+    part, held_out = errors[at, : len(asked.parts[0][1])], float(np.nanmin(means))
+    if asked.one_by_one:  # such errors are too small: what is said of the choice is measured on a part
+        part = asked.path_errors(asked.candidates[at : at + 1], asked.parts[0])[0]
+        held_out = float(part.mean())
+    choice = Choice(
+        replace(settings, reg=asked.candidates[at]),
+        models[at] if settings.init == "kpca" else None,
+        Compared(np.array(asked.candidates), means, held_out),
+    )
+    return asked.kind(opened, choice, at, part) if asked.heavy_tailed else (opened, choice)
 
-    settings: Settings  # with one regulariser a layer
-    model: AutoencoderModel | None = None  # of a fit to all items with them, to go on from
-    compared: Compared = field(default_factory=Compared)  # with the mean error of held-out rows in their own units
-    opened: Opened | None = None  # all items, where they were opened to choose
 
-
-def choose(opener: Opener, settings: Settings, training: Training, run: Run, gram: Tensor | None = None) -> Choice:
-    """Choose one regulariser a layer, if it is not known."""
-    features = settings.features and not settings.rows
-    if not settings.candidates or (not settings.choice_asked and features and gram is None):
-        return Choice(settings)
+def _compared(opened: OpenedItems, settings: Settings, run: Run) -> _Comparison | None:
+    """What is compared; None where nothing is, or nothing can be."""
+    training, gram, features = opened.given, opened.cut, settings.features and not settings.rows
     groups = _groups(training.items, training.weights, sparse=settings.kernel.row_width is not None)
     count = int(groups.max()) + 1
-    if count < FEWEST:
-        return Choice(settings)
-    many, plenty = min(settings.widths) > FEW_COMPONENTS, count > _PLENTY
-    if plenty:
+    wanted = settings.candidates and (settings.choice_asked or gram is not None or not features)
+    if count < FEWEST or not wanted:
+        return None
+    if count > _PLENTY:
         settings = replace(settings, candidates=settings.candidates + settings.weaker)
-    candidates, shown = settings.candidates, settings
     if gram is not None:
-        given = Precomputed()
-        settings = replace(settings, kernel=given, output_kernel=given)
+        settings = replace(settings, kernel=Precomputed(), output_kernel=Precomputed())
         training = replace(training, items=gram, goal=gram, gram=True, goal_gram=True)
-    at_most = _MOST_FOR_FEATURES if features else None
-    parts = [
-        tuple(np.flatnonzero(np.isin(groups, part)) for part in pair) for pair in held_out_parts(count, at_most=at_most)
-    ]
-    models: list[AutoencoderModel | None] = []
-    opened: Opened | None = None
-    measured_all = True
-    if _can_leave_out(settings, training) and count == len(training) <= (_MANY if many else _MANY_FOR_FEW):
-        opened = opener(_compared_settings(settings, rough=True), training, run)
-        found, models = _left_out_errors(opened, settings, run, count, backwards=many)
-        weights_of = np.ones(count)
-    else:
-        backwards = len(parts) == 1 and many and gram is None
-        ask = partial(path_errors, opener, settings, candidates, training, run, backwards=backwards, rough=not plenty)
-        found = np.concatenate([*starmap(ask, parts)], 1)
-        weights_of = np.concatenate([training.weights_of(part[1]) for part in parts])
-        measured_all = len(parts) > 1
-    errors = weighted_sum(found, weights_of) / weights_of.sum()
-    if not np.isfinite(errors).any():  # the fit to come says why
-        return Choice(shown)
-    level = good_enough(errors)
-    if settings.linear_part == "free" and measured_all and many:
-        level |= _within_noise(found, weights_of, int(np.nanargmin(errors)))
-    chosen = int(np.argmax(level))  # the first is the strongest
-    held_out = float(np.nanmin(errors))
-    if models:
-        again = path_errors(opener, settings, candidates[chosen : chosen + 1], training, run, *parts[0], rough=True)
-        held_out = float(again.mean())
-    start = models[chosen] if models and settings.init == "kpca" else None
-    choice = Choice(
-        replace(shown, reg=candidates[chosen]), start, Compared(np.array(candidates), errors, held_out), opened
-    )
-    if count < MANY_ENOUGH or training.weights is not None or not settings.unsure:
-        return choice
-    if not heavy_tailed(training.items):
-        return choice
-    radial = again[0] if models else found[chosen, : len(parts[0][1])]
-    return _choose_kind(opener, settings, training, run, choice, radial, *parts[0])
+    pairs = held_out_parts(count, at_most=_MOST_FOR_FEATURES if features else None)
+    parts = [(np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test))) for train, test in pairs]
+    return _Comparison(settings, training, run, count, parts)
 
 
-def _choose_kind(
-    opener: Opener,
-    settings: Settings,
-    training: Training,
-    run: Run,
-    choice: Choice,
-    radial: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
-) -> Choice:
-    """The choice with radial kernels, or growing ones with the best of its neighbours, if these are clearly better."""
-    at, backwards = settings.candidates.index(choice.settings.reg), min(settings.widths) > FEW_COMPONENTS
-    near, other, rough = settings.candidates[max(at - 1, 0) : at + 2], settings.growing, len(training) <= _PLENTY
-    errors = path_errors(opener, other, near, training, run, train, test, backwards=backwards, rough=rough)
-    means = errors.mean(1)
-    best = int(np.nanargmin(means))
-    kinds = told_apart(errors[best], radial, run)
-    if next(iter(kinds)) == RADIAL:
-        return replace(choice, compared=replace(choice.compared, kinds=kinds))
-    compared = Compared(np.array(near), means, kinds[GROWING], kinds=kinds)
-    return Choice(replace(other, reg=near[best]), compared=compared)
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """Regularisers that are compared on rows of the training items."""
 
+    settings: Settings  # with all candidates
+    training: Training
+    run: Run
+    count: int  # of different rows
+    parts: list[tuple[np.ndarray, np.ndarray]]  # numbers of the rows that train, and of those that are held out
 
-def _can_leave_out(settings: Settings, training: Training) -> bool:
-    """Whether leaving rows out in turn was measured: vectors that are rebuilt with free linear parts, refined codes."""
-    free = settings.linear_part == "free" and (settings.rows or not settings.features)
-    return bool(free and training.weights is None and settings.refine and training.own)
+    @property
+    def candidates(self) -> tuple[tuple[float, ...], ...]:
+        """The strongest first."""
+        return self.settings.candidates
 
+    @property
+    def many(self) -> bool:
+        """Whether there are many components, so that a path starts at its weak end."""
+        return min(self.settings.widths) > FEW_COMPONENTS
 
-def _left_out_errors(
-    opened: Opened, settings: Settings, run: Run, rows: int, *, backwards: bool
-) -> tuple[np.ndarray, list[AutoencoderModel | None]]:
-    """Errors of all rows, each left out, a line a candidate, and the models."""
-    compared, count, run = _compared_settings(settings, rough=True), len(settings.candidates), run.quiet()
-    models: list[AutoencoderModel | None] = [None] * count
-    last: AutoencoderModel | None = None
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each row is left out in turn: of few vectors rebuilt with free linear parts and refined codes."""
+        settings, training = self.settings, self.training
+        free = settings.linear_part == "free" and (settings.rows or not settings.features)
+        plain = free and training.weights is None and settings.refine and training.own
+        return plain and self.count == len(training) <= (_MANY if self.many else _MANY_FOR_FEW)
 
-    def measure(k: int) -> np.ndarray:
-        nonlocal last
-        models[k] = last = _fitted(opened, replace(compared, reg=settings.candidates[k]), run, last)
-        return left_out_errors(last, compared, run)
+    @property
+    def heavy_tailed(self) -> bool:
+        """Whether other kinds of kernel are compared too."""
+        told = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.unsure
+        return told and heavy_tailed(self.training.items)
 
-    return walk(measure, np.full(rows, 1.0 / rows), count, backwards=backwards), models
+    def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of all rows, each left out in turn, a line a candidate, and their weights; the models are kept."""
+        compared, run = _compared_settings(self.settings, rough=True), self.run.quiet()
+        path = Path(np.full(self.count, 1.0 / self.count), len(models), backwards=self.many)
+        measure = partial(_left_out_errors, settings=compared, run=run)
+        _walk(path, opened, compared, self.candidates, run, measure, models)
+        return path.errors, np.ones(self.count)
 
+    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of the held-out rows of all parts, a line a candidate, and their weights."""
+        backwards = len(self.parts) == 1 and self.many and not self.training.gram
+        found = [self.path_errors(self.candidates, part, backwards=backwards) for part in self.parts]
+        return np.concatenate(found, 1), np.concatenate([self.training.weights_of(test) for _, test in self.parts])
 
-def left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
-    """Squared errors of the training items, each left out in turn, in the units of the data."""
-    refine = settings.refinement if model.refinable else None
-    errors = left_out_facts(model, run.options, plain=True, refine=refine)[1]
-    assert errors is not None
-    return errors.cpu().numpy() * model.rebuilt.output.factor**2
+    def path_errors(
+        self, candidates: Sequence[tuple[float, ...]], part: tuple[np.ndarray, np.ndarray], *, backwards: bool = False
+    ) -> np.ndarray:
+        """Errors of the held-out rows of a part, a line a candidate."""
+        asked = self.settings, candidates, self.training, self.run
+        return path_errors(*asked, *part, backwards=backwards, rough=self.count <= _PLENTY)
+
+    def taken(self, errors: np.ndarray, means: np.ndarray, weights: np.ndarray) -> int:
+        """The strongest of the candidates about as good as the best."""
+        level, measured_all = good_enough(means), self.one_by_one or len(self.parts) > 1
+        if self.settings.linear_part == "free" and measured_all and self.many:
+            level |= _within_noise(errors, weights, int(np.nanargmin(means)))
+        return int(np.argmax(level))
+
+    def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
+        """The choice with radial kernels, or clearly better growing ones with the best of its neighbours."""
+        near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.growing)
+        errors = other.path_errors(near, self.parts[0], backwards=self.many)
+        means = errors.mean(1)
+        best = int(np.nanargmin(means))
+        kinds = told_apart(errors[best], radial, self.run)
+        if next(iter(kinds)) == RADIAL:
+            assert choice.compared is not None
+            return opened, replace(choice, compared=replace(choice.compared, kinds=kinds))
+        settings = replace(other.settings, reg=near[best])
+        compared = Compared(np.array(near), means, kinds[GROWING], kinds=kinds)
+        return open_items(settings, self.training, self.run), Choice(settings, compared=compared)
 
 
 def _within_noise(errors: np.ndarray, weights: np.ndarray, best: int) -> np.ndarray:
@@ -198,7 +197,6 @@ def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np
 
 
 def path_errors(
-    opener: Opener,
     settings: Settings,
     candidates: Sequence[tuple[float, ...]],
     training: Training,
@@ -211,18 +209,35 @@ def path_errors(
 ) -> np.ndarray:
     """Errors of the held-out rows, a line a candidate: infinite where there is no fit, NaN beyond the end of a path."""
     compared, part, run = _compared_settings(settings, rough=rough), training.part(train), run.quiet()
-    opened: Opened | None = None
+    path = Path(training.weights_of(test), len(candidates), backwards=backwards)
+    assert part.kept is not None
+    measure = partial(_errors_of, settings=compared, run=run, training=training, test=test, train=part.kept)
+    try:
+        opened = open_items(compared, part, run)
+    except InputError:
+        return np.full_like(path.errors, np.inf)
+    _walk(path, opened, compared, candidates, run, measure, [None] * len(candidates))
+    return path.errors
+
+
+def _walk(
+    path: Path,
+    opened: OpenedItems,
+    settings: Settings,
+    candidates: Sequence[tuple[float, ...]],
+    run: Run,
+    measure: Callable[[AutoencoderModel], np.ndarray],
+    models: list[AutoencoderModel | None],
+) -> None:
+    """Fit the candidates of a path, each from where the last fit ended, and write errors and models down."""
     last: AutoencoderModel | None = None
-
-    def measure(k: int) -> np.ndarray:
-        nonlocal opened, last
-        if opened is None:
-            opened = opener(compared, part, run)
-        last = _fitted(opened, replace(compared, reg=candidates[k]), run, last)
-        assert part.kept is not None
-        return _errors_of(last, compared, run, training, test, part.kept)
-
-    return walk(measure, training.weights_of(test), len(candidates), backwards=backwards)
+    for k in path:
+        with measured():
+            found = opened.fit(Choice(replace(settings, reg=candidates[k]), last, None), run)
+            if not np.isfinite(found.solution.value):
+                raise InputError("the objective is not finite")
+            models[k] = last = found.model
+            path.errors[k] = measure(last)
 
 
 def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
@@ -233,12 +248,12 @@ def _compared_settings(settings: Settings, *, rough: bool) -> Settings:
     return replace(found, code_metric=0.0, n_init=1, random_state=0)
 
 
-def _fitted(opened: Opened, settings: Settings, run: Run, last: AutoencoderModel | None) -> AutoencoderModel:
-    """A model whose fit starts where the last one ended."""
-    found = opened.fit(settings, run, last)
-    if not np.isfinite(found.solution.value):
-        raise InputError("the objective is not finite")
-    return found.model
+def _left_out_errors(model: AutoencoderModel, settings: Settings, run: Run) -> np.ndarray:
+    """Squared errors of the training items, each left out in turn, in the units of the data."""
+    refine = settings.refinement if model.refinable else None
+    errors = left_out_facts(model, run.options, plain=True, refine=refine)[1]
+    assert errors is not None
+    return errors.cpu().numpy() * model.rebuilt.output.factor**2
 
 
 def _errors_of(

@@ -15,8 +15,15 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
-from rkhs.estimators.autoencoder.choice import Choice, choose
-from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.fit import (
+    Choice,
+    Fit,
+    as_array,
+    codes_again,
+    collapse_warnings,
+    layer_of,
+    with_codes,
+)
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run, recorded
@@ -24,7 +31,15 @@ from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.models import AutoencoderModel, Expansion, Layer, LinearPart, Pricing, Rebuilt, code_map, resting_axes
+from rkhs.models import (
+    AutoencoderModel,
+    Compared,
+    Expansion,
+    LinearPart,
+    Pricing,
+    Rebuilt,
+    resting_axes,
+)
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import JitteredFactor, jittered_factor
@@ -47,37 +62,22 @@ from rkhs.solvers import ADMM, Alternating, GradientDescent
 from rkhs.spaces import training_gram
 from rkhs.spaces.features import WholeMap
 
-__all__ = ["fit_dense", "open_items"]
+__all__ = ["OpenedItems", "open_items"]
 
 # Relative duality gap of the last layer, and its share of the tolerance of the encoder: a gap above the decrease of one
 # step blocks the line search (digits, 10 codes, Huber: 81 evaluations at a share of 1e-1, 35 at 1e-3).
 _TOL_INNER, _SHARE, _FINEST = 1e-6, 1e-3, 1e-10
 _OFF = 1e-2  # share of the codes by which those of the encoder may miss the constraint
+_JOINT = (GradientDescent, Alternating)  # solvers that move all layers, the last one too
 _NOTHING = 0.01  # of the held-out error: what components may cost that are said to carry nothing
-
-
-def fit_dense(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Choose what is to be chosen, and fit all layers; ``previous`` is a model of the same items to start from."""
-    if not run.announced_bytes:  # parts of what was announced are smaller
-        columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
-        run.announce_dense(len(training) * settings.n_copies, 4.5, columns)
-    known: tuple[Kernel, Tensor] | None = None
-    if training.own and settings.output_kernel is settings.kernel and settings.noise is None:
-        known = _resolved_gram(settings, run, training)
-    choice = choose(open_items, settings, training, run, None if known is None else known[1])
-    settings, opened = choice.settings, choice.opened
-    if not isinstance(opened, OpenedItems):
-        opened = open_items(settings, training, run, known)
-    del known  # n x n numbers that the solver does not need
-    return opened.fit(settings, run, previous, choice)
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedItems:
     """What fits read of items, whatever their regularisers, so that the Gram matrix itself can be let go."""
 
+    given: Training  # as it was read
     training: Training  # with noisy copies, where there is noise
-    clean: Any  # the items
     kernel: Kernel  # resolved
     rebuilt: Rebuilt
     target: Tensor  # (n, q): coordinates of the targets
@@ -85,64 +85,76 @@ class OpenedItems:
     axes: PrincipalCoordinates | None  # what a free linear part reads
     linear: Tensor | None  # (n, k): these coordinates
     scores: Tensor | None  # (n, p): kernel PCA scores to start from
-    gram: Tensor | None  # (n, n): the matrix, for the solvers of the joint problem only
+    gram: Tensor | None  # (n, n): ``K``, for the solvers of the joint problem only
+    cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
     largest: float  # of ``k(x, x)``
 
     def priced(self, reg: float) -> Factor | LinearFactor:
         """Coordinates of the codes, with columns for a free linear part in units of its price."""
         return self.factor if self.linear is None else LinearFactor(self.factor, self.linear * linear_unit(reg))
 
-    def fit(self, settings: Settings, run: Run, previous: AutoencoderModel | None, choice: Choice | None = None) -> Fit:
+    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
         """Fit all layers, from a previous model of these items or that of the choice."""
-        training, rebuilt, U = self.training, self.rebuilt, self.target
-        weights, start = training.weights, _layers_of(previous, settings, run, len(self.clean))
-        if start is None and choice is not None:
-            start = _layers_of(choice.model, settings, run, len(self.clean))
+        settings, U, weights, n = choice.settings, self.target, self.training.weights, len(self.given)
+        start = _layers_of(previous, settings, run, n) or _layers_of(choice.start, settings, run, n)
         if settings.loss.automatic:
             plain = _solve_layers(replace(settings, loss=Squared()), self, start, run)
-            settings, start = _with_loss_parameter(settings, plain, U, weights, training.groups), plain.layers
+            settings, start = _with_loss_parameter(settings, plain, U, weights, self.training.groups), plain.layers
         found = _solve_layers(settings, self, start, run)
         model = _model(settings, self, found)
         if settings.noise is not None or found.solution.reason is Reason.UNREACHED:
-            model = replace(model, codes=codes_again(settings, run, model, self.clean))
-        if choice is None:  # one of many that are compared
-            return Fit(model, found.solution, found.codes[0], self.largest)
-        warned = _last_layer_warnings(settings, run, found, U, weights)
-        compared, lost = report_choice(choice.compared, rebuilt.output, found.decoder, U, weights, settings.reg[-1])
-        overfit = overfit_sentence(compared.held_out, lost, vectors=rebuilt.vectors)
+            model = replace(model, codes=codes_again(settings, run, model, self.given.items))
+        fit = Fit(model, found.solution, found.codes[0], self.largest)
+        return fit if choice.compared is None else self._judged(fit, settings, run, found, choice.compared)
+
+    def _judged(self, fit: Fit, settings: Settings, run: Run, found: _Solved, compared: Compared) -> Fit:
+        """The fit with errors as shares of the variance, components at rest, and what users must know."""
+        output, U, weights = self.rebuilt.output, self.target, self.training.weights
+        warned, model = _last_layer_warnings(settings, run, found, U, weights), fit.model
+        compared, lost = report_choice(compared, output, found.decoder, U, weights, settings.reg[-1])
+        overfit = overfit_sentence(compared.held_out, lost, vectors=self.rebuilt.vectors)
         if overfit is not None and isinstance(settings.loss, Squared):
             warned.append(OverfitWarning(f"{run.name}: {overfit}"))
         model = replace(model, compared=compared)
         if compared.held_out is not None and len(settings.widths) == 1 and settings.noise is None:
             model, said = _rested(model, U, weights, compared.held_out)
             warned += said
-        return Fit(model, found.solution, found.codes[0], self.largest, tuple(warned))
+        return replace(fit, model=model, warnings=tuple(warned))
 
 
-def open_items(
-    settings: Settings, training: Training, run: Run, known: tuple[Kernel, Tensor] | None = None
-) -> OpenedItems:
+def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     """Factor the Gram matrix of the inputs, put the targets in coordinates, and find the scores to start from."""
-    clean, training = training.items, settings.noisy_copies(training)
-    kernel, K = _resolved_gram(settings, run, training) if known is None else known
-    items, weights, wanted = training.items, training.weights, settings.init == "kpca"
+    if not run.announced_bytes:  # parts of what was announced are smaller
+        columns = training.items.shape[1] if settings.kernel.domain == "vectors" else 0
+        run.announce_dense(len(training) * settings.n_copies, 4.5, columns)
+    given, training = training, settings.noisy_copies(training)
+    items, weights, widths = training.items, training.weights, settings.widths
+    kernel = settings.kernel.resolve(items, weights)
+    K = training_gram(kernel, items, run.options, run.psd)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
     axes, linear, scores = None, None, None
     if settings.linear_part == "free":
-        vectors = kernel.domain == "vectors"
-        make = PrincipalCoordinates.of_vectors if vectors else PrincipalCoordinates.of_gram
-        products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
-        read = items if vectors else products
-        axes = make(read, settings.widths[0], weights)
-        linear = axes.of(read)
-        scores = linear * axes.scale if wanted else None
-    elif wanted:
-        scores, _ = kernel_pca_scores(K, min(max(settings.widths), len(K)), weights)
-    joint = isinstance(settings.solver, (GradientDescent, Alternating))
+        axes, linear = _principal_coordinates(settings, items, weights, K)
+        scores = linear * axes.scale if settings.init == "kpca" else None
+    elif settings.init == "kpca":
+        scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
     factor = factorize(K) if settings.constraint is None else jittered_factor(K)
-    largest = float(K.diagonal().max())
-    gram = K if joint else None
-    return OpenedItems(training, clean, kernel, rebuilt, U, factor, axes, linear, scores, gram, largest)
+    gram = K if isinstance(settings.solver, _JOINT) else None
+    alone = given.own and settings.output_kernel is settings.kernel and settings.noise is None
+    cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
+    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, scores, gram, cut, largest)
+
+
+def _principal_coordinates(
+    settings: Settings, items: Any, weights: Tensor | None, K: Tensor
+) -> tuple[PrincipalCoordinates, Tensor]:
+    """What a free linear part reads: of vectors, of rows of a sparse matrix, or of features."""
+    if settings.kernel.domain == "vectors":
+        axes = PrincipalCoordinates.of_vectors(items, settings.widths[0], weights)
+        return axes, axes.of(items)
+    products = settings.output_kernel._gram(items).to(K) if settings.rows and settings.output_kernel else K
+    axes = PrincipalCoordinates.of_gram(products, settings.widths[0], weights)
+    return axes, axes.of(products)
 
 
 def _rested(
@@ -177,12 +189,6 @@ def _layers_of(model: AutoencoderModel | None, settings: Settings, run: Run, n: 
     ):
         return None
     return [to_tensor(c, **run.options) for c in (model.layer_codes[0], *model.encoder_coefficients[1:])]
-
-
-def _resolved_gram(settings: Settings, run: Run, training: Training) -> tuple[Kernel, Tensor]:
-    """The kernel with the bandwidths of these items, and their Gram matrix."""
-    kernel = settings.kernel.resolve(training.items, training.weights)
-    return kernel, training_gram(kernel, training.items, run.options, run.psd)
 
 
 def _fit_outputs(settings: Settings, run: Run, training: Training, kernel: Kernel, K: Tensor) -> tuple[Rebuilt, Tensor]:
@@ -240,38 +246,32 @@ def _with_loss_parameter(
 def _model(settings: Settings, opened: OpenedItems, found: _Solved) -> AutoencoderModel:
     """The model of layers that were solved."""
     training, kernel, factor = opened.training, opened.kernel, opened.priced(settings.reg[0])
-    decoder, codes, weights, linear = found.decoder, found.codes, training.weights, None
+    decoder, weights, linear = found.decoder, training.weights, None
     if not bool(torch.isfinite(decoder.coefficients).all()):
         raise InputError("the decoder of these items has coefficients that are not finite; rescale the data")
     if opened.axes is not None and found.linear is not None and isinstance(factor, LinearFactor):
         linear = LinearPart.along(opened.axes.priced(settings.reg[0]), found.linear, factor.mixed)
     features = WholeMap(kernel, None if kernel.domain == "gram" else as_numpy(training.items), len(training))
-    first, *others = (as_array(c) for c in found.encoder_coefs)
-    ends = [None] * len(others) + [None if decoder.linear is None else as_array(decoder.linear)]
-    coefficients = [*others, as_array(decoder.coefficients)]
-    anchors = [as_array(Z) for Z in codes]
-    saturated = decoder.parameters.new_zeros(0) if decoder.saturated is None else decoder.saturated
-    M = None
-    if len(codes) == 1 and settings.constraint is None and settings.operators[0] is None:
-        last, power = settings.decoder_kernels[0], settings.code_metric
-        M = code_map(codes[0], codes[0], last, decoder.coefficients, decoder.linear, power, weights)
+    first, *others = found.encoder_coefs
+    between = map(layer_of, settings.decoder_kernels, found.codes, others)
+    last = layer_of(settings.decoder_kernels[-1], found.codes[-1], decoder.coefficients, decoder.linear)
     model = AutoencoderModel(
         kernel,
-        Expansion(features, first),
+        Expansion(features, as_array(first)),
         linear,
-        tuple(Layer(*parts) for parts in zip(settings.decoder_kernels, anchors, coefficients, ends, strict=True)),
+        (*between, last),
         opened.rebuilt,
         settings.reg,
         np.empty(0),
-        None if M is None else as_array(M),
+        None,
         _pricing(settings, factor, training.total),
         settings.loss,
         decoder.gap,
         as_array((decoder.parameters != 0.0).any(1).nonzero()[:, 0]),
-        as_array(saturated.nonzero()[:, 0]),
+        np.arange(0) if decoder.saturated is None else as_array(decoder.saturated.nonzero()[:, 0]),
         None if weights is None else as_array(weights),
     )
-    return replace(model, codes=model.shown(codes[model.narrowest]).cpu().numpy())
+    return with_codes(model, settings, found.codes, weights)
 
 
 def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) -> Pricing:
@@ -286,17 +286,23 @@ def _pricing(settings: Settings, factor: Factor | LinearFactor, total: float) ->
 
 def _solve_layers(settings: Settings, opened: OpenedItems, previous: list[Tensor] | None, run: Run) -> _Solved:
     """Solve from every start and keep the lowest objective."""
-    problem, weights = _problem(settings, opened), opened.training.weights
-    if opened.gram is None:
+    problem = _problem(settings, opened)
+    if not isinstance(settings.solver, _JOINT):
         # The squared problem whose residuals choose a loss shares points with the problem of that loss.
         problem = recorded(problem, run.journal, repr(settings.loss))
-    rng = cache(settings.generator)  # most fits draw no numbers
-
-    def solve(attempt: int, monitor: Monitor) -> Solution:
+    rng, best = cache(settings.generator), None  # most fits draw no numbers
+    for attempt in range(settings.n_init):
         start = _start(settings, problem, opened, previous, attempt, rng)
-        return _solve(settings, problem, opened.gram, start, monitor)
-
-    return _finish(problem, _best_of(settings, run, solve), settings, weights)
+        monitor = Monitor(verbose=run.verbose, label=f"{run.name} start {attempt + 1}/{settings.n_init}")
+        if isinstance(settings.solver, _JOINT):
+            found = _solve_jointly(settings, problem, opened, start, monitor)
+        else:
+            found = settings.solver.solve(problem, start, monitor)
+        # A later start must win by more than what a solver leaves undone.
+        if best is None or found.value < best.value - settings.tol * abs(best.value):
+            best = found
+    assert best is not None
+    return _finish(problem, best, settings, opened.training.weights)
 
 
 def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
@@ -319,18 +325,6 @@ def _problem(settings: Settings, opened: OpenedItems) -> Autoencoder:
     return replace(problem, encoder=shallow_encoder(factor, reg[0], settings.constraint, weights))
 
 
-def _best_of(settings: Settings, run: Run, solve: Callable[[int, Monitor], Solution]) -> Solution:
-    """The solution with the lowest objective; a later start must win by more than what a solver leaves undone."""
-    best: Solution | None = None
-    for attempt in range(settings.n_init):
-        label = f"{run.name} start {attempt + 1}/{settings.n_init}"
-        found = solve(attempt, Monitor(verbose=run.verbose, label=label))
-        if best is None or found.value < best.value - settings.tol * abs(best.value):
-            best = found
-    assert best is not None
-    return best
-
-
 def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
     """That solves the last layer."""
     if isinstance(settings.loss, Squared):
@@ -339,10 +333,12 @@ def _rule(settings: Settings, dtype: torch.dtype) -> Callable[..., Decoder]:
     return RobustDecoder(settings.loss, ADMM(tol=inner, max_iter=5000))
 
 
-def _solve(settings: Settings, problem: Autoencoder, K: Tensor | None, start: Tensor, monitor: Monitor) -> Solution:
-    """Run the solver that was asked for; the answer is a point of the reduced problem and its objective there."""
-    if K is None:
-        return settings.solver.solve(problem, start, monitor)
+def _solve_jointly(
+    settings: Settings, problem: Autoencoder, opened: OpenedItems, start: Tensor, monitor: Monitor
+) -> Solution:
+    """Move all layers; the answer is a point of the reduced problem and its objective there."""
+    K = opened.gram
+    assert K is not None
     encoder, layer = problem.encoder, problem.last_layer
     assert isinstance(layer, ItemsLayer)
     first, *between = (None if A is None else tensor_like(A, K) for A in settings.operators[:-1])

@@ -1,24 +1,33 @@
-"""What every fit of an autoencoder ends with, and what is said of it."""
+"""What every fit of an autoencoder starts and ends with, and what is said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from rkhs._core.arrays import tensor_like
 from rkhs._core.errors import CollapseWarning
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run
 from rkhs.estimators.tiles import tile_rows, tiles
-from rkhs.estimators.training import Training
-from rkhs.models import AutoencoderModel
+from rkhs.kernels import Kernel
+from rkhs.models import AutoencoderModel, Compared, Layer, code_map
 from rkhs.protocols import Solution
 
-__all__ = ["Fit", "FitFunction", "Opened", "Opener", "as_array", "codes_again", "collapse_warnings"]
+__all__ = ["Choice", "Fit", "Opened", "as_array", "codes_again", "collapse_warnings", "layer_of", "with_codes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was chosen for a fit."""
+
+    settings: Settings  # with one regulariser a layer
+    start: Any = None  # a fit with them to go on from: a model of the same items, or a stage of the same rows
+    compared: Compared | None = field(default_factory=Compared)  # None: the fit is one of those that are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +44,31 @@ class Fit:
 class Opened(Protocol):
     """Items as fits read them, whatever the regularisers."""
 
-    def fit(self, settings: Settings, run: Run, previous: AutoencoderModel | None) -> Fit:
-        """Fit all layers; ``previous`` is a model of the same items to start from."""
-
-
-Opener = Callable[[Settings, Training, Run], Opened]
-FitFunction = Callable[[Settings, Training, Run, AutoencoderModel | None], Fit]
+    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+        """Fit all layers, from a previous model of these items if there is one that suits."""
 
 
 def as_array(values: Tensor) -> np.ndarray:
     """An array in the order in which a file gives it back."""
     return values.contiguous().cpu().numpy()
+
+
+def layer_of(kernel: Kernel, anchors: Tensor, coefficients: Tensor, linear: Tensor | None = None) -> Layer:
+    """A layer that was solved."""
+    return Layer(kernel, as_array(anchors), as_array(coefficients), None if linear is None else as_array(linear))
+
+
+def with_codes(
+    model: AutoencoderModel, settings: Settings, codes: list[Tensor], weights: Tensor | None
+) -> AutoencoderModel:
+    """The model with codes of its training items, which are given for every layer, in the metric that was asked for."""
+    last, Z = model.last, codes[0]
+    if len(codes) == 1 and settings.constraint is None and settings.operators[0] is None:
+        anchors, coefficients = tensor_like(last.anchors, Z), tensor_like(last.coefficients, Z)
+        linear, power = None if last.linear is None else tensor_like(last.linear, Z), float(settings.code_metric)
+        M = code_map(Z, anchors, last.kernel, coefficients, linear, power, weights)
+        model = replace(model, code_map=None if M is None else as_array(M))
+    return replace(model, codes=as_array(model.shown(codes[model.narrowest])))
 
 
 def codes_again(settings: Settings, run: Run, model: AutoencoderModel, items: Tensor) -> np.ndarray:

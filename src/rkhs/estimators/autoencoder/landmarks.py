@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
-from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings
 from rkhs.estimators.autoencoder.opened_rows import landmark_space
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.run import Run, recorded
@@ -30,7 +30,18 @@ from rkhs.solvers import DoublyStochastic, MiniBatch
 from rkhs.spaces import BLOCK, Data, Source, fit_euclidean, gather_rows, open_source, positive_rows
 from rkhs.spaces.features.base import sample_rows
 
-__all__ = ["fit_landmarks"]
+__all__ = ["OpenedLandmarks"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedLandmarks:
+    """Items that are read block by block."""
+
+    training: Training
+
+    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+        """Fit two layers."""
+        return fit_landmarks(choice.settings, self.training, run, previous)
 
 
 def fit_landmarks(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:

@@ -15,9 +15,10 @@ tails: :mod:`rkhs.estimators.choice_report` says when. Beside a whole path on tw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,15 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder.fit import Fit, as_array, codes_again, collapse_warnings
+from rkhs.estimators.autoencoder.fit import (
+    Choice,
+    Fit,
+    as_array,
+    codes_again,
+    collapse_warnings,
+    layer_of,
+    with_codes,
+)
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
 from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
@@ -39,14 +48,16 @@ from rkhs.estimators.autoencoder.staged_rows import (
 )
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
-from rkhs.models import AutoencoderModel, Compared, Expansion, Layer, LinearPart, Pricing, code_map, with_kept_items
-from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, good_enough, walk
+from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items
+from rkhs.selection.path import FEW_COMPONENTS, FEWEST, LEVEL, Path, good_enough, measured
 
 if TYPE_CHECKING:
     from rkhs.estimators.run import Run
     from rkhs.estimators.training import Training
+    from rkhs.losses import Loss
+    from rkhs.outputs import Euclidean
 
-__all__ = ["fit_rows"]
+__all__ = ["OpenedRows", "choose_rows", "open_rows"]
 
 _COMPARED, _HELD = 2000, 500  # rows that are fitted to compare a path, and rows that are held out
 _PLENTY = 800  # rows beyond which weaker candidates are compared too: the rest of a thousand, a fifth held out
@@ -60,64 +71,123 @@ _TELLING = [(1e-4, 1e-3), (1e-4, 1e-5)]  # at which kinds of kernel are compared
 _WEAKEST = ((1e-5, 1e-6), (1e-6, 1e-5))
 
 
-def fit_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Fit layers with free linear parts in the features of a storage; ``previous`` is a model to start from."""
+@dataclass(frozen=True, eq=False)
+class OpenedRows:
+    """Rows that fits in stages read, when they are asked for."""
+
+    settings: Settings  # of their kernel and storage
+    given: Training  # as they were read
+    training: Training  # with noisy copies, where there is noise
+    run: Run
+    engine: Engine
+
+    @cached_property
+    def read(self) -> Opened:
+        """All rows."""
+        if self.settings.features:
+            return open_features(self.settings, self.training, self.run.options, self.weights, own=self.own)
+        return self.vectors(self.settings)
+
+    def vectors(self, settings: Settings, part: Tensor | None = None) -> Opened:
+        """Rows of vectors, or part of them, as kernels of the settings read them."""
+        given = self.training, self.targets, self.run.options, self.weights
+        return open_vectors(settings, *given, own=self.own, part=part)
+
+    @cached_property
+    def targets(self) -> tuple[Euclidean, Tensor]:
+        """Space of the vectors that are rebuilt, and their coordinates."""
+        settings, goal = self.settings, self.training.goal.to(torch.float64)
+        centred = bool(settings.center), bool(settings.scale)
+        return row_outputs(goal, max(settings.widths), self.weights, *centred, finer=not settings.robust)
+
+    @property
+    def weights(self) -> Tensor | None:
+        """Of the rows, in double precision."""
+        w = self.training.row_weights
+        return None if w is None else torch.as_tensor(w).to(self.run.options["device"])
+
+    @property
+    def alone(self) -> bool:
+        """Whether rows of one hidden layer are rebuilt as they are."""
+        return len(self.settings.widths) == 1 and self.training.own and self.settings.noise is None
+
+    @property
+    def own(self) -> bool:
+        """Whether rows have codes of their own."""
+        return self.alone and (bool(self.settings.refine) or self.settings.constraint is not None)
+
+    def stages(self, settings: Settings, part: Tensor | None = None) -> RowStages:
+        """How fits in stages are solved, on all rows or a sample."""
+        rows = self.read.rows if part is None else self.vectors(settings, part).rows
+        return RowStages(settings, rows, self.run, self.engine, loss=settings.loss if settings.robust else None)
+
+    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+        """Go through the stages, from that of the choice or from codes of a previous model of these rows."""
+        with one_thread(run):
+            stages = self.stages(choice.settings)
+            stage = _last_stage(stages, choice.start, _codes_of(previous, stages))
+            found = _finish(stages, stage, self.read, choice.compared or Compared())
+            found = replace(found, model=with_kept_items(found.model, self.training.items))
+            if choice.settings.noise is None:
+                return found
+            codes = codes_again(choice.settings, run, found.model, self.given.items)
+            return replace(found, model=replace(found.model, codes=codes))
+
+
+def open_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
+    """Announce the fit, and make noisy copies."""
     m = min(len(training), settings.feature_storage.m)
     columns, outputs = (m, m) if settings.features else (training.items.shape[1], training.goal.shape[1])
     outputs *= 2 if settings.robust else 1  # and residuals
     n = len(training) * settings.n_copies
     announce_rows(run, settings.feature_storage, n, columns, outputs, max(settings.widths))
-    clean, training = training.items, settings.noisy_copies(training)
-    weights, device = training.row_weights, run.options["device"]
-    engine = run.engine_for(strips(len(training)))
+    engine = run.engine_for(strips(n))
     assert isinstance(engine, (Serial, Threads))
-    with thread_limit(1 if device.type == "cpu" else None):  # so that the bits do not depend on the cores
-        w = None if weights is None else torch.as_tensor(weights).to(device)
-        alone = len(settings.widths) == 1 and training.own and settings.noise is None
-        own, kinds = alone and (bool(settings.refine) or settings.constraint is not None), None
-        if settings.features:
-            opened = open_features(settings, training, run.options, w, own=own)
-        else:
-            goal, centred = training.goal.to(torch.float64), (bool(settings.center), bool(settings.scale))
-            output = row_outputs(goal, max(settings.widths), w, *centred, finer=not settings.robust)
-            read = partial(open_vectors, training=training, targets=output, options=run.options, w=w, own=own)
-            if len(training) >= MANY_ENOUGH and w is None and alone and settings.unsure and not settings.robust:
-                kinds = _compared_kinds(settings, training.items, read, run, engine)
-                settings = settings.growing if kinds is not None and next(iter(kinds)) == GROWING else settings
-            opened = read(settings)
-        stages = RowStages(settings, opened.rows, run, engine)
-        stages = _with_loss(stages) if settings.robust else stages
-        stage, compared = _best_stage(stages, _codes_of(previous, stages))
-        found = _finish(stages, stage, opened, replace(compared, kinds=kinds))
-        found = replace(found, model=with_kept_items(found.model, training.items))
-        if settings.noise is not None:
-            found = replace(found, model=replace(found.model, codes=codes_again(settings, run, found.model, clean)))
-        return found
+    return OpenedRows(settings, training, settings.noisy_copies(training), run, engine)
 
 
-def _compared_kinds(
-    settings: Settings, X: Tensor, read: Callable[..., Opened], run: Run, engine: Engine
-) -> dict[str, float] | None:
+def one_thread(run: Run) -> AbstractContextManager[object]:
+    """Beside those of the engine on a processor, so that the bits do not depend on the cores."""
+    return thread_limit(1 if run.options["device"].type == "cpu" else None)
+
+
+def choose_rows(opened: OpenedRows, settings: Settings, run: Run) -> tuple[OpenedRows, Choice]:
+    """Choose the kind of kernel, the parameter of the loss and one regulariser a layer, where they are not known."""
+    with one_thread(run):
+        kinds = _compared_kinds(opened, settings, run)
+        if kinds is not None and next(iter(kinds)) == GROWING:
+            settings = settings.growing
+            opened = replace(opened, settings=settings)
+        if settings.loss.automatic:
+            settings = replace(settings, loss=_resolved_loss(replace(opened.stages(settings), loss=None)))
+        stage, compared = None, Compared()
+        if settings.candidates and len(opened.training) >= FEWEST:
+            stage, compared = _chosen_stage(opened.stages(settings))
+            settings = replace(settings, reg=stage.reg)
+    return opened, Choice(settings, stage, replace(compared, kinds=kinds))
+
+
+def _compared_kinds(opened: OpenedRows, settings: Settings, run: Run) -> dict[str, float] | None:
     """Errors of the kinds of kernel on a sample of the rows, if these have heavy tails."""
+    X = opened.training.items
+    unsure = opened.alone and settings.unsure and not settings.robust and not settings.features
+    if len(X) < MANY_ENOUGH or opened.weights is not None or not unsure:
+        return None
     part = torch.from_numpy(np.random.RandomState(0).permutation(len(X))[: FIRST + _HELD]).to(X.device)
     if not heavy_tailed(X[part]):
         return None
     part = part[: 3 * _TOLD]
-    growing, radial = (
-        _sample_errors(RowStages(one, read(one, part=part).rows, run, engine)) for one in (settings.growing, settings)
-    )
+    growing, radial = (_sample_errors(opened.stages(one, part)) for one in (settings.growing, settings))
     return told_apart(growing, radial, run)
 
 
-def _with_loss(stages: RowStages) -> RowStages:
-    """Stages under a robust loss; what is "auto" in it follows from residuals of rows that a first fit has not seen."""
-    settings, n = stages.settings, len(stages.rows)
-    if not settings.loss.automatic:
-        return replace(stages, loss=settings.loss)
+def _resolved_loss(stages: RowStages) -> Loss:
+    """A robust loss with what was "auto" in it, from residuals of rows that a first fit has not seen."""
+    n = len(stages.rows)
     part = min(n - max(1, min(n // 5, _HELD)), FIRST)
-    first = replace(stages, most=_FEW_ANCHORS).start(part, settings.reg, [None])
+    first = replace(stages, most=_FEW_ANCHORS).start(part, stages.settings.reg, [None])
     size = float(_row_errors(stages, first).sqrt().median())
-    return replace(stages, loss=settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny)))
+    return stages.settings.loss.resolve(max(size, torch.finfo(torch.float64).tiny))
 
 
 def _sample_errors(stages: RowStages) -> np.ndarray:
@@ -128,47 +198,45 @@ def _sample_errors(stages: RowStages) -> np.ndarray:
     return as_array(_row_errors(stages, stage) / (target * target).sum(1).mean())
 
 
-def _best_stage(stages: RowStages, previous: Tensor | None) -> tuple[Stage, Compared]:
-    """Choose regularisers if they are not given, and go through the stages, from ``previous`` codes if any."""
-    found: list[Stage] = []
-    stage, rest, compared = _first_stages(stages, previous)
-    for size in rest:
-        found.append(stage)
-        stage = stages.move(stage, size, stage.reg)
-    found.append(stage)
+def _last_stage(stages: RowStages, stage: Stage | None, previous: Tensor | None) -> Stage:
+    """Go through the stages, from that of a choice or from ``previous`` codes, if there are any."""
+    reg, sizes = stages.settings.reg, stage_sizes(len(stages.rows))
+    if stage is None and previous is not None:
+        problem = stages.problem(len(previous), reg)
+        stage = stages.descend(problem, reg, problem.encoder.resume(previous, []), 2 * _STEPS, "resumed")
+    found = [stages.start(sizes[0], reg, _starts(stages.settings)) if stage is None else stage]
+    for size in sizes:
+        if size > len(found[-1].codes):
+            found.append(stages.move(found[-1], size, reg))
     history = tuple({**row, "rows": len(one.codes)} for one in found for row in one.solution.history)
     evaluations = sum(one.solution.n_evaluations for one in found)
     iterations = sum(one.solution.n_iter for one in found)
-    solution = replace(stage.solution, n_evaluations=evaluations, n_iter=iterations, history=history)
-    return replace(stage, solution=solution), compared
+    solution = replace(found[-1].solution, n_evaluations=evaluations, n_iter=iterations, history=history)
+    return replace(found[-1], solution=solution)
 
 
-def _first_stages(stages: RowStages, previous: Tensor | None) -> tuple[Stage, list[int], Compared]:
-    """The first stages with the regularisers that were given or chosen, and the sizes of the stages to come."""
-    settings, n = stages.settings, len(stages.rows)
+def _starts(settings: Settings) -> list[np.random.RandomState | None]:
+    """Generators of random starts; None: principal components."""
     rng = settings.generator()
-    rngs = [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
-    sizes = stage_sizes(n)
-    if not settings.candidates or n < FEWEST:
-        if previous is None:
-            return stages.start(sizes[0], settings.reg, rngs), sizes[1:], Compared()
-        problem = stages.problem(len(previous), settings.reg)
-        point = problem.encoder.resume(previous, [])
-        return stages.descend(problem, settings.reg, point, 2 * _STEPS, "resumed"), [], Compared()
+    return [rng if number or settings.init == "random" else None for number in range(settings.n_init)]
+
+
+def _chosen_stage(stages: RowStages) -> tuple[Stage, Compared]:
+    """The best stage of a path on the first rows, moved on through all stages but the last; see the head."""
+    settings, n = stages.settings, len(stages.rows)
     part = min(n - min(n // 5, _HELD), _COMPARED * settings.n_copies)  # copies of a row say little that is new
-    stage, error, compared = _path(replace(stages, most=_FEW_ANCHORS), _candidates(settings, part), rngs, part)
-    rest = [size for size in sizes if size > part]
-    while len(rest) > 1:
-        stage = stages.move(stage, rest[0], stage.reg)
-        stage, error = _race(stages, stage)
-        rest = rest[1:]
+    few = replace(stages, most=_FEW_ANCHORS)
+    stage, error, compared = _path(few, _candidates(settings, part), _starts(settings), part)
+    for size in stage_sizes(n)[:-1]:
+        if size > part:
+            stage, error = _race(stages, stages.move(stage, size, stage.reg))
     whole = _of_the_mean(stages)
     if whole > 0.0 and np.isfinite(error):
         ends, plain = open_ends(compared.errors, whole), replace(stages, loss=None)
         if stages.loss is not None:  # what is said is a share of the variance, whatever the loss
             error, whole = _error(plain, stage), _of_the_mean(plain)
         compared = replace(compared, held_out=error / whole, open_ends=ends)
-    return stage, rest, compared
+    return stage, compared
 
 
 def _of_the_mean(stages: RowStages) -> float:
@@ -191,23 +259,22 @@ def _path(
     found: list[Stage | None] = [None] * len(candidates)
     last: Stage | None = None
 
-    def measure(k: int) -> np.ndarray:
-        nonlocal last
-        if last is None:
-            first = stages.start(min(FIRST, part), candidates[k], rngs)
-            last = first if part <= FIRST else stages.move(first, part, candidates[k])
-        else:
-            last = stages.move(last, part, candidates[k], steps=_STEPS)
-        found[k] = last
-        return np.array([_error(stages, last)])
-
     def promises(least: float) -> bool:
         """Whether two iterations come near to the least error: ten change it by one percent at most."""
         assert last is not None
         return _error(stages, stages.move(last, part, candidates[0], steps=_LOOK)) < _NEAR * least
 
-    backwards = stages.p > FEW_COMPONENTS
-    errors = walk(measure, np.ones(1), len(candidates), backwards=backwards, promises=promises)[:, 0]
+    path = Path(np.ones(1), len(candidates), backwards=stages.p > FEW_COMPONENTS, promises=promises)
+    for k in path:
+        with measured():
+            if last is None:
+                first = stages.start(min(FIRST, part), candidates[k], rngs)
+                last = first if part <= FIRST else stages.move(first, part, candidates[k])
+            else:
+                last = stages.move(last, part, candidates[k], steps=_STEPS)
+            found[k] = last
+            path.errors[k] = _error(stages, last)
+    errors = path.errors[:, 0]
     if not np.isfinite(errors).any():
         raise InputError("the normal equations of the decoder are not positive definite at any reg; give a larger reg")
     chosen = int(np.argmax(good_enough(errors - _floor(stages, part))))  # the first is the strongest
@@ -263,44 +330,35 @@ def _codes_of(model: AutoencoderModel | None, stages: RowStages) -> Tensor | Non
     return Z[stages.rows.order[:MOST]]
 
 
-def _finish(
-    stages: RowStages,
-    stage: Stage,
-    opened: Opened,
-    compared: Compared,
-) -> Fit:
+def _finish(stages: RowStages, stage: Stage, opened: Opened, compared: Compared) -> Fit:
     """Code the other rows, and solve the decoder of all with more anchors."""
     rows, settings = stages.rows, stages.settings
     layers, W, hidden = stages.rotated(stage)
-    layer, trivial, linear = stages.last(stage, layers[-1])
+    layer, trivial, saturated = stages.last(stage, layers[-1])
     value = layer.value + 0.5 * stage.reg[0] * float((W * W).sum())
     for reg, Phi, Z in zip(stage.reg[1:], hidden, layers[1:], strict=False):
         value += 0.5 * reg * float((Phi * Z[: len(Phi)]).sum())
     kernels, k, inverse = settings.decoder_kernels, rows.linear.shape[1], torch.argsort(rows.order)
     w = None if rows.weights is None else rows.weights[inverse]
-    M = None
-    if not hidden and settings.constraint is None:
-        last = (layer.anchors, kernels[-1], layer.coefficients, layer.linear)
-        M = code_map(layers[0][inverse], *last, float(settings.code_metric), w)
     leading = None if rows.leading is None else as_array(rows.leading)
-    between = [Layer(q, as_array(Z[: len(C)]), as_array(C)) for q, Z, C in zip(kernels, layers, hidden, strict=False)]
+    between = [layer_of(q, Z[: len(C)], C) for q, Z, C in zip(kernels, layers, hidden, strict=False)]
     model = AutoencoderModel(
         opened.kernel,
         Expansion(opened.map, as_array(opened.map.whiten(W[k : k + opened.map.dim]))),
         LinearPart.along(rows.axes.priced(stage.reg[0]), W[:k]),
-        (*between, Layer(kernels[-1], *map(as_array, (layer.anchors, layer.coefficients, layer.linear)))),
+        (*between, layer_of(kernels[-1], layer.anchors, layer.coefficients, layer.linear)),
         opened.rebuilt,
         stage.reg,
         np.empty(0),
-        None if M is None else as_array(M),
+        None,
         Pricing("diagonal", rows.share(len(stage.codes)), held_directions=leading, onto=settings.of_a_row),
-        loss=settings.loss if stages.loss is None else stages.loss,
+        loss=settings.loss,
         gap=0.0 if stages.loss is None else None,
         support=as_array(rows.order[: len(layer.anchors)]),
-        saturated=np.sort(as_array(rows.order[linear])),
+        saturated=np.sort(as_array(rows.order[saturated])),
         row_weights=None if w is None else as_array(w),
         compared=compared,
     )
-    model = replace(model, codes=model.shown(layers[model.narrowest][inverse]).cpu().numpy())
+    model = with_codes(model, settings, [Z[inverse] for Z in layers], w)
     warned = tuple(collapse_warnings(value, trivial, model.reg))
     return Fit(model, replace(stage.solution, value=value), layers[0][inverse], opened.diag, warned)

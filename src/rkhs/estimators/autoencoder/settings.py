@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 
 from rkhs._core.checks import check_choice, check_count, check_number, check_operator, check_seed, naming
 from rkhs._core.errors import InputError
@@ -24,7 +25,6 @@ from rkhs.spaces.features import Nystroem, Storage
 
 if TYPE_CHECKING:
     from rkhs.augment import Augmentation
-    from rkhs.estimators.kernel_autoencoder import KernelAutoencoder
     from rkhs.solvers import Solver
 
 __all__ = [
@@ -183,7 +183,7 @@ class Settings:
             check_operator(A, f"operators[{len(self.operators) - 1}]", q)
 
 
-def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed: bool) -> Storage | str:
+def resolve_storage(estimator: BaseEstimator, X: Any, *, own: bool, streamed: bool) -> Storage | str:
     """Resolve ``storage="auto"`` of an autoencoder that will be fitted to ``X``, by the number of rows."""
     if not (isinstance(estimator.storage, str) and estimator.storage == "auto"):
         return estimator.storage
@@ -215,7 +215,7 @@ def resolve_storage(estimator: KernelAutoencoder, X: Any, *, own: bool, streamed
     return "dense"
 
 
-def _asked_outputs(estimator: KernelAutoencoder) -> str:
+def _asked_outputs(estimator: BaseEstimator) -> str:
     """What is rebuilt of the items themselves, as far as the parameters say it."""
     given, kernel = estimator.output_kernel, None if estimator.kernel == "auto" else as_kernel(estimator.kernel)
     if given is None:
@@ -225,7 +225,7 @@ def _asked_outputs(estimator: KernelAutoencoder) -> str:
     return "other features"
 
 
-def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *, sparse: bool = False) -> str:
+def resolve_linear_part(estimator: BaseEstimator, storage: Storage | str, *, sparse: bool = False) -> str:
     """Resolve ``linear_part="auto"``: free where nothing that was asked for speaks against it."""
     if estimator.linear_part != "auto":
         return str(estimator.linear_part)
@@ -245,11 +245,11 @@ def resolve_linear_part(estimator: KernelAutoencoder, storage: Storage | str, *,
     return "free" if plain and known else "kernel"
 
 
-def _on_this_machine(estimator: KernelAutoencoder) -> bool:
+def _on_this_machine(estimator: BaseEstimator) -> bool:
     return estimator.engine in (None, "serial", "threads") or isinstance(estimator.engine, (Serial, Threads))
 
 
-def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
+def _one_plain_layer(estimator: BaseEstimator) -> bool:
     """Whether there is one hidden layer and nothing beside it: no operators, constraint, noise."""
     widths = estimator.n_components
     return (
@@ -261,7 +261,7 @@ def _one_plain_layer(estimator: KernelAutoencoder) -> bool:
 
 
 def read_settings(
-    estimator: KernelAutoencoder, kernel: Kernel, storage: Storage | str, *, own: bool, streamed: bool = False
+    estimator: BaseEstimator, kernel: Kernel, storage: Storage | str, *, own: bool, streamed: bool = False
 ) -> Settings:
     """Check the parameters of a :class:`KernelAutoencoder` before its data are touched."""
     given = estimator.n_components
@@ -379,7 +379,7 @@ def _decoder_kernels(given: Any, layers: int, linear_part: str) -> tuple[Kernel,
     return tuple(kernels)
 
 
-def _read_loss(estimator: KernelAutoencoder) -> Loss:
+def _read_loss(estimator: BaseEstimator) -> Loss:
     loss = as_loss(estimator.loss)
     if isinstance(loss, MaximumMargin):
         raise InputError(f"loss must be a function of the residual alone; got {loss!r}. Use Huber(1.0)")
@@ -389,7 +389,7 @@ def _read_loss(estimator: KernelAutoencoder) -> Loss:
 
 
 def default_regs(
-    estimator: KernelAutoencoder, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
+    estimator: BaseEstimator, widths: tuple[int, ...], *, features: bool, linear_part: str, refined: bool
 ) -> tuple[tuple[float, ...], ...]:
     """The default regularisers, one a layer, then those that ``"auto"`` chooses among, the strongest first."""
     if linear_part == "free" and len(widths) == 1 and not refined:

@@ -7,16 +7,16 @@ rows are the blocks that are being coded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.arrays import to_tensor
-from rkhs.engines import Block, Rows, row_blocks, thread_limit
-from rkhs.estimators.autoencoder.fit import Fit
-from rkhs.estimators.autoencoder.rows import fit_rows
+from rkhs.engines import Block, Rows, row_blocks
+from rkhs.estimators.autoencoder.fit import Choice, Fit
+from rkhs.estimators.autoencoder.rows import OpenedRows, one_thread, open_rows
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.options.memory_needs import MOST
 from rkhs.estimators.run import Run
@@ -25,29 +25,42 @@ from rkhs.models import AutoencoderModel
 from rkhs.spaces import BLOCK, gather_rows, positive_rows
 from rkhs.spaces.source import Options
 
-__all__ = ["fit_any_rows"]
+__all__ = ["open_any_rows"]
 
 
-def fit_any_rows(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
-    """Fit two layers with free linear parts; rows are in memory, or read from where they are."""
+def open_any_rows(settings: Settings, training: Training, run: Run) -> OpenedRows:
+    """Rows in memory, or a sample of those that are read from where they are."""
     rows = training.items
     if not isinstance(rows, Rows):
-        return fit_rows(settings, training, run, previous)
-    n, weights = len(training), training.row_weights
-    chosen = positive_rows(n, MOST, weights, np.random.RandomState(0))
-    sample = _part(training, to_tensor(gather_rows(rows, chosen), **run.options), chosen)
-    found = fit_rows(settings, sample, run, previous)
+        return open_rows(settings, training, run)
+    chosen = positive_rows(len(training), MOST, training.row_weights, np.random.RandomState(0))
+    opened = open_rows(settings, _part(training, to_tensor(gather_rows(rows, chosen), **run.options), chosen), run)
     if chosen is None:
-        return found
-    model = found.model
-    codes, task = np.empty((n, model.codes.shape[1])), _Coding(model, run.options, settings.refinement)
-    blocks = row_blocks(n, BLOCK)
-    engine = run.engine_for(blocks)
-    with thread_limit(1 if run.options["device"].type == "cpu" else None):
-        for block, part in zip(blocks, engine.map(_coded, blocks, rows, task), strict=True):
-            codes[block.start : block.stop] = part
-    codes[chosen] = model.codes
-    return replace(found, model=replace(model, codes=codes, support=chosen[model.support], row_weights=weights))
+        return opened
+    return _Sampled(**{one.name: getattr(opened, one.name) for one in fields(opened)}, whole=training, chosen=chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled(OpenedRows):
+    """A sample of rows that are read from where they are: the others are coded with its model."""
+
+    whole: Training = field(kw_only=True)
+    chosen: np.ndarray = field(kw_only=True)  # numbers of the rows of the sample
+
+    def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
+        """Fit the sample, then code all rows."""
+        found, n = super().fit(choice, run, previous), len(self.whole)
+        model = found.model
+        codes = np.empty((n, model.codes.shape[1]))
+        task, blocks = _Coding(model, run.options, choice.settings.refinement), row_blocks(n, BLOCK)
+        with one_thread(run):
+            for block, part in zip(
+                blocks, run.engine_for(blocks).map(_coded, blocks, self.whole.items, task), strict=True
+            ):
+                codes[block.start : block.stop] = part
+        codes[self.chosen] = model.codes
+        support, weights = self.chosen[model.support], self.whole.row_weights
+        return replace(found, model=replace(model, codes=codes, support=support, row_weights=weights))
 
 
 def _part(training: Training, items: Tensor, chosen: np.ndarray | None) -> Training:
