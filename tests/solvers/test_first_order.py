@@ -30,7 +30,7 @@ def small(n: int = 12) -> tuple[JointAutoencoder, Autoencoder]:
 
 
 def start_of(joint: JointAutoencoder) -> torch.Tensor:
-    return joint.pack([torch.as_tensor(0.3 * np.random.default_rng(1).normal(size=(joint.n, 2)))])
+    return joint.pack([torch.as_tensor(0.3 * np.random.default_rng(1).normal(size=(len(joint.target), 2)))])
 
 
 @pytest.mark.parametrize("solver", [Adam(0.05, 20000, 1e-7, patience=500), GradientDescent(None, 20000, 1e-9)])

@@ -63,10 +63,10 @@ def with_codes(
 ) -> AutoencoderModel:
     """The model with codes of its training items, which are given for every layer, in the metric that was asked for."""
     last, Z = model.last, codes[0]
-    if len(codes) == 1 and settings.constraint is None and settings.operators[0] is None:
+    if settings.code_power > 0.0:
         anchors, coefficients = tensor_like(last.anchors, Z), tensor_like(last.coefficients, Z)
-        linear, power = None if last.linear is None else tensor_like(last.linear, Z), float(settings.code_metric)
-        M = code_map(Z, anchors, last.kernel, coefficients, linear, power, weights)
+        linear = None if last.linear is None else tensor_like(last.linear, Z)
+        M = code_map(Z, anchors, last.kernel, coefficients, linear, settings.code_power, weights)
         model = replace(model, code_map=None if M is None else as_array(M))
     return replace(model, codes=as_array(model.shown(codes[model.narrowest])))
 

@@ -147,6 +147,12 @@ class Settings:
         return check_seed(self.random_state)
 
     @property
+    def code_power(self) -> float:
+        """How far codes have the metric of what they decode to; not at all with depth, on a set or by an operator."""
+        plain = len(self.widths) == 1 and self.constraint is None and self.operators[0] is None
+        return float(self.code_metric) if plain else 0.0
+
+    @property
     def feature_storage(self) -> Storage:
         """The storage of a fit in finite features."""
         assert isinstance(self.storage, Storage)
