@@ -14,7 +14,7 @@ from rkhs._core.linalg import factorize
 from rkhs.kernels import Gaussian, Linear, Polynomial
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.decoder import optimal_decoder
-from rkhs.problems.initial_codes import SCALES, best_scale, best_start, goals_of_layers, kernel_pca_scores
+from rkhs.problems.initial_codes import SCALES, best_start, goals_of_layers, kernel_pca_scores
 from rkhs.solvers import LBFGS
 from tests.problems.networks import network, packed
 from tests.reference.autoencoder import naive_decoder, taylor_slope
@@ -184,10 +184,11 @@ def test_the_start_is_smooth_and_better_than_collapse(layers: int) -> None:
 
 @pytest.mark.parametrize("least", SCALES)
 def test_the_best_scale_of_a_valley(least: float) -> None:
-    found, tried = best_scale(lambda scale: abs(math.log(scale / least) + 0.1))
+    tried: list[float] = []
+    found = best_start(lambda at: tried.append(at) or abs(math.log(at / least) + 0.1), lambda scale: scale)
     assert found == least
-    assert tried <= 5
-    assert best_scale(lambda scale: float("nan"))[0] == 2.0
+    assert len(tried) <= 5
+    assert best_start(lambda at: float("nan"), lambda scale: scale) == 2.0
 
 
 def test_a_row_of_weight_two_has_the_geometry_of_two_rows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,11 +15,11 @@ from rkhs._core.errors import InputError, warn
 from rkhs._core.threads import within_limit
 from rkhs.estimators.autoencoder.base import BaseAutoencoder
 from rkhs.estimators.autoencoder.choice import choose_items
-from rkhs.estimators.autoencoder.dense import OpenedItems, open_items
+from rkhs.estimators.autoencoder.dense import open_items
 from rkhs.estimators.autoencoder.fit import Choice, Opened
-from rkhs.estimators.autoencoder.landmarks import OpenedLandmarks
+from rkhs.estimators.autoencoder.landmarks import choose_nothing, open_landmarks
 from rkhs.estimators.autoencoder.row_sample import sample_of_parts
-from rkhs.estimators.autoencoder.rows import OpenedRows, choose_rows
+from rkhs.estimators.autoencoder.rows import choose_rows
 from rkhs.estimators.autoencoder.settings import (
     Settings,
     default_kernel,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Seed,
         StorageLike,
     )
-    from rkhs.estimators.run import Run
     from rkhs.spaces.features import Storage
 
 __all__ = ["KernelAutoencoder"]
@@ -382,7 +381,8 @@ class KernelAutoencoder(BaseAutoencoder):
             settings = self._read_settings(X, targets)
             training = self._read(settings, X, targets, sample_weight)
             previous = vars(self).get("model_") if self.warm_start else None
-            opened, choice = _choose(_open(settings, training, run), settings, run)
+            open_training, choose = _steps(settings)
+            opened, choice = choose(open_training(settings, training, run), settings, run)
             found = opened.fit(choice, run, previous)
             self.model_ = replace(found.model, codes=self._to_output(torch.as_tensor(found.model.codes)))
             self.storage_ = settings.storage
@@ -506,15 +506,8 @@ class KernelAutoencoder(BaseAutoencoder):
         return read
 
 
-def _open(settings: Settings, training: Training, run: Run) -> Opened:
-    """The items of a fit in its storage."""
+def _steps(settings: Settings) -> tuple[Callable[..., Any], Callable[..., tuple[Opened, Choice]]]:
+    """How items are opened in their storage, and what is chosen there."""
     if isinstance(settings.storage, str):
-        return open_items(settings, training, run)
-    return open_any_rows(settings, training, run) if settings.linear_part == "free" else OpenedLandmarks(training)
-
-
-def _choose(opened: Opened, settings: Settings, run: Run) -> tuple[Opened, Choice]:
-    """What a fit is made with, and the items opened for it."""
-    if isinstance(opened, OpenedItems):
-        return choose_items(opened, settings, run)
-    return choose_rows(opened, settings, run) if isinstance(opened, OpenedRows) else (opened, Choice(settings))
+        return open_items, choose_items
+    return (open_any_rows, choose_rows) if settings.linear_part == "free" else (open_landmarks, choose_nothing)

@@ -76,4 +76,5 @@ def items_autoencoder(
     if len(widths) > 1:
         n, hidden = len(target), kernels[:-1]
         encoder = DeepCodes(factor, hidden, widths, reg[:-1], n, tuple(between), weights, whole=True)
-    return Autoencoder(encoder, ItemsLayer(target, kernels[-1], reg[-1], last, weights, rule))
+    kernel = kernels[-1].radial or kernels[-1]
+    return Autoencoder(encoder, ItemsLayer(target, kernel, reg[-1], last, weights, rule))

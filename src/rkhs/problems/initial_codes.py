@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import torch
 from torch import Tensor
@@ -14,7 +16,6 @@ from rkhs.spaces.grams import Dense
 
 __all__ = [
     "SCALES",
-    "best_scale",
     "best_start",
     "even_columns",
     "goals_of_layers",
@@ -57,28 +58,20 @@ def even_columns(Z: Tensor) -> Tensor:
 
 
 def best_start(value: Callable[[Tensor], float], start: Callable[[float], Tensor]) -> Tensor:
-    """The point ``start(scale)`` with the least value."""
-
-    def at(scale: float) -> float:
-        try:
-            return value(start(scale))
-        except InputError:  # a system that is singular at this scale
-            return float("inf")
-
-    return start(best_scale(at)[0])
-
-
-def best_scale(value: Callable[[float], float]) -> tuple[float, int]:
-    """The scale of ``SCALES`` at which a value that falls and then rises is least, and how many were tried."""
+    """The point ``start(scale)`` with the least value, which falls and then rises along the scales."""
     first = SCALES.index(2.0)
-    best, least, tried = SCALES[first], value(SCALES[first]), 1
+    best, least = start(SCALES[first]), math.inf
+    with suppress(InputError):  # a system that is singular at this scale
+        least = value(best)
     for side in (SCALES[first + 1 :], SCALES[:first][::-1]):
-        before = tried
+        fell = False
         for scale in side:
-            found, tried = value(scale), tried + 1
+            point, found = start(scale), math.inf
+            with suppress(InputError):
+                found = value(point)
             if not found < least:
                 break
-            best, least = scale, found
-        if tried > before + 1:  # it fell on this side
+            best, least, fell = point, found, True
+        if fell:
             break
-    return best, tried
+    return best

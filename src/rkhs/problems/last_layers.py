@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -58,20 +57,16 @@ class ItemsLayer:
     weights: Tensor | None = None  # (n,): sum to one; None: equal
     rule: Callable[..., Decoder] = optimal_decoder  # that solves the system
 
-    @cached_property
-    def _plain(self) -> Kernel:
-        return self.kernel.radial or self.kernel
-
     def solve(self, Z: Tensor) -> Decoder:
         """The best layer. O(n^3 / 3 + n^2 (p + q))."""
-        return self._solved(self._plain._gram(Z), Z)
+        return self._solved(self.kernel._gram(Z), Z)
 
     def _solved(self, K: Tensor, Z: Tensor) -> Decoder:
         return self.rule(K, Z, self.target, self.reg, self.operator, self.weights)
 
     def value_and_gradient(self, Z: Tensor) -> tuple[float, Tensor]:
         """As of :class:`LastLayer`; distances are computed once for both."""
-        K, pull = self._plain.gram_and_pullback(Z)
+        K, pull = self.kernel.gram_and_pullback(Z)
         found = self._solved(K, Z)
         G = pull(Outer(found.root, found.root)).mul_(-0.5 * self.reg)
         if found.linear is not None:

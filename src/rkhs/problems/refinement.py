@@ -12,7 +12,6 @@ training codes need not stay: the least norm of a change of the encoder that mov
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -44,10 +43,8 @@ class CodeRefinement:
     moves: Tensor | None = None  # (p, p): orthogonal projection that changes of codes go through; None: all changes
     onto: CodeSet | None = None  # set that codes are put on, or drawn to; None: they are free
 
-    @cached_property
-    def _radial(self) -> Radial | None:
-        radial = self.kernel.radial
-        return radial if isinstance(radial, Radial) else None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", self.kernel.radial or self.kernel)  # which computes distances once
 
     def codes(self, U: Tensor) -> Tensor:
         """Codes at the steps ``U``, shape (m, p)."""
@@ -101,10 +98,10 @@ class CodeRefinement:
     def _state(self, U: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         """Objective and gradient of each row, and the slopes of a radial kernel, which the curvature needs too."""
         codes = self.codes(U)
-        if self._radial is None:
-            K, slopes = self.kernel._gram(codes, self.supports), None
+        if isinstance(self.kernel, Radial):
+            K, slopes = self.kernel.gram_and_slopes(codes, self.supports)
         else:
-            K, slopes = self._radial.gram_and_slopes(codes, self.supports)
+            K, slopes = self.kernel._gram(codes, self.supports), None
         R = self.goal - self._decoded(codes, K)
         pulled = self._pulled(codes, R, slopes).mul_(-1.0 / self.n)
         pulled = pulled if self.moves is None else pulled @ self.moves
@@ -148,9 +145,9 @@ class CodeRefinement:
 
     def _pull(self, codes: Tensor, S: Tensor, slopes: Tensor | None) -> Tensor:
         """``sum_j S_ij grad_1 k(z_i, z_j)``, shape (m, p); ``S`` may be overwritten."""
-        if slopes is None or self._radial is None:
+        if slopes is None or not isinstance(self.kernel, Radial):
             return self.kernel.cross_pullback(codes, self.supports, S)
-        return self._radial.pulled(codes, self.supports, S.mul_(slopes))
+        return self.kernel.pulled(codes, self.supports, S.mul_(slopes))
 
     def _pulled(self, codes: Tensor, R: Tensor, slopes: Tensor | None) -> Tensor:
         """Gradient of ``sum_i <r_i, g(z_i)>`` in the codes, shape (m, p)."""
@@ -159,10 +156,10 @@ class CodeRefinement:
 
     def _jacobian(self, codes: Tensor, slopes: Tensor | None) -> Tensor:
         """Derivatives of the decoder at each code, shape (m, p, r)."""
-        if slopes is None or self._radial is None:
+        if slopes is None or not isinstance(self.kernel, Radial):
             J = self.kernel._jacobian(codes, self.supports, self.coefficients)
         else:
-            J = self._radial.jacobian_of(codes, self.supports, slopes, self.coefficients)
+            J = self.kernel.jacobian_of(codes, self.supports, slopes, self.coefficients)
         return J if self.linear is None else J.add_(self.linear[:-1])
 
 

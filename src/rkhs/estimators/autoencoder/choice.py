@@ -65,21 +65,30 @@ def choose_items(opened: OpenedItems, settings: Settings, run: Run) -> tuple[Ope
     if asked is None:
         return opened, Choice(settings)
     models: list[AutoencoderModel | None] = [None] * len(asked.candidates)
-    errors, weights = asked.left_out(opened, models) if asked.one_by_one else asked.held_out()
+    if asked.one_by_one:
+        errors, weights = asked.left_out(opened, models), np.ones(asked.count)
+    else:
+        found = []
+        for part in asked.parts:
+            found.append(
+                path_errors(*asked.asked, asked.candidates, *part, backwards=asked.backwards, rough=asked.rough)
+            )
+        errors = np.concatenate(found, 1)
+        weights = np.concatenate([asked.training.weights_of(test) for _, test in asked.parts])
     means = weighted_sum(errors, weights) / weights.sum()
     if not np.isfinite(means).any():  # the fit to come says why
         return opened, Choice(settings)
     at = asked.taken(errors, means, weights)
-    part, held_out = errors[at, : len(asked.parts[0][1])], float(np.nanmin(means))
+    radial, held_out = errors[at, : len(asked.parts[0][1])], float(np.nanmin(means))
     if asked.one_by_one:  # such errors are too small: what is said of the choice is measured on a part
-        part = asked.path_errors(asked.candidates[at : at + 1], asked.parts[0])[0]
-        held_out = float(part.mean())
+        radial = path_errors(*asked.asked, asked.candidates[at : at + 1], *asked.parts[0], rough=asked.rough)[0]
+        held_out = float(radial.mean())
     choice = Choice(
         replace(settings, reg=asked.candidates[at]),
         models[at] if settings.init == "kpca" else None,
         Compared(np.array(asked.candidates), means, held_out),
     )
-    return asked.kind(opened, choice, at, part) if asked.heavy_tailed else (opened, choice)
+    return asked.kind(opened, choice, at, radial) if asked.heavy_tailed else (opened, choice)
 
 
 def _compared(opened: OpenedItems, settings: Settings, run: Run) -> _Comparison | None:
@@ -117,8 +126,18 @@ class _Comparison:
 
     @property
     def many(self) -> bool:
-        """Whether there are many components, so that a path starts at its weak end."""
+        """Whether there are many components."""
         return min(self.settings.widths) > FEW_COMPONENTS
+
+    @property
+    def asked(self) -> tuple[Settings, Training, Run]:
+        """What every path of candidates starts from."""
+        return self.settings, self.training, self.run
+
+    @property
+    def rough(self) -> bool:
+        """Whether fits that are compared may end early."""
+        return self.count <= _PLENTY
 
     @property
     def one_by_one(self) -> bool:
@@ -134,26 +153,18 @@ class _Comparison:
         told = self.count >= MANY_ENOUGH and self.training.weights is None and self.settings.unsure
         return told and heavy_tailed(self.training.items)
 
-    def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of all rows, each left out in turn, a line a candidate, and their weights; the models are kept."""
+    @property
+    def backwards(self) -> bool:
+        """Whether a path of fits to one part starts at its weak end."""
+        return len(self.parts) == 1 and self.many and not self.training.gram
+
+    def left_out(self, opened: OpenedItems, models: list[AutoencoderModel | None]) -> np.ndarray:
+        """Errors of all rows, each left out in turn, a line a candidate; the models are kept."""
         compared, run = _compared_settings(self.settings, rough=True), self.run.quiet()
         path = Path(np.full(self.count, 1.0 / self.count), len(models), backwards=self.many)
         measure = partial(_left_out_errors, settings=compared, run=run)
         _walk(path, opened, compared, self.candidates, run, measure, models)
-        return path.errors, np.ones(self.count)
-
-    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of the held-out rows of all parts, a line a candidate, and their weights."""
-        backwards = len(self.parts) == 1 and self.many and not self.training.gram
-        found = [self.path_errors(self.candidates, part, backwards=backwards) for part in self.parts]
-        return np.concatenate(found, 1), np.concatenate([self.training.weights_of(test) for _, test in self.parts])
-
-    def path_errors(
-        self, candidates: Sequence[tuple[float, ...]], part: tuple[np.ndarray, np.ndarray], *, backwards: bool = False
-    ) -> np.ndarray:
-        """Errors of the held-out rows of a part, a line a candidate."""
-        asked = self.settings, candidates, self.training, self.run
-        return path_errors(*asked, *part, backwards=backwards, rough=self.count <= _PLENTY)
+        return path.errors
 
     def taken(self, errors: np.ndarray, means: np.ndarray, weights: np.ndarray) -> int:
         """The strongest of the candidates about as good as the best."""
@@ -165,7 +176,7 @@ class _Comparison:
     def kind(self, opened: OpenedItems, choice: Choice, at: int, radial: np.ndarray) -> tuple[OpenedItems, Choice]:
         """The choice with radial kernels, or clearly better growing ones with the best of its neighbours."""
         near, other = self.candidates[max(at - 1, 0) : at + 2], replace(self, settings=self.settings.growing)
-        errors = other.path_errors(near, self.parts[0], backwards=self.many)
+        errors = path_errors(*other.asked, near, *self.parts[0], backwards=self.many, rough=self.rough)
         means = errors.mean(1)
         best = int(np.nanargmin(means))
         kinds = told_apart(errors[best], radial, self.run)
@@ -198,9 +209,9 @@ def _groups(items: Items, weights: Tensor | None, *, sparse: bool = False) -> np
 
 def path_errors(
     settings: Settings,
-    candidates: Sequence[tuple[float, ...]],
     training: Training,
     run: Run,
+    candidates: Sequence[tuple[float, ...]],
     train: np.ndarray,
     test: np.ndarray,
     *,

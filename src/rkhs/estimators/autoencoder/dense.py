@@ -84,7 +84,7 @@ class OpenedItems:
     factor: Factor  # ``F F^T = K``
     axes: PrincipalCoordinates | None  # what a free linear part reads
     linear: Tensor | None  # (n, k): these coordinates
-    scores: Tensor | None  # (n, p): kernel PCA scores to start from
+    goals: list[Tensor] | None  # codes of the layers to start near to, from kernel PCA scores
     gram: Tensor | None  # (n, n): ``K``, for the solvers of the joint problem only
     cut: Tensor | None  # (n, n): ``K``, for choices on parts of it where items rebuild their own features
     largest: float  # of ``k(x, x)``
@@ -132,17 +132,20 @@ def open_items(settings: Settings, training: Training, run: Run) -> OpenedItems:
     kernel = settings.kernel.resolve(items, weights)
     K = training_gram(kernel, items, run.options, run.psd)
     rebuilt, U = _fit_outputs(settings, run, training, kernel, K)
-    axes, linear, scores = None, None, None
+    axes, linear, scores, goals = None, None, None, None
     if settings.linear_part == "free":
         axes, linear = _principal_coordinates(settings, items, weights, K)
         scores = linear * axes.scale if settings.init == "kpca" else None
     elif settings.init == "kpca":
         scores, _ = kernel_pca_scores(K, min(max(widths), len(K)), weights)
+    if scores is not None:
+        codes = scores if settings.constraint is None else even_columns(scores)
+        goals = goals_of_layers(codes, widths, weights)
     factor = factorize(K) if settings.constraint is None else jittered_factor(K)
     gram = K if isinstance(settings.solver, _JOINT) else None
     alone = given.own and settings.output_kernel is settings.kernel and settings.noise is None
     cut, largest = K if alone and settings.candidates else None, float(K.diagonal().max())
-    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, scores, gram, cut, largest)
+    return OpenedItems(given, training, kernel, rebuilt, U, factor, axes, linear, goals, gram, cut, largest)
 
 
 def _principal_coordinates(
@@ -369,14 +372,12 @@ def _start(
     encoder, widths, weights = problem.encoder, settings.widths, opened.training.weights
     if attempt == 0 and previous is not None:
         return encoder.resume(previous[0], previous[1:])
-    if attempt == 0 and opened.scores is not None:
-        codes = opened.scores if settings.constraint is None else even_columns(opened.scores)
-    elif settings.constraint is None:
-        noise = torch.as_tensor(rng().standard_normal((encoder.factor.dim, max(widths))))
-        codes = encoder.factor.codes(noise.to(opened.factor.matrix))
-    else:
-        codes = torch.as_tensor(rng().standard_normal((len(opened.factor.matrix), widths[0]))).to(opened.factor.matrix)
-    goals = goals_of_layers(codes, widths, weights)
+    goals = opened.goals
+    if attempt > 0 or goals is None:
+        rows = encoder.factor.dim if settings.constraint is None else len(opened.target)
+        codes = torch.as_tensor(rng().standard_normal((rows, max(widths)))).to(opened.target)
+        codes = encoder.factor.codes(codes) if settings.constraint is None else codes
+        goals = goals_of_layers(codes, widths, weights)
     if settings.constraint is not None:
         return encoder.start(goals, 1.0 / float(divisor(goals[0].norm(dim=1).mean())))
     return best_start(problem.value, partial(encoder.start, goals))

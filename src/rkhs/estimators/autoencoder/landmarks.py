@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.errors import InputError
 from rkhs._core.linalg import divisor, principal_axes
 from rkhs.engines import ArrayRows, Rows, Serial, Threads, row_blocks, thread_limit
 from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings
@@ -22,7 +21,7 @@ from rkhs.estimators.storage import announce_features
 from rkhs.estimators.training import Training
 from rkhs.models import AutoencoderModel, Expansion, Layer, Pricing, Rebuilt, code_map
 from rkhs.outputs import RKHS, Euclidean
-from rkhs.problems.initial_codes import best_scale, normalise_scale
+from rkhs.problems.initial_codes import best_start, normalise_scale
 from rkhs.problems.landmark_autoencoder import LandmarkAutoencoder
 from rkhs.problems.minibatch_autoencoder import Batches, MiniBatchAutoencoder
 from rkhs.protocols import Monitor, Solution
@@ -30,11 +29,11 @@ from rkhs.solvers import DoublyStochastic, MiniBatch
 from rkhs.spaces import BLOCK, Data, Source, fit_euclidean, gather_rows, open_source, positive_rows
 from rkhs.spaces.features.base import sample_rows
 
-__all__ = ["OpenedLandmarks"]
+__all__ = ["choose_nothing", "open_landmarks"]
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedLandmarks:
+class _Opened:
     """Items that are read block by block."""
 
     training: Training
@@ -42,6 +41,16 @@ class OpenedLandmarks:
     def fit(self, choice: Choice, run: Run, previous: AutoencoderModel | None = None) -> Fit:
         """Fit two layers."""
         return fit_landmarks(choice.settings, self.training, run, previous)
+
+
+def open_landmarks(settings: Settings, training: Training, run: Run) -> _Opened:
+    """The items as they are."""
+    return _Opened(training)
+
+
+def choose_nothing(opened: _Opened, settings: Settings, run: Run) -> tuple[_Opened, Choice]:
+    """The settings as they are."""
+    return opened, Choice(settings)
 
 
 def fit_landmarks(settings: Settings, training: Training, run: Run, previous: AutoencoderModel | None) -> Fit:
@@ -225,13 +234,7 @@ def _start(problem: LandmarkAutoencoder, p: int, rng: np.random.RandomState, *, 
     if not size > 0.0:
         return V
 
-    def value(scale: float) -> float:
-        try:
-            return problem.value(V * (size * scale))
-        except InputError:  # a system that is singular at this scale
-            return float("inf")
-
-    return V * (size * best_scale(value)[0])
+    return best_start(problem.value, lambda scale: V * (size * scale))
 
 
 def _model(

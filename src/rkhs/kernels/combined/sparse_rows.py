@@ -15,7 +15,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.sparse import SparseItem, compressed, from_items, to_items
 from rkhs.kernels.base import Composite, Kernel, read_matrix
 from rkhs.kernels.vectors.discrete import MinMax
-from rkhs.kernels.vectors.distances import in_strips
+from rkhs.kernels.vectors.distances import new_matrix, strips
 from rkhs.kernels.vectors.dot_product import Linear
 from rkhs.kernels.vectors.medians import median_bandwidth
 from rkhs.kernels.vectors.stationary import Stationary, found_rate, read_rule
@@ -166,10 +166,9 @@ class SparseRows(Kernel):
         """Inner products of rows, shape (n, m), and their squared norms."""
         right = B.T.tocsr()
 
-        def fill(rows: slice, strip: Tensor) -> None:
+        P = new_matrix(A.shape[0], B.shape[0], _DOUBLE)
+        for rows, strip in strips(P):
             strip.copy_(torch.from_numpy((A[rows] @ right).toarray()))
-
-        P = in_strips(A.shape[0], B.shape[0], _DOUBLE, fill)
         u, a = _along(self._offset, A)
         v, b = _along(self._offset, B)
         if self._offset is not None:
@@ -185,7 +184,8 @@ class SparseRows(Kernel):
             return torch.from_numpy(manhattan_distances(A, other))
         right, a, b = other.T.tocsr(), _squared_norms(A), _squared_norms(other)
 
-        def fill(rows: slice, strip: Tensor) -> None:
+        found = new_matrix(A.shape[0], other.shape[0], _DOUBLE)
+        for rows, strip in strips(found):
             norms, D = a[rows, None] + b, (A[rows] @ right).toarray()
             np.subtract(norms, np.multiply(D, 2.0, out=D), out=D)
             if B is None:
@@ -198,7 +198,7 @@ class SparseRows(Kernel):
                 np.fill_diagonal(D[:, rows], 0.0)
             strip.copy_(torch.from_numpy(D))
 
-        return in_strips(A.shape[0], other.shape[0], _DOUBLE, fill)
+        return found
 
     def _gram(self, X: list[SparseItem], Y: list[SparseItem] | None = None) -> Tensor:
         base, A = self._checked, from_items(X, self.width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -22,32 +22,40 @@ def new_matrix(n: int, m: int, like: Tensor) -> Tensor:
     return torch.from_numpy(np.empty((n, m), dtype=dtype))
 
 
-def mirrored(n: int, like: Tensor, tile: Callable[[slice, slice, Tensor], Tensor]) -> Tensor:
-    """Symmetric matrix of shape (n, n) in square tiles that ``tile(rows, columns, buffer)`` computes while cached."""
-    K = new_matrix(n, n, like)
-    buffer = like.new_empty(TILE * TILE)
-    for i in range(0, n, TILE):
-        near = slice(i, min(i + TILE, n))
-        for j in range(i, n, TILE):
-            far = slice(j, min(j + TILE, n))
-            shape = (near.stop - i, far.stop - j)
-            values = tile(near, far, buffer[: shape[0] * shape[1]].view(shape))
-            if j > i:
-                K[near, far] = values
-                K[far, near] = values.mT
-            else:  # a matrix product is symmetric up to rounding, which a large rate makes visible
-                torch.maximum(values, values.mT, out=K[near, near])
-    return K
+class SymmetricTiles:
+    """A symmetric matrix of shape (n, n) in square tiles: a loop over them computes each while it is cached."""
+
+    def __init__(self, n: int, like: Tensor) -> None:
+        self.matrix = new_matrix(n, n, like)
+        self._buffer = like.new_empty(TILE * TILE)
+
+    def __iter__(self) -> Iterator[tuple[slice, slice, Tensor]]:
+        """Rows, columns from the diagonal on, and room for the values."""
+        n = len(self.matrix)
+        for i in range(0, n, TILE):
+            near = slice(i, min(i + TILE, n))
+            for j in range(i, n, TILE):
+                far = slice(j, min(j + TILE, n))
+                shape = (near.stop - i, far.stop - j)
+                yield near, far, self._buffer[: shape[0] * shape[1]].view(shape)
+
+    def place(self, near: slice, far: slice, values: Tensor) -> None:
+        """Write a tile down, and its mirror."""
+        K = self.matrix
+        if near != far:
+            K[near, far] = values
+            K[far, near] = values.mT
+        else:  # a matrix product is symmetric up to rounding, which a large rate makes visible
+            torch.maximum(values, values.mT, out=K[near, near])
 
 
-def in_strips(n: int, m: int, like: Tensor, fill: Callable[[slice, Tensor], object]) -> Tensor:
-    """Matrix of shape (n, m) in strips of whole rows that ``fill(rows, strip)`` writes in place while cached."""
-    K = new_matrix(n, m, like)
+def strips(K: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Whole rows of a matrix, so few that they are written in place while cached."""
+    n, m = K.shape
     height = max(ROWS, 2 * TILE**2 // max(m, 1))
     for start in range(0, n, height):
         rows = slice(start, min(start + height, n))
-        fill(rows, K[rows])
-    return K
+        yield rows, K[rows]
 
 
 def cancels(ratio: float, dtype: torch.dtype) -> bool:
@@ -73,12 +81,11 @@ def squared_distances(
         D = torch.cdist(X, X if Y is None else Y, compute_mode="donot_use_mm_for_euclid_dist").square_()
         return D if of is None else of(D)
     lowered, right = a - rounding(b), B.mT.contiguous()
-
-    def fill(rows: slice, D: Tensor) -> None:
-        torch.addmm(b[None, :], A[rows], right, alpha=-2.0, out=D).add_(lowered[rows, None]).clamp_min_(0.0)
+    D = new_matrix(len(A), len(B), A)
+    for rows, strip in strips(D):
+        torch.addmm(b[None, :], A[rows], right, alpha=-2.0, out=strip).add_(lowered[rows, None]).clamp_min_(0.0)
         if Y is None:
-            D[:, rows].fill_diagonal_(0.0)
+            strip[:, rows].fill_diagonal_(0.0)
         if of is not None:
-            D.copy_(of(D))  # costs nothing where the function wrote in place
-
-    return in_strips(A.shape[0], B.shape[0], A, fill)
+            strip.copy_(of(strip))  # costs nothing where the function wrote in place
+    return D

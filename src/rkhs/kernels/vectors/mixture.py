@@ -26,13 +26,13 @@ class Mixture(Radial):
 
     def _profile(self, D: Tensor) -> Tensor:
         if self._of_distances:
-            return self._total(D.sqrt_(), [term._profile_at for term in self._of_distances])
-        return self._total(D, [term._profile for term in self.terms])
+            return _total(D.sqrt_(), self.weights, [term._profile_at for term in self._of_distances])
+        return _total(D, self.weights, [term._profile for term in self.terms])
 
     def _slope(self, D: Tensor) -> Tensor:
         if self._of_distances:
-            return self._total(D.sqrt_(), [term._slope_at for term in self._of_distances])
-        return self._total(D, [term._slope for term in self.terms])
+            return _total(D.sqrt_(), self.weights, [term._slope_at for term in self._of_distances])
+        return _total(D, self.weights, [term._slope for term in self.terms])
 
     def _profile_and_slope(self, D: Tensor) -> tuple[Tensor, Tensor]:
         if self._of_distances:
@@ -47,13 +47,16 @@ class Mixture(Radial):
             slope.add_(steeper, alpha=weight)
         return profile, slope
 
-    def _total(self, given: Tensor, functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
-        *earlier, last = zip(self.weights, functions, strict=True)
-        parts = [(weight, function(given.clone())) for weight, function in earlier]
-        total = last[1](given).mul_(last[0])  # the last one may overwrite what is given
-        for weight, part in parts:
-            total.add_(part, alpha=weight)
-        return total
-
     def _diag(self, X: Tensor) -> Tensor:
         return torch.full_like(X[:, 0], sum(self.weights))
+
+
+def _total(given: Tensor, weights: Sequence[float], functions: list[Callable[[Tensor], Tensor]]) -> Tensor:
+    """The weighted sum; the last function may overwrite what is given."""
+    parts = []
+    for function in functions[:-1]:
+        parts.append(function(given.clone()))
+    total = functions[-1](given).mul_(weights[-1])
+    for weight, part in zip(weights, parts, strict=False):
+        total.add_(part, alpha=weight)
+    return total

@@ -16,7 +16,16 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, column_means, symmetric_rows
-from rkhs.kernels.vectors.distances import ROWS, TILE, cancels, in_strips, mirrored, rounding, squared_distances
+from rkhs.kernels.vectors.distances import (
+    ROWS,
+    TILE,
+    SymmetricTiles,
+    cancels,
+    new_matrix,
+    rounding,
+    squared_distances,
+    strips,
+)
 from rkhs.kernels.vectors.stationary import Stationary
 
 __all__ = ["Gaussian", "Matern", "Radial", "RadialDistance"]
@@ -35,16 +44,13 @@ def flat_where_infinite(slope: Tensor) -> Tensor:
     return torch.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
 
 
-def _symmetric(A: Tensor, norms: Tensor, fill: Callable[[Tensor, slice, slice], Tensor]) -> Tensor:
-    """``fill`` of the squared distances of centred rows, in square tiles while they are cached, and their mirrors."""
+def _distances(A: Tensor, norms: Tensor, tiles: SymmetricTiles) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Squared distances of centred rows, tile by tile."""
     lowered = norms - rounding(norms)
-
-    def tile(near: slice, far: slice, out: Tensor) -> Tensor:
+    for near, far, out in tiles:
         D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
         D.add_(lowered[near, None]).clamp_min_(0.0)
-        return fill(D.fill_diagonal_(0.0) if near == far else D, near, far)
-
-    return mirrored(len(A), A, tile)
+        yield near, far, D.fill_diagonal_(0.0) if near == far else D
 
 
 def _graph_laplacian(A: Tensor, halves: Iterable[tuple[slice, Tensor]]) -> Tensor:
@@ -100,7 +106,10 @@ class Radial(Stationary):
             A = X - column_means(X)
             norms = (A * A).sum(1)
             if not self._cancels(norms):
-                return _symmetric(A, norms, lambda D, near, far: self._profile(D))
+                tiles = SymmetricTiles(len(A), A)
+                for near, far, D in _distances(A, norms, tiles):
+                    tiles.place(near, far, self._profile(D))
+                return tiles.matrix
         return squared_distances(X, Y, self._gamma ** (2 / self._power), self._profile)
 
     def _cancels(self, norms: Tensor) -> bool:
@@ -115,11 +124,10 @@ class Radial(Stationary):
             return super().gram_and_pullback(X)
         slopes = A.new_empty(n, n)  # of the tiles on and above the diagonal
 
-        def both(D: Tensor, near: slice, far: slice) -> Tensor:
+        tiles = SymmetricTiles(n, A)
+        for near, far, D in _distances(A, norms, tiles):
             profile, slopes[near, far] = self._profile_and_slope(D)
-            return profile
-
-        K = _symmetric(A, norms, both)
+            tiles.place(near, far, profile)
 
         def pull(S: Tensor | Outer) -> Tensor:
             halves = (
@@ -128,7 +136,7 @@ class Radial(Stationary):
             )
             return _graph_laplacian(A, halves).mul_(2.0)
 
-        return K, pull
+        return tiles.matrix, pull
 
     @staticmethod
     def _sweep(A: Tensor) -> Iterator[tuple[slice, Tensor]]:
@@ -257,12 +265,15 @@ class Gaussian(Radial):
         left, right = torch.cat([A * (2.0 * c), a, ones_a], 1), torch.cat([B, ones_b, b], 1).mT.contiguous()
 
         # A small product makes the exponent 2c x.y - c|x|^2 - c|y|^2 and the kernel follows while the tile is cached.
-        def tile(near: slice, far: slice, out: Tensor) -> Tensor:
-            return torch.mm(left[near], right[:, far], out=out).clamp_max_(0.0).exp2_()
-
         if Y is None:
-            return mirrored(A.shape[0], A, tile).fill_diagonal_(1.0)
-        return in_strips(A.shape[0], B.shape[0], A, lambda rows, strip: tile(rows, slice(None), strip))
+            tiles = SymmetricTiles(len(A), A)
+            for near, far, out in tiles:
+                tiles.place(near, far, torch.mm(left[near], right[:, far], out=out).clamp_max_(0.0).exp2_())
+            return tiles.matrix.fill_diagonal_(1.0)
+        K = new_matrix(len(A), len(B), A)
+        for rows, strip in strips(K):
+            torch.mm(left[rows], right, out=strip).clamp_max_(0.0).exp2_()
+        return K
 
     def _profile(self, D: Tensor) -> Tensor:
         return D.mul_(-self._gamma * LOG2E).exp2_()
