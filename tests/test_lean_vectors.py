@@ -15,7 +15,7 @@ from rkhs import KernelAutoencoder, KernelPCA
 from rkhs._core.containers import FORMAT, read_container, write_container
 from rkhs._core.errors import ModelFileError
 from rkhs.losses import Huber
-from rkhs.models.computed_again import WayToVectors
+from rkhs.models.computed_again import LayerAgain
 
 RNG = np.random.default_rng(0)
 BITS = (RNG.random((60, 90)) < 0.2).astype(float)
@@ -108,7 +108,7 @@ def test_loading_computes_nothing_and_needs_the_items(
 ) -> None:
     path = tmp_path / "m"
     rkhs.save(model.fit(BITS), path)
-    monkeypatch.setattr(WayToVectors, "_found", property(lambda self: pytest.fail("something was computed")))
+    monkeypatch.setattr(LayerAgain, "found", property(lambda self: pytest.fail("something was computed")))
     assert rkhs.load(path).codes_.shape == (60, 2)
     found = read_container(path, FORMAT, 2**30)
     found.content["state"]["model_"]["fields"]["encoder"]["fields"]["map"]["params"]["items"] = None

@@ -13,7 +13,7 @@ from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.losses import Loss
-from rkhs.models.computed_again import WayToVectors
+from rkhs.models.computed_again import LayerAgain
 from rkhs.models.functions import CodeRegression, Expansion
 from rkhs.problems.preimage import Preimage
 from rkhs.solvers.preimage import PreimageDescent
@@ -144,10 +144,13 @@ class ComponentsModel(Stored):
 
     def _back_in_a_file(self) -> CodeRegression | None:
         """From codes to vectors, without what the kept items say."""
-        way = None if self.back is None or callable(self.back.held) else self._way(self.back)
-        if self.back is None or way is None or not way.gives(self.back.coefficients):
-            return replace(self.back, held=None) if self.back is not None and callable(self.back.held) else self.back
-        return replace(self.back, held=None, output=way.output.without_basis(way.basis))
+        back = self.back
+        if back is None or callable(back.held):  # from such a file
+            return None if back is None else replace(back, held=None)
+        way = self._way(back)
+        if way is not None and way.spares_room and way.gives(back.coefficients, None, back.output.axes):
+            return replace(back, held=None, output=back.output.without_basis(way.other))
+        return back
 
     def _computed_again(self, back: CodeRegression) -> CodeRegression:
         """The way back of a file, which computes what the file lacks when it is asked for."""
@@ -156,12 +159,12 @@ class ComponentsModel(Stored):
             raise InputError(
                 "the way back must have coefficients, or training items to compute them again; got neither"
             )
-        return replace(back, held=way.coefficients, output=back.output.without_basis(way.basis))
+        return replace(back, held=way.coefficients, output=back.output.without_basis(way.other))
 
-    def _way(self, back: CodeRegression) -> WayToVectors | None:
+    def _way(self, back: CodeRegression) -> LayerAgain | None:
         """To the kept items from their codes; None where these are not the training items."""
         items, whole = self.map.kept, self.map.whole and self.kernel.domain == "vectors"
         if not whole or not isinstance(items, np.ndarray) or back.anchors is not self.codes:
             return None
         dtype = self.encoder.coefficients.dtype
-        return WayToVectors(back.kernel, self.codes, items, back.output, back.reg, dtype, by_columns=True)
+        return LayerAgain(back.kernel, self.codes, back.output, items, back.reg, dtype, by_columns=True)

@@ -11,14 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rkhs._core.arrays import Items
+from rkhs._core.arrays import Items, tensor_like
 from rkhs._core.errors import InputError
 from rkhs._core.stored import Stored, check_places, check_shape
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.operator_valued import OperatorKernel
 from rkhs.losses import Loss, Squared
-from rkhs.models.computed_again import GramOf, MachineOfFeatures
+from rkhs.models.kept import GramOf
 from rkhs.outputs import RKHS, Euclidean, Functional, OutputSpace
+from rkhs.problems.dual import dual_problem
+from rkhs.solvers import Direct
 from rkhs.spaces.features import FeatureMap, WholeMap
 from rkhs.spaces.features.base import check_items_stored
 
@@ -51,6 +53,23 @@ def _spread(part: np.ndarray, kept: np.ndarray, n: int) -> np.ndarray:
     whole = np.zeros(n, part.dtype)
     whole[kept] = part
     return whole
+
+
+@dataclass(frozen=True, eq=False)
+class MachineOfFeatures:
+    """Coefficients (n, r) of the machine of the squared loss whose outputs are features, when it is called."""
+
+    kernel: OperatorKernel  # resolved, of one term
+    items: Any  # (n, d)
+    output: RKHS  # of outputs that can be computed again
+    reg: float
+
+    def __call__(self) -> np.ndarray:
+        """Shape (n, r)."""
+        U, term = self.output.coordinates_again(), self.kernel.pairs[0]
+        K = GramOf(term.kernel, self.items, self.output.gram_mean)()
+        A = None if term.operator is None else tensor_like(term.operator, U)
+        return Direct().solve(dual_problem([(K, A)], U, Squared(), self.reg)).point.cpu().numpy()
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,61 +7,23 @@ sets as Gram matrices, two splits), and it leaves a kernel of finite rank no roo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 import torch
 from torch import Tensor
 
 from rkhs._core.arrays import Items, row_index, tensor_like
-from rkhs._core.errors import InputError
-from rkhs._core.stored import Stored, check_places, check_shape
-from rkhs.constraints.sphere import CodeSet
+from rkhs.models.layers import AutoencoderLayers
 from rkhs.problems.refinement import CodeRefinement, power_function
 from rkhs.solvers.row_newton import descend
 
-if TYPE_CHECKING:
-    from rkhs.models.autoencoder import AutoencoderModel
-
-__all__ = ["FINE", "ROUGH", "Pricing", "refined_codes"]
+__all__ = ["FINE", "ROUGH", "refined_codes"]
 
 FINE = (10, 1e-4)  # steps and their tolerance: six do nearly all
 ROUGH = (6, 1e-3)  # where models are compared: their errors differ by more; with four steps a few choices are worse
 _TILE = 2048  # rows whose codes are refined at once where there are anchors
 
 
-@dataclass(frozen=True, eq=False)
-class Pricing(Stored):
-    """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
-
-    kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
-    total: float  # number of training items, or the sum of their weights: what the price is weighed against
-    triangle: np.ndarray | None = None  # (r, r)
-    pivots: np.ndarray | None = None  # (r,): numbers of these items
-    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
-    onto: CodeSet | None = None
-
-    def check_stored(self) -> None:
-        """Sizes must agree."""
-        check_shape("triangle", self.triangle, None, None)
-        if self.triangle is not None:
-            check_places("pivots", self.pivots, 2**31)
-            check_shape("pivots", self.pivots, self.triangle.shape[1], kinds="iu")
-        check_shape("directions", self.held_directions, None, None)
-        if not self.total > 0.0:
-            raise InputError(f"the weight of the items of a model file must be positive; got {self.total}")
-
-    @cached_property
-    def directions(self) -> np.ndarray | None:
-        """Shape (q, k); None for all."""
-        return self.held_directions() if callable(self.held_directions) else self.held_directions
-
-
 def refined_codes(
-    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
+    model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], *, rough: bool = False
 ) -> Tensor:
     """Refine codes ``f(x)`` of shape (m, p) of new items with raw features of shape (m, w)."""
     if not model.map.whole:
@@ -93,7 +55,7 @@ def refined_codes(
 
 
 def _refined_on_anchors(
-    model: AutoencoderModel, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], dtype: torch.dtype
+    model: AutoencoderLayers, items: Items, raw: Tensor, codes: Tensor, steps: tuple[int, float], dtype: torch.dtype
 ) -> Tensor:
     """Refine codes of new items as the rows of the fit were coded, with ``k(x, x)`` as the price."""
     layer, goal, given = model.layers[0], model.rebuilt.encode(model.own_rows(items, raw)).to(dtype), codes.dtype
@@ -118,7 +80,7 @@ def _refined_on_anchors(
     return (torch.cat(parts) if parts else codes).to(given)
 
 
-def _known(model: AutoencoderModel, raw: Tensor, diag: Tensor) -> Tensor:
+def _known(model: AutoencoderLayers, raw: Tensor, diag: Tensor) -> Tensor:
     """Which items have the features of a training item, shape (m,)."""
     trained = diag[:1] if model.kernel.domain == "gram" else model.kernel._diag(model.map.support(raw))
     tolerance = max(1e-9, 1e2 * torch.finfo(raw.dtype).eps)

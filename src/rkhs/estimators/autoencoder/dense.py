@@ -15,15 +15,7 @@ from torch import Tensor
 from rkhs._core.arrays import as_numpy, tensor_like, to_tensor
 from rkhs._core.errors import CollapseWarning, InputError, OverfitWarning
 from rkhs._core.linalg import Factor, apply_inverse, divisor, factorize, principal_axes
-from rkhs.estimators.autoencoder.fit import (
-    Choice,
-    Fit,
-    as_array,
-    codes_again,
-    collapse_warnings,
-    layer_of,
-    with_codes,
-)
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layer_of, with_codes
 from rkhs.estimators.autoencoder.settings import Settings
 from rkhs.estimators.choice_report import overfit_sentence, report_choice
 from rkhs.estimators.run import Run, recorded
@@ -31,15 +23,7 @@ from rkhs.estimators.training import Training
 from rkhs.kernels.base import Kernel
 from rkhs.kernels.vectors.functional import grid_weights
 from rkhs.losses import Squared
-from rkhs.models import (
-    AutoencoderModel,
-    Compared,
-    Expansion,
-    LinearPart,
-    Pricing,
-    Rebuilt,
-    resting_axes,
-)
+from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, Rebuilt, resting_axes
 from rkhs.outputs import RKHS, Euclidean
 from rkhs.problems.autoencoder import Autoencoder, items_autoencoder
 from rkhs.problems.coordinates import JitteredFactor, jittered_factor

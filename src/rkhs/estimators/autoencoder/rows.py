@@ -27,25 +27,11 @@ from torch import Tensor
 
 from rkhs._core.errors import InputError
 from rkhs.engines import Engine, Serial, Threads, thread_limit
-from rkhs.estimators.autoencoder.fit import (
-    Choice,
-    Fit,
-    as_array,
-    codes_again,
-    collapse_warnings,
-    layer_of,
-    with_codes,
-)
+from rkhs.estimators.autoencoder.fit import Choice, Fit, as_array, codes_again, collapse_warnings, layer_of, with_codes
 from rkhs.estimators.autoencoder.opened_rows import Opened, open_features, open_vectors
 from rkhs.estimators.autoencoder.ordered_rows import row_outputs, strips
 from rkhs.estimators.autoencoder.settings import Settings
-from rkhs.estimators.autoencoder.staged_rows import (
-    FIRST,
-    MOST,
-    RowStages,
-    Stage,
-    stage_sizes,
-)
+from rkhs.estimators.autoencoder.staged_rows import FIRST, MOST, RowStages, Stage, stage_sizes
 from rkhs.estimators.choice_report import GROWING, MANY_ENOUGH, heavy_tailed, open_ends, told_apart
 from rkhs.estimators.storage import announce_rows
 from rkhs.models import AutoencoderModel, Compared, Expansion, LinearPart, Pricing, with_kept_items

@@ -1,0 +1,90 @@
+"""Training items that models keep, and their Gram matrices."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import tensor_like
+from rkhs._core.eigen import positive_part
+from rkhs._core.errors import InputError, NotPositiveSemidefiniteWarning
+from rkhs._core.stored import Stored, check_shape
+from rkhs.kernels import Kernel
+from rkhs.spaces.features import WholeMap
+
+__all__ = ["GramModel", "GramOf", "KeptItems", "clipped_gram"]
+
+
+@dataclass(frozen=True, eq=False)
+class GramModel(Stored):
+    """Kernel values with the training items."""
+
+    map: WholeMap  # of all training items
+
+    @property
+    def kernel(self) -> Kernel:
+        """Resolved."""
+        return self.map.kernel
+
+
+@dataclass(frozen=True, eq=False)
+class KeptItems(Stored):
+    """Training items, eight zeros and ones a byte where they are such."""
+
+    held: np.ndarray  # (n, d)
+    columns: int | None  # ``d`` where bits are packed; None: the items as they are
+    dtype: np.dtype  # of the items
+
+    def check_stored(self) -> None:
+        """Bytes must hold the columns."""
+        columns = self.held.shape[-1] if self.columns is None else (self.columns + 7) // 8
+        check_shape("items", self.held, None, columns, kinds="f" if self.columns is None else "u")
+        if self.columns is not None and (self.held.dtype != np.uint8 or self.columns < 1):
+            raise InputError(f"bits of a model file must be bytes; got {self.held.dtype}")
+
+    @classmethod
+    def of(cls, items: np.ndarray) -> KeptItems:
+        """A copy of items."""
+        if ((items == 0) | (items == 1)).all():
+            return cls(np.packbits(items != 0, axis=1), items.shape[1], items.dtype)
+        return cls(items.copy(), None, items.dtype)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The items."""
+        if self.columns is None:
+            return self.held
+        return np.unpackbits(self.held, axis=1, count=self.columns).astype(self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class GramOf(Stored):
+    """The Gram matrix of training targets, when it is called."""
+
+    kernel: Kernel  # resolved
+    items: Any  # (n, d)
+    like: np.ndarray  # has the dtype of the fit
+
+    def __call__(self) -> Tensor:
+        """Shape (n, n)."""
+        like = torch.as_tensor(self.like)
+        return clipped_gram(self.kernel, tensor_like(self.items, like) if self._vectors else self.items, like)
+
+    @property
+    def _vectors(self) -> bool:
+        return self.kernel.domain == "vectors"
+
+
+def clipped_gram(kernel: Kernel, items: Any, like: Tensor) -> Tensor:
+    """Gram matrix of training items as a fit used it; of what it clipped it has said so."""
+    K = kernel._gram(items).to(like)
+    if kernel.known_psd:
+        return K
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPositiveSemidefiniteWarning)
+        return positive_part(K, psd="clip", name="the Gram matrix of the kernel")

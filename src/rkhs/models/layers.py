@@ -1,0 +1,245 @@
+"""The layers of a fitted autoencoder, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rkhs._core.arrays import Items, tensor_like
+from rkhs._core.errors import InputError
+from rkhs._core.linalg import factorize
+from rkhs._core.sparse import from_items
+from rkhs._core.stored import Stored, check_places, check_shape
+from rkhs.constraints.sphere import CodeSet
+from rkhs.kernels import Kernel, Linear, SparseRows
+from rkhs.losses import Loss
+from rkhs.models.functions import Expansion, Layer, LinearPart
+from rkhs.models.kept import GramOf, KeptItems, clipped_gram
+from rkhs.models.rebuilt import Goal, Rebuilt
+from rkhs.spaces.features import FeatureMap
+
+__all__ = ["AutoencoderLayers", "Compared", "Pricing", "rebuilds_rows"]
+
+
+def rebuilds_rows(output_kernel: Kernel | None) -> bool:
+    """Whether features of a kernel are the rows of a sparse matrix, which are rebuilt as vectors are."""
+    return isinstance(output_kernel, SparseRows) and output_kernel.base == Linear()
+
+
+@dataclass(frozen=True, eq=False)
+class Compared(Stored):
+    """Regularisers that were compared for a model; all None where none were."""
+
+    candidates: np.ndarray | None = None  # (k, L)
+    errors: np.ndarray | None = None  # (k,): their errors on held-out items
+    held_out: float | None = None  # held-out error of the chosen one, as a share of the variance
+    open_ends: dict[str, str] | None = None
+    kinds: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing(Stored):
+    """What a change of a code costs: ``reg / 2 ||z - f(x)||^2 / s^2(x)``."""
+
+    kind: Literal["power", "diagonal"]  # which ``s^2``: the power function, or ``k(x, x)``
+    total: float  # number of training items, or the sum of their weights: what the price is weighed against
+    triangle: np.ndarray | None = None  # (r, r)
+    pivots: np.ndarray | None = None  # (r,): numbers of these items
+    held_directions: np.ndarray | Callable[[], np.ndarray | None] | None = None  # (q, k)
+    onto: CodeSet | None = None
+
+    def check_stored(self) -> None:
+        """Sizes must agree."""
+        check_shape("triangle", self.triangle, None, None)
+        if self.triangle is not None:
+            check_places("pivots", self.pivots, 2**31)
+            check_shape("pivots", self.pivots, self.triangle.shape[1], kinds="iu")
+        check_shape("directions", self.held_directions, None, None)
+        if not self.total > 0.0:
+            raise InputError(f"the weight of the items of a model file must be positive; got {self.total}")
+
+    @cached_property
+    def directions(self) -> np.ndarray | None:
+        """Shape (q, k); None for all."""
+        return self.held_directions() if callable(self.held_directions) else self.held_directions
+
+
+@dataclass(frozen=True, eq=False)
+class AutoencoderLayers(Stored):
+    """Layers ``f_1, ..., f_L``: ``f_1`` reads items, the others codes, and ``f_L`` gives coordinates of the targets."""
+
+    kernel: Kernel  # of the items, resolved
+    encoder: Expansion  # ``f_1``, without its free linear part
+    linear: LinearPart | None  # that part
+    layers: tuple[Layer, ...]  # ``f_2, ..., f_L``
+    rebuilt: Rebuilt  # the targets
+    reg: tuple[float, ...]  # one a layer
+    codes: np.ndarray  # (n, p): of the training items at the narrowest layer, as users see them
+    code_map: np.ndarray | None  # (p, p): ``codes`` are those of the layer times this matrix
+    pricing: Pricing  # of changes of codes
+    loss: Loss | None = None  # with numbers for its parameters
+    gap: float | None = 0.0  # duality gap of the last layer; None where nothing bounds it
+    support: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
+    saturated: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_support,)
+    row_weights: np.ndarray | None = None  # (n,): of the training items; sum to one
+    compared: Compared = field(default_factory=Compared)  # regularisers
+    resting: np.ndarray | None = None  # (p,)
+    items: KeptItems | None = None
+
+    @property
+    def map(self) -> FeatureMap:
+        """What items are read through."""
+        return self.encoder.map
+
+    @property
+    def narrowest(self) -> int:
+        """Number of the hidden layer with the fewest dimensions, from 0; the first of them on ties."""
+        return int(np.argmin([layer.anchors.shape[1] for layer in self.layers]))
+
+    @property
+    def decoder_kernels(self) -> tuple[Kernel, ...]:
+        """Of the layers 2..L."""
+        return tuple(layer.kernel for layer in self.layers)
+
+    @property
+    def layer_codes(self) -> list[np.ndarray]:
+        """Codes of every hidden layer that the next one is spread over."""
+        return [layer.anchors for layer in self.layers]
+
+    @property
+    def encoder_coefficients(self) -> list[np.ndarray]:
+        """Coefficients of the layers 1..L-1."""
+        return [self.encoder.coefficients, *(layer.coefficients for layer in self.layers[:-1])]
+
+    @property
+    def last(self) -> Layer:
+        """The decoder of the last hidden layer."""
+        return self.layers[-1]
+
+    def rows(self, items: Items, raw: Tensor) -> Tensor:
+        """What the free linear part reads: vectors, inner products of sparse rows, or kernel values with kept items."""
+        features = self.rebuilt.kernel is not None and not self.map.whole  # on landmarks, whatever the items are
+        if self.kernel.domain == "vectors" and isinstance(items, Tensor) and not features:
+            return items
+        return self.own_rows(items, raw) if self.rebuilds_rows else raw
+
+    @property
+    def rebuilds_rows(self) -> bool:
+        """Whether rows of a sparse matrix are rebuilt, as features of a linear kernel."""
+        return rebuilds_rows(self.rebuilt.kernel) and self.map.whole and self.rebuilt.own
+
+    def rows_of(self, weights: Tensor) -> Tensor:
+        """Rows of the columns of the training matrix with these weights (m, n) on its rows."""
+        return torch.from_numpy(weights.cpu().numpy() @ from_items(self.map.kept, self.kernel.row_width or 0))
+
+    def decode(self, Z: Tensor) -> Tensor:
+        """Coordinates (m, r) of targets from codes of the narrowest layer, as the layers have them."""
+        for layer in self.layers[self.narrowest :]:
+            Z = layer.of(Z)
+        return Z
+
+    def shown(self, Z: Tensor) -> Tensor:
+        """Codes of the narrowest layer as users see them."""
+        shown = Z if self.code_map is None else Z @ tensor_like(self.code_map, Z)
+        if self.resting is None:
+            return shown
+        return torch.where(torch.isnan(tensor_like(self.resting, Z)), shown, 0.0)
+
+    def read(self, Z: Tensor) -> Tensor:
+        """Codes that a user gives as the layers have them."""
+        if self.resting is not None:
+            means = tensor_like(self.resting, Z)
+            Z = torch.where(torch.isnan(means), Z, means)
+        return Z if self.code_map is None else torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)
+
+    def moves(self, like: Tensor) -> Tensor:
+        """Orthogonal projection, shape (p, p), on the changes of codes that leave the components at rest."""
+        assert self.resting is not None
+        dead = torch.from_numpy(~np.isnan(self.resting)).to(like.device)
+        M = torch.eye(len(dead)).to(like) if self.code_map is None else tensor_like(self.code_map, like)
+        Q = torch.linalg.qr(M[:, dead])[0]
+        return torch.eye(len(dead)).to(like) - Q @ Q.mT
+
+    @property
+    def refinable(self) -> bool:
+        """Whether codes can be refined: one hidden layer, exact or with codes of its own, own targets."""
+        free = self.map.whole or self.linear is not None  # landmarks beside kernel parts have plain codes
+        known = self.kernel.domain != "gram" or (
+            self.rebuilt.kernel == self.kernel and self.rebuilt.constant is not None
+        )
+        return free and known and len(self.layers) == 1 and self.rebuilt.own and self.reg[0] > 0.0
+
+    @cached_property
+    def anchors_decoded(self) -> np.ndarray:
+        """What the decoder says at the codes that it is spread over, shape (n, r): refined codes are searched there."""
+        return self.last.of(torch.as_tensor(self.last.anchors)).numpy()
+
+    @cached_property
+    def factor(self) -> tuple[np.ndarray, np.ndarray]:
+        """Triangle and pivots of the power function; a model from a file computes them again."""
+        if self.pricing.triangle is not None and self.pricing.pivots is not None:
+            return self.pricing.triangle, self.pricing.pivots
+        like = torch.as_tensor(self.encoder.coefficients)
+        kept = self.map.whole and self.map.kept is not None
+        K = clipped_gram(self.kernel, self.map.support(like), like) if kept else self.training_gram(like)
+        assert K is not None
+        factor = factorize(K)
+        return factor.triangle.contiguous().cpu().numpy(), factor.pivots.cpu().numpy()
+
+    def training_gram(self, like: Tensor) -> Tensor | None:
+        """Gram matrix of the training items, None where it is not known any more."""
+        if self.map.whole and self.map.kept is not None:
+            return self.kernel._gram(self.map.support(like)).to(like)
+        triangle, pivots = self.pricing.triangle, self.pricing.pivots
+        if triangle is None or pivots is None or len(triangle) != len(self.layers[0].anchors):
+            return None
+        T = tensor_like(triangle, like)
+        K = torch.empty_like(T)
+        order = torch.as_tensor(pivots, device=T.device)
+        K[order[:, None], order[None, :]] = T @ T.mT
+        return K
+
+    @property
+    def gram_of_targets(self) -> GramOf | None:
+        """Of targets that are features: their Gram matrix; None where the targets are not held."""
+        rebuilt = self.rebuilt
+        items = self.map.kept if rebuilt.own and self.map.whole else rebuilt.items
+        if rebuilt.kernel is None or items is None:
+            return None
+        return GramOf(rebuilt.kernel, items, self.encoder.coefficients)
+
+    def new_diagonal(self, items: Items, raw: Tensor) -> Tensor:
+        """``k(x, x)`` of new items, shape (m,); for Gram matrices the constant of the training items."""
+        if self.kernel.domain != "gram":
+            return self.kernel._diag(items).to(raw)
+        constant = self.rebuilt.constant
+        assert constant is not None
+        return raw.new_full((len(raw),), constant)
+
+    def own_rows(self, items: Items, raw: Tensor) -> Tensor:
+        """The items as their own targets: vectors, or kernel values with the training targets."""
+        kernel = self.rebuilt.kernel
+        if kernel is None:
+            assert isinstance(items, Tensor)
+            return items
+        return raw if kernel == self.kernel else kernel._gram(items, self.map.support(raw)).to(raw)
+
+    def own_goal(self, items: Items, raw: Tensor, diagonal: Tensor | None = None) -> Goal:
+        """The items as their own targets; ``diagonal`` is ``k(x, x)`` where a Gram matrix is read."""
+        kernel, rows = self.rebuilt.kernel, self.own_rows(items, raw)
+        if kernel is None:
+            return Goal(rows)
+        return Goal(rows, kernel._diag(items).to(raw) if diagonal is None else diagonal)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without what can be computed again from the training items."""
+        state = {name: value for name, value in vars(self).items() if name not in ("factor", "anchors_decoded")}
+        if self.map.kept is not None:
+            state["pricing"] = replace(self.pricing, triangle=None, pivots=None)
+        return state
