@@ -320,7 +320,7 @@ MISTAKES = (
     ),
     Mistake(
         "codes that a user gives are turned the wrong way",
-        "models/autoencoder.py",
+        "models/layers.py",
         "torch.linalg.solve(tensor_like(self.code_map, Z), Z, left=False)",
         "Z @ tensor_like(self.code_map, Z)",
         ("estimators/test_code_metric.py",),
