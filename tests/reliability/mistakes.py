@@ -77,8 +77,8 @@ MISTAKES = (
     Mistake(
         "a transpose left out when tiles are mirrored",
         "kernels/vectors/distances.py",
-        "K[far, near] = values.mT",
-        "K[far, near] = values.reshape(values.mT.shape)",
+        "self.matrix[far, near] = values.mT",
+        "self.matrix[far, near] = values.reshape(values.mT.shape)",
         ("kernels/vectors/test_blocked_pullbacks.py", *_KERNELS),
     ),
     Mistake(

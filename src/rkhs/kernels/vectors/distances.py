@@ -31,30 +31,29 @@ class SymmetricTiles:
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Tensor]]:
         """Rows, columns from the diagonal on, and room for the values."""
-        n = len(self.matrix)
-        for i in range(0, n, TILE):
-            near = slice(i, min(i + TILE, n))
-            for j in range(i, n, TILE):
-                far = slice(j, min(j + TILE, n))
-                shape = (near.stop - i, far.stop - j)
+        for near in blocks(len(self.matrix), TILE):
+            for far in blocks(len(self.matrix), TILE, near.start):
+                shape = (near.stop - near.start, far.stop - far.start)
                 yield near, far, self._buffer[: shape[0] * shape[1]].view(shape)
 
     def place(self, near: slice, far: slice, values: Tensor) -> None:
         """Write a tile down, and its mirror."""
-        K = self.matrix
         if near != far:
-            K[near, far] = values
-            K[far, near] = values.mT
+            self.matrix[near, far] = values
+            self.matrix[far, near] = values.mT
         else:  # a matrix product is symmetric up to rounding, which a large rate makes visible
-            torch.maximum(values, values.mT, out=K[near, near])
+            torch.maximum(values, values.mT, out=self.matrix[near, near])
+
+
+def blocks(n: int, height: int = ROWS, first: int = 0) -> Iterator[slice]:
+    """Rows in blocks, from the first on."""
+    for start in range(first, n, height):
+        yield slice(start, min(start + height, n))
 
 
 def strips(K: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """Whole rows of a matrix, so few that they are written in place while cached."""
-    n, m = K.shape
-    height = max(ROWS, 2 * TILE**2 // max(m, 1))
-    for start in range(0, n, height):
-        rows = slice(start, min(start + height, n))
+    for rows in blocks(len(K), max(ROWS, 2 * TILE**2 // max(K.shape[1], 1))):
         yield rows, K[rows]
 
 

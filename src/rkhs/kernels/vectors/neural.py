@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from rkhs._core.checks import check_count
 from rkhs._core.errors import InputError
 from rkhs._core.linalg import Outer, symmetric_rows
 from rkhs.kernels.base import VectorKernel
+from rkhs.kernels.vectors.distances import blocks
 
 __all__ = ["NTK", "ArcCosine"]
 
@@ -95,7 +95,7 @@ class _Angular(VectorKernel):
         B, b = self._directions(Y)
         K = A.new_empty(A.shape[0], B.shape[0])
         sizes = self._size(b)
-        for rows in _blocks(A.shape[0]):
+        for rows in blocks(A.shape[0], _ROWS):
             K[rows] = self._profile(self._cosines(A[rows], B)).mul_(sizes)
         return K.mul_(self._size(a)[:, None])
 
@@ -111,7 +111,7 @@ class _Angular(VectorKernel):
         """Upper blocks only, mirrored: half the transcendental work, and exactly symmetric."""
         n = A.shape[0]
         K = A.new_empty(n, n)
-        for rows in _blocks(n):
+        for rows in blocks(n, _ROWS):
             start, stop = rows.start, rows.stop
             part = self._profile(self._cosines(A[rows], A[start:])).mul_(sizes[start:]).mul_(sizes[rows, None])
             width = stop - start
@@ -128,7 +128,7 @@ class _Angular(VectorKernel):
     def _pullback(self, X: Tensor, S: Tensor | Outer, K: Tensor | None) -> Tensor:
         A, a = self._directions(X)
         G = torch.empty_like(X)
-        for rows in _blocks(X.shape[0]):
+        for rows in blocks(X.shape[0], _ROWS):
             u = self._cosines(A[rows], A)
             u[torch.arange(u.shape[0]), torch.arange(rows.start, rows.stop)] = 1.0
             G[rows] = self._chain(A[rows], A, a, u, symmetric_rows(S, rows.start, rows.stop))[:, : X.shape[1]]
@@ -138,7 +138,7 @@ class _Angular(VectorKernel):
         A, a = self._directions(X)
         B, b = self._directions(Y)
         G = torch.empty_like(X)
-        for rows in _blocks(X.shape[0]):
+        for rows in blocks(X.shape[0], _ROWS):
             u = self._cosines(A[rows], B)
             G[rows] = self._chain(A[rows], B, b, u, S[rows])[:, : X.shape[1]]
         return G.mul_((a > 0.0)[:, None])
@@ -152,11 +152,6 @@ class _Angular(VectorKernel):
 
     def _diag_pullback(self, X: Tensor, s: Tensor) -> Tensor:
         return X * (2.0 * self._top * s)[:, None]
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, _ROWS):
-        yield slice(start, min(start + _ROWS, n))
 
 
 class ArcCosine(_Angular):

@@ -20,6 +20,7 @@ from rkhs.kernels.vectors.distances import (
     ROWS,
     TILE,
     SymmetricTiles,
+    blocks,
     cancels,
     new_matrix,
     rounding,
@@ -34,11 +35,6 @@ LOG2E = math.log2(math.e)
 _FEW = 2048  # points up to which slopes are kept beside the Gram matrix
 
 
-def _blocks(n: int, height: int = ROWS) -> Iterator[slice]:
-    for start in range(0, n, height):
-        yield slice(start, min(start + height, n))
-
-
 def flat_where_infinite(slope: Tensor) -> Tensor:
     """Zero in place of ``-inf``: the slope of a kernel of the plain distance at two equal points."""
     return torch.threshold_(slope, -torch.finfo(slope.dtype).max, 0.0)
@@ -48,8 +44,11 @@ def _distances(A: Tensor, norms: Tensor, tiles: SymmetricTiles) -> Iterator[tupl
     """Squared distances of centred rows, tile by tile."""
     lowered = norms - rounding(norms)
     for near, far, out in tiles:
-        D = torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
-        D.add_(lowered[near, None]).clamp_min_(0.0)
+        D = (
+            torch.addmm(norms[None, far], A[near], A[far].mT, alpha=-2.0, out=out)
+            .add_(lowered[near, None])
+            .clamp_min_(0.0)
+        )
         yield near, far, D.fill_diagonal_(0.0) if near == far else D
 
 
@@ -132,7 +131,7 @@ class Radial(Stationary):
         def pull(S: Tensor | Outer) -> Tensor:
             halves = (
                 (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(slopes[rows, rows.start :]))
-                for rows in _blocks(n, TILE if n <= TILE else ROWS)  # of whole tiles, or within one
+                for rows in blocks(n, TILE if n <= TILE else ROWS)  # of whole tiles, or within one
             )
             return _graph_laplacian(A, halves).mul_(2.0)
 
@@ -143,7 +142,7 @@ class Radial(Stationary):
         """Squared distances between centred rows, right of the diagonal, block by block; exact zero diagonal."""
         norms = (A * A).sum(1)
         lowered = norms - rounding(norms)
-        for rows in _blocks(A.shape[0]):
+        for rows in blocks(A.shape[0]):
             D = torch.addmm(norms[None, rows.start :], A[rows], A[rows.start :].mT, alpha=-2.0)
             D.add_(lowered[rows, None]).clamp_min_(0.0).fill_diagonal_(0.0)
             yield rows, D
@@ -171,7 +170,7 @@ class Radial(Stationary):
     def gram_and_slopes(self, X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """``k(X, Y)`` and ``f'`` there, for :meth:`pulled` and :meth:`jacobian_of`, each of shape (m, n)."""
         K, slopes = X.new_empty(2, len(X), len(Y))  # aligned as products of the same bits need it
-        for rows in _blocks(len(X), max(ROWS, TILE**2 // len(Y))):
+        for rows in blocks(len(X), max(ROWS, TILE**2 // len(Y))):
             D = squared_distances(X[rows], Y, self._gamma ** (2 / self._power))
             K[rows], slopes[rows] = self._profile_and_slope(D)
         return K, slopes
@@ -291,7 +290,7 @@ class Gaussian(Radial):
         A = X - column_means(X)
         halves = (
             (rows, symmetric_rows(S, rows.start, rows.stop, rows.start).mul_(K[rows, rows.start :]))
-            for rows in _blocks(A.shape[0])
+            for rows in blocks(A.shape[0])
         )
         return _graph_laplacian(A, halves).mul_(-2.0 * self._gamma)
 
